@@ -1,0 +1,162 @@
+"""Every error this package raises on purpose.
+
+All of them derive from :class:`PyApspError`, so one ``except`` catches what pyapsp itself
+found wrong, and each also derives from the built-in class a caller would expect.
+"""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+from scipy.sparse.csgraph import NegativeCycleError as _SciPyNegativeCycleError
+
+__all__ = [
+    "CapabilityError",
+    "DeviceError",
+    "DeviceMemoryError",
+    "FormatError",
+    "GraphError",
+    "KernelBuildError",
+    "NegativeCycleError",
+    "NegativeWeightError",
+    "NoDeviceError",
+    "ParameterError",
+    "PrecisionError",
+    "PyApspError",
+    "VerificationError",
+]
+
+
+class PyApspError(Exception):
+    """Base class of every error raised by pyapsp."""
+
+
+class ParameterError(PyApspError, ValueError):
+    """A parameter has a value outside its rule; the text names parameter, rule and value."""
+
+    @classmethod
+    def of(cls, parameter: str, owner: str, rule: str, value: object) -> ParameterError:
+        """Build the uniform text: which parameter, of what, must be how, and what came.
+
+        Parameters
+        ----------
+        parameter : str
+            Name of the parameter.
+        owner : str
+            The function, class or method id it belongs to.
+        rule : str
+            What it must be, e.g. ``"a power of two in [8, 64]"``.
+        value : object
+            The value that was given.
+        """
+        return cls(f"The {parameter!r} parameter of {owner} must be {rule}. Got {value!r} instead.")
+
+
+class GraphError(PyApspError, ValueError):
+    """A graph that cannot be right: NaN weights, wrong shapes, vertices out of range."""
+
+
+class FormatError(GraphError):
+    """A file that does not follow its format.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    line : int or None
+        Line number, from 1; None when the fault is not on one line (binary files).
+    message : str
+        What is wrong.
+    """
+
+    def __init__(self, path: str | PathLike[str], line: int | None, message: str) -> None:
+        self.path = fspath(path)
+        self.line = line
+        where = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{where}: {message}")
+
+
+class NegativeCycleError(PyApspError, _SciPyNegativeCycleError):
+    """The graph has a cycle of negative weight, so shortest paths do not exist.
+
+    Parameters
+    ----------
+    cycle : list of int
+        The vertices of one such cycle in order, the first one repeated at the end.
+    weight : int or float
+        The sum of the weights along it.
+    labels : list, optional
+        The names of these vertices in the file the graph came from, for the message.
+    """
+
+    def __init__(
+        self, cycle: list[int], weight: float, labels: list[object] | None = None
+    ) -> None:
+        self.cycle = cycle
+        self.weight = weight
+        shown = [str(label) for label in (labels if labels is not None else cycle)]
+        if len(shown) > 12:
+            shown = [*shown[:11], f"… {len(shown) - 12} more …", shown[-1]]
+        super().__init__(f"negative cycle of weight {weight}: {' -> '.join(shown)}")
+
+
+class NegativeWeightError(GraphError):
+    """A negative weight was given to a method that needs non-negative ones."""
+
+
+class PrecisionError(PyApspError, ArithmeticError):
+    """The requested dtype cannot hold the weights or the distances of this graph."""
+
+
+class DeviceError(PyApspError, RuntimeError):
+    """Something is wrong with an OpenCL device."""
+
+
+class NoDeviceError(DeviceError):
+    """No OpenCL device was found, or none that fits the request."""
+
+
+class CapabilityError(DeviceError):
+    """The device or the method cannot do what was asked."""
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """The work does not fit into the memory of the device, or into the limit given.
+
+    Parameters
+    ----------
+    needed, available : int
+        Bytes.
+    hint : str
+        What to do about it.
+    """
+
+    def __init__(self, needed: int, available: int, hint: str) -> None:
+        self.needed = needed
+        self.available = available
+        self.hint = hint
+        super().__init__(
+            f"{needed / 2**20:,.1f} MiB are needed and {available / 2**20:,.1f} MiB are "
+            f"available: {hint}"
+        )
+
+
+class KernelBuildError(DeviceError):
+    """The OpenCL compiler refused a kernel.
+
+    Parameters
+    ----------
+    log : str
+        What the compiler said.
+    source : str
+        The assembled source it was given.
+    """
+
+    def __init__(self, log: str, source: str) -> None:
+        self.log = log
+        self.source = source
+        super().__init__(f"the OpenCL compiler refused the kernel:\n{log}")
+
+
+class VerificationError(PyApspError, AssertionError):
+    """An answer failed a check against the graph or against an oracle."""
