@@ -1,0 +1,54 @@
+/* The number type of a distance matrix, and strips of it.
+ *
+ * A *value* is one distance. A *strip* is PYAPSP_WIDTH neighbouring values of one matrix row, held in
+ * one vector register; with PYAPSP_WIDTH 1 it is a plain value. Predecessors are int, in strips of
+ * the same width.
+ *
+ *     macro             default    meaning
+ *     PYAPSP_VALUE      float      float, double, int or long
+ *     PYAPSP_INTEGER    0          1 when PYAPSP_VALUE is int or long
+ *     PYAPSP_INFINITY   INFINITY   the distance between vertices that no path connects
+ *     PYAPSP_WIDTH      1          values in a strip: 1, 2, 4, 8 or 16
+ *
+ * For integers PYAPSP_INFINITY is about half of the largest number, so that the sum of two distances
+ * never wraps round.
+ */
+#ifndef PYAPSP_VALUE
+#define PYAPSP_VALUE float
+#endif
+#ifndef PYAPSP_INTEGER
+#define PYAPSP_INTEGER 0
+#endif
+#ifndef PYAPSP_INFINITY
+#define PYAPSP_INFINITY INFINITY
+#endif
+#ifndef PYAPSP_WIDTH
+#define PYAPSP_WIDTH 1
+#endif
+#ifndef PYAPSP_HAS_FP64
+#define PYAPSP_HAS_FP64 0
+#endif
+
+#if PYAPSP_HAS_FP64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+#define PYAPSP_JOIN_(a, b) a##b
+#define PYAPSP_JOIN(a, b) PYAPSP_JOIN_(a, b)
+
+typedef PYAPSP_VALUE value_t;
+
+#if PYAPSP_WIDTH == 1
+typedef value_t strip_t;
+typedef int index_strip_t;
+#define LOAD_STRIP(address) (*(address))
+#define STORE_STRIP(strip, address) (*(address) = (strip))
+#define INDEX_MASK(mask) (mask)
+#else
+typedef PYAPSP_JOIN(PYAPSP_VALUE, PYAPSP_WIDTH) strip_t;
+typedef PYAPSP_JOIN(int, PYAPSP_WIDTH) index_strip_t;
+#define LOAD_STRIP(address) PYAPSP_JOIN(vload, PYAPSP_WIDTH)(0, address)
+#define STORE_STRIP(strip, address) PYAPSP_JOIN(vstore, PYAPSP_WIDTH)(strip, 0, address)
+/* comparing 64-bit strips gives 64-bit masks; predecessors are 32-bit */
+#define INDEX_MASK(mask) PYAPSP_JOIN(convert_int, PYAPSP_WIDTH)(mask)
+#endif

@@ -1,0 +1,51 @@
+"""Make tables, figures and a page from the records of runs.
+
+Example:
+  pyapsp report records/*.json -o report
+"""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["configure", "run"]
+
+# the parts of pyapsp.report.PARTS, named here so that --help does not load pandas
+_PARTS = ("tables", "speed", "times", "page")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument(
+        "records",
+        nargs="+",
+        metavar="RECORD",
+        help="a record written by 'pyapsp solve' or 'pyapsp verify', or a collected runs.csv",
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="DIR", help="directory the files are written to"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=_PARTS,
+        default=_PARTS,
+        metavar="PART",
+        help="write only these parts: tables (runs.csv, runs.md, runs.html), speed (speed.svg), "
+        "times (times.svg), page (index.html); without it all of them",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the report and name its files."""
+    from pyapsp.errors import PyApspError
+
+    try:
+        from pyapsp.report import write_report
+    except ModuleNotFoundError as error:
+        raise PyApspError(
+            f"pyapsp report needs {error.name}; install the extra 'report' of pyapsp"
+        ) from None
+    for path in write_report(arguments.records, arguments.output, arguments.only):
+        print(path)
+    return 0

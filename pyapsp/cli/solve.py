@@ -1,0 +1,98 @@
+"""Compute all-pairs shortest paths of a graph file.
+
+Examples:
+  pyapsp solve rome99.gr -o rome99.npz
+  pyapsp solve graph.mtx -o out.npz --method fw-blocked --set tile=32 --dtype auto --predecessors
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from pyapsp.cli.options import add_device, bytes_of, parameter_of, write_json
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    parser.add_argument("-o", "--output", required=True, metavar="OUT.npz", help="the result")
+    parser.add_argument("--method", default="auto", metavar="ID", help="see 'pyapsp methods'")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=parameter_of,
+        metavar="NAME=VALUE",
+        help="a parameter of the method, e.g. tile=32; may be repeated",
+    )
+    parser.add_argument("--dtype", metavar="TYPE", help="float64 (default), float32, int64, int32 or auto")
+    add_device(parser)
+    parser.add_argument("--predecessors", action="store_true", help="also store the paths")
+    parser.add_argument(
+        "--undirected", action="store_true", help="arcs may be walked both ways"
+    )
+    parser.add_argument(
+        "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
+    )
+    parser.add_argument(
+        "--checkpoint", metavar="DIR", help="folder for checkpoints, for methods that write them"
+    )
+    parser.add_argument("--record", metavar="FILE.json", help="also write the record of the run")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Solve, save, and say what was done."""
+    import pyapsp
+    from pyapsp.errors import ParameterError
+
+    parameters = dict(arguments.set)
+    if arguments.method == "auto" and parameters:
+        raise ParameterError("--set needs --method: the parameters are those of one method")
+    method = arguments.method
+    if method != "auto":
+        method = pyapsp.method(method, **parameters)
+    # found out now, not after hours of work
+    for path in filter(None, (arguments.output, arguments.record)):
+        if not Path(path).resolve().parent.is_dir():
+            raise FileNotFoundError(f"{path}: its folder does not exist")
+    result = pyapsp.solve(
+        pyapsp.read(arguments.graph),
+        method,
+        directed=not arguments.undirected,
+        dtype=arguments.dtype,
+        predecessors=arguments.predecessors,
+        device=arguments.device,
+        memory_limit=arguments.memory_limit,
+        checkpoint=arguments.checkpoint,
+    )
+    result.save(arguments.output)
+    if arguments.record:
+        write_json(arguments.record, {**result.stats, "commit": _commit()})
+    print(result.explain())
+    stats = result.stats
+    rate = stats["updates_per_second"]
+    print(
+        f"solved n = {stats['graph']['n']:,}, m = {stats['graph']['m']:,} in "
+        f"{stats['wall_seconds']:.3f} s (kernels {stats['kernel_seconds']:.3f} s"
+        + (f", {rate / 1e9:.2f} G updates/s)" if rate else ")")
+        + f" -> {arguments.output}",
+        file=sys.stdout,
+    )
+    return 0
+
+
+def _commit() -> str | None:
+    """Return the commit of the checkout this runs from, None in an installed package."""
+    top = Path(__file__).resolve().parents[2]
+    if not (top / ".git").exists():
+        return None
+    git = ["git", "-C", str(top), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -1,0 +1,67 @@
+"""Check a result against its graph, and against SciPy.
+
+Exit code 1 when a check fails.
+
+Example:
+  pyapsp verify rome99.gr rome99.npz
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from pyapsp.cli.options import add_device, write_json
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("graph", metavar="GRAPH", help="the graph file that was solved")
+    parser.add_argument("result", metavar="RESULT.npz", help="from 'pyapsp solve'")
+    parser.add_argument("--undirected", action="store_true", help="it was solved with --undirected")
+    parser.add_argument("--no-oracle", action="store_true", help="only the certificate, no SciPy")
+    parser.add_argument("--record", metavar="FILE.json", help="the record that 'solve' wrote")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT.json", help="write the record with the outcome added"
+    )
+    add_device(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the checks, print them, and record them."""
+    import pyapsp
+    from pyapsp import verify
+    from pyapsp.errors import FormatError
+    from pyapsp.result import Result
+
+    graph = pyapsp.read(arguments.graph)
+    if arguments.undirected:
+        graph = graph.symmetrized()
+    result = Result.load(arguments.result)
+    record: dict[str, Any] = result.stats
+    if arguments.record:
+        try:
+            record = json.loads(Path(arguments.record).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise FormatError(arguments.record, None, f"no JSON: {error}") from None
+    certificate = verify.certificate(graph, result, device=arguments.device)
+    print(f"certificate: {'holds' if certificate.ok else certificate.fault}")
+    verified, max_error = certificate.ok, None
+    if not arguments.no_oracle:
+        comparison = verify.against_scipy(graph, result)
+        verified, max_error = verified and comparison.ok, comparison.max_error
+        outcome = "agrees" if comparison.ok else "DIFFERS"
+        print(f"SciPy: {outcome}, largest difference {comparison.max_error:g}")
+    if arguments.output:
+        outcome = {
+            "verified": verified,
+            "certificate": "holds" if certificate.ok else certificate.fault,
+            "max_error": max_error,
+            "predecessors_valid": certificate.ok if certificate.predecessors else None,
+        }
+        write_json(arguments.output, {**record, **outcome})
+    return 0 if verified else 1

@@ -1,0 +1,135 @@
+"""fw-blocked: iterative blocked Floyd-Warshall with tiles in local memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.errors import ParameterError
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, build
+from pyapsp.precision import arithmetic_defines
+from pyapsp.registry import Options, register
+
+__all__ = ["FwBlocked"]
+
+
+@register
+class FwBlocked(FloydWarshall):
+    """Iterative blocked Floyd-Warshall: three launches for every t intermediate vertices.
+
+    Source: Katz and Kider, Graphics Hardware 2008; F. Okuyama's thesis, 2013, section 4.2.1.
+
+    Parameters
+    ----------
+    tile : int, optional
+        Rows and columns of a tile (t).
+    width : int, optional
+        Values in a vector strip.
+    rows : int, optional
+        Strips that a work-item keeps in registers.
+    group_x, group_y : int, optional
+        Work-items of a group.
+    """
+
+    id = "fw-blocked"
+    area = "dense"
+    summary = "iterative blocked Floyd-Warshall, tiles in local memory"
+    source = "Katz and Kider 2008; Okuyama 2013, section 4.2.1, figs. 4.2-4.3"
+    choices = {
+        "tile": (8, 16, 32, 64, 128),
+        "width": (1, 2, 4, 8, 16),
+        "rows": (1, 2, 4, 8),
+        "group_x": (1, 2, 4, 8, 16, 32),
+        "group_y": (1, 2, 4, 8, 16, 32),
+    }
+
+    def configure(self, graph: Graph, options: Options) -> Configuration:
+        """Take the first candidate that the device's limits and its compiler accept."""
+        for parameters in self._candidates(options):
+            if not _fits(parameters, options):
+                continue
+            program = _build(parameters, graph, options)
+            group = parameters["group_x"] * parameters["group_y"]
+            if program.largest_group("fw_blocked_remainder") >= group:
+                blocks = -(-graph.n // parameters["tile"])
+                return Configuration(
+                    parameters, program, size=blocks * parameters["tile"], rounds=blocks
+                )
+        raise ParameterError(
+            f"no parameters of {self.id} that start from {self.parameters or 'the defaults'} fit "
+            f"{options.device.name}: tile must be a multiple of width x group_x and of rows x "
+            f"group_y, a strip at most {options.device.traits.max_vector_bytes} bytes, and two "
+            f"tiles must fit {options.device.capabilities.local_memory} bytes of local memory"
+        )
+
+    def _candidates(self, options: Options) -> Iterator[dict[str, int]]:
+        """Yield parameter sets from the fastest to the smallest; given values are kept."""
+        traits = options.device.traits
+        for tile in (64, 32, 16, 8):
+            tile = self.parameters.get("tile", tile)
+            if traits.scalar_groups:
+                width = min(traits.lanes(options.dtype.itemsize), tile)
+                default = {"width": width, "rows": 8, "group_x": 1, "group_y": 1}
+            else:
+                tile = min(tile, self.parameters.get("tile", 32))
+                default = {"width": 1, "rows": 4, "group_x": min(tile, 32), "group_y": tile // 4}
+            for rows in (default["rows"], 2, 1):
+                yield {"tile": tile, **default, "rows": rows, **self.parameters}
+
+    def enqueue_round(
+        self,
+        configuration: Configuration,
+        queue: cl.CommandQueue,
+        matrices: list[cl.Buffer],
+        number: int,
+    ) -> list[cl.Event]:
+        """Enqueue the pivot tile, its row and column tiles, and all others."""
+        program, others = configuration.program, configuration.rounds - 1
+        x, y = configuration.parameters["group_x"], configuration.parameters["group_y"]
+        arguments = (*matrices, np.int32(configuration.size), np.int32(number))
+        pivot = program.kernel("fw_blocked_pivot")
+        events = [pivot(queue, (x, y), (x, y), *arguments)]
+        if others > 0:
+            panels = program.kernel("fw_blocked_panels")
+            remainder = program.kernel("fw_blocked_remainder")
+            events += [
+                panels(queue, (others * x, 2 * y), (x, y), *arguments),
+                remainder(queue, (others * x, others * y), (x, y), *arguments),
+            ]
+        return events
+
+
+def _fits(parameters: dict[str, int], options: Options) -> bool:
+    """Return whether the parameters are legal together and within the device's limits."""
+    tile, width, rows = parameters["tile"], parameters["width"], parameters["rows"]
+    x, y = parameters["group_x"], parameters["group_y"]
+    value = options.dtype.itemsize
+    local = (2 * tile**2 + 2 * tile) * value
+    if options.predecessors:
+        local += (2 * tile**2 + tile) * 4
+    device = options.device
+    return (
+        tile % (width * x) == 0
+        and tile % (rows * y) == 0
+        and (width == 1 or width * value <= device.traits.max_vector_bytes)
+        and local <= device.capabilities.local_memory
+        and x * y <= device.capabilities.max_work_group_size
+    )
+
+
+def _build(parameters: dict[str, int], graph: Graph, options: Options) -> Program:
+    defines = arithmetic_defines(
+        options.device, options.dtype, width=parameters["width"], guard=graph.has_negative
+    )
+    defines |= {
+        "PYAPSP_TILE": parameters["tile"],
+        "PYAPSP_ROWS": parameters["rows"],
+        "PYAPSP_GROUP_X": parameters["group_x"],
+        "PYAPSP_GROUP_Y": parameters["group_y"],
+        "PYAPSP_PREDECESSORS": int(options.predecessors),
+    }
+    return build(options.device, "dense/fw_blocked.cl", defines)

@@ -1,0 +1,46 @@
+"""fw-naive: Floyd-Warshall with one launch per intermediate vertex."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.graph import Graph
+from pyapsp.kernels import build
+from pyapsp.precision import arithmetic_defines
+from pyapsp.registry import Options, register
+
+__all__ = ["FwNaive"]
+
+
+@register
+class FwNaive(FloydWarshall):
+    """Floyd-Warshall, one launch per k, one work-item per element: the correctness twin.
+
+    Source: R. W. Floyd, CACM 5(6), 1962; F. Okuyama's thesis, 2013, section 4.2, figure 4.1.
+    """
+
+    id = "fw-naive"
+    area = "dense"
+    summary = "Floyd-Warshall, one launch per intermediate vertex"
+    source = "Floyd 1962, doi:10.1145/367766.368168; Okuyama 2013, section 4.2, fig. 4.1"
+
+    def configure(self, graph: Graph, options: Options) -> Configuration:
+        """Build the kernel; there is nothing to choose."""
+        defines = arithmetic_defines(options.device, options.dtype, guard=graph.has_negative)
+        defines["PYAPSP_PREDECESSORS"] = int(options.predecessors)
+        program = build(options.device, "dense/fw_naive.cl", defines)
+        return Configuration({}, program, size=graph.n, rounds=graph.n)
+
+    def enqueue_round(
+        self,
+        configuration: Configuration,
+        queue: cl.CommandQueue,
+        matrices: list[cl.Buffer],
+        number: int,
+    ) -> list[cl.Event]:
+        """Enqueue the step of one intermediate vertex."""
+        n = configuration.size
+        kernel = configuration.program.kernel("fw_naive")
+        return [kernel(queue, (n, n), None, *matrices, np.int32(n), np.int32(number))]

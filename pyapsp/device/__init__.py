@@ -1,0 +1,13 @@
+"""Choose an OpenCL device, know what it can do, time what it does.
+
+Implementations are found by :mod:`~pyapsp.device.loader`, facts about vendors live in
+:mod:`~pyapsp.device.quirks` and nowhere else, :mod:`~pyapsp.device.doctor` says what is wrong.
+"""
+
+from __future__ import annotations
+
+from pyapsp.device.model import Capabilities, Device, event_seconds
+from pyapsp.device.quirks import Traits
+from pyapsp.device.selection import choose, devices
+
+__all__ = ["Capabilities", "Device", "Traits", "choose", "devices", "event_seconds"]

@@ -1,0 +1,237 @@
+"""Find OpenCL implementations and show them to the loader before its first question.
+
+An OpenCL program talks to a *loader*, which reads ``.icd`` files, each naming the library of one
+implementation. Runtimes installed as Python wheels, and drivers mounted into containers, often
+lack a usable ``.icd`` file. :func:`platforms` makes a directory with the system's files and one
+for each such library, points the loader at it for the first query, and takes everything back.
+
+A user's own ``OCL_ICD_VENDORS`` or ``OPENCL_VENDOR_PATH`` is respected: nothing is added then.
+So ``OCL_ICD_VENDORS=/nonexistent`` is the way to see the package without any device.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from pyapsp.device.quirks import RUNTIMES
+from pyapsp.errors import DeviceError, NoDeviceError
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+__all__ = [
+    "Implementation",
+    "implementations",
+    "no_device",
+    "opencl",
+    "platforms",
+    "user_setting",
+]
+
+SYSTEM_DIRECTORY = Path("/etc/OpenCL/vendors")
+_PLATFORM_NOT_FOUND = -1001  # CL_PLATFORM_NOT_FOUND_KHR
+
+_lock = threading.Lock()
+_platforms: list[cl.Platform] | None = None
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """The library of one OpenCL implementation and how it was found.
+
+    Parameters
+    ----------
+    library : str
+        Path of the library, or a name for the dynamic linker.
+    origin : {"user", "system", "loader", "environment", "wheel", "library"}
+        The user's environment variable; an ``.icd`` file of the system, beside the loader
+        itself, or of the Python environment; an installed wheel; the dynamic linker's path.
+    icd : pathlib.Path or None
+        The ``.icd`` file that names it; None when there is none and pyapsp stands in for it.
+    """
+
+    library: str
+    origin: str
+    icd: Path | None = None
+
+
+def no_device() -> NoDeviceError:
+    """Build the error for a machine without any OpenCL device: what to install."""
+    return NoDeviceError(
+        'No OpenCL device was found. Install a CPU runtime with `pip install "pyapsp[cpu]"`, or '
+        "the OpenCL driver of your GPU. `pyapsp doctor` shows what was looked for and where."
+    )
+
+
+def opencl() -> ModuleType:
+    """Import PyOpenCL.
+
+    Raises
+    ------
+    NoDeviceError
+        PyOpenCL, or the loader library it is linked to, is missing.
+    """
+    try:
+        import pyopencl
+    except ImportError as error:
+        raise NoDeviceError(f"PyOpenCL cannot be imported ({error}). {no_device()}") from error
+    return pyopencl
+
+
+def user_setting() -> tuple[str, str] | None:
+    """Return the variable (name, value) by which the user chose the ``.icd`` files, if any."""
+    for name in ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"):
+        if value := os.environ.get(name):
+            return name, value
+    return None
+
+
+def implementations() -> list[Implementation]:
+    """List the implementations that the loader is shown, in the order of their origins.
+
+    Returns
+    -------
+    list of Implementation
+        One per library; a library that an ``.icd`` file names is not listed a second time.
+    """
+    if setting := user_setting():
+        return list(_in_user_setting(Path(setting[1])))
+    found = [*_in_directory(SYSTEM_DIRECTORY, "system"), *_beside_loader()]
+    named = {_stem(each.library) for each in found if _may_exist(each.library)}
+    for each in (*_in_prefix(), *_without_icd()):
+        if _stem(each.library) not in named:
+            named.add(_stem(each.library))
+            found.append(each)
+    return found
+
+
+def platforms() -> list[cl.Platform]:
+    """Return the OpenCL platforms, asking the loader once per process.
+
+    A program that has asked the loader before, through PyOpenCL itself, sees only what the
+    loader found then.
+
+    Raises
+    ------
+    NoDeviceError
+        PyOpenCL is missing.
+    DeviceError
+        The loader failed in another way than finding nothing.
+    """
+    global _platforms
+    with _lock:
+        if _platforms is None:
+            cl = opencl()
+            with _shown(implementations()):
+                try:
+                    _platforms = cl.get_platforms()
+                except cl.Error as error:
+                    if error.code != _PLATFORM_NOT_FOUND:
+                        raise DeviceError(f"the OpenCL loader failed: {error}") from error
+                    _platforms = []
+        return list(_platforms)
+
+
+@contextmanager
+def _shown(found: list[Implementation]) -> Iterator[None]:
+    """Point the loader at everything in `found`, and restore the environment afterwards."""
+    # Loaders read .icd files on Linux only, and need no help when every library has one.
+    if (
+        not sys.platform.startswith("linux")
+        or user_setting()
+        or all(each.origin in ("system", "loader") for each in found)
+    ):
+        yield
+        return
+    before = os.environ.get("OCL_ICD_VENDORS")  # "" counts as not set
+    with tempfile.TemporaryDirectory(prefix="pyapsp-icd-") as directory:
+        # Fixed names in a fixed order, so that platforms keep their numbers between processes.
+        for number, each in enumerate(each for each in found if each.origin != "loader"):
+            Path(directory, f"{number:02}.icd").write_text(f"{each.library}\n", encoding="utf-8")
+        os.environ["OCL_ICD_VENDORS"] = directory
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["OCL_ICD_VENDORS"]
+            else:
+                os.environ["OCL_ICD_VENDORS"] = before
+
+
+def _in_directory(directory: Path, origin: str) -> Iterator[Implementation]:
+    for icd in sorted(directory.glob("*.icd")):
+        try:
+            lines = icd.read_text(encoding="utf-8", errors="replace").split("\n")
+        except OSError:  # unreadable for us is unreadable for the loader
+            continue
+        if library := lines[0].strip():
+            yield Implementation(library, origin, icd)
+
+
+def _in_prefix() -> Iterator[Implementation]:
+    """``.icd`` files in the tree of the environment, where wheels leave broken ones, too."""
+    directory = Path(sys.prefix, "etc", "OpenCL", "vendors")
+    for each in _in_directory(directory, "environment"):
+        if _may_exist(each.library):
+            yield each
+
+
+def _in_user_setting(path: Path) -> Iterator[Implementation]:
+    if path.is_dir():
+        yield from _in_directory(path, "user")
+        yield from _beside_loader()
+    elif path.is_file():
+        yield Implementation(str(path), "user")
+
+
+def _beside_loader() -> Iterator[Implementation]:
+    """``.icd`` files that a loader bundled with PyOpenCL reads by itself."""
+    spec = importlib.util.find_spec("pyopencl")
+    if spec is None or spec.origin is None:
+        return
+    directory = Path(spec.origin).parent / ".libs"
+    if any(directory.glob("libOpenCL*")):
+        for each in _in_directory(directory, "loader"):
+            yield Implementation(str(directory / each.library), "loader", each.icd)
+
+
+def _without_icd() -> Iterator[Implementation]:
+    for runtime in RUNTIMES:
+        if runtime.distribution is None:
+            try:
+                ctypes.CDLL(runtime.library)
+            except OSError:
+                continue
+            yield Implementation(runtime.library, "library")
+        else:
+            try:
+                files = metadata.files(runtime.distribution) or []
+            except metadata.PackageNotFoundError:
+                continue
+            for file in files:
+                path = Path(str(file.locate()))
+                if fnmatch(file.name, runtime.library) and path.exists():
+                    yield Implementation(str(path.resolve()), "wheel")
+
+
+def _stem(library: str) -> str:
+    """``/usr/lib/libx.so.1.2`` -> ``libx``: the same library under all its version names."""
+    return Path(library).name.partition(".so")[0]
+
+
+def _may_exist(library: str) -> bool:
+    """Whether a name in an ``.icd`` file can be loaded; bare names are the linker's business."""
+    return not os.path.isabs(library) or os.path.exists(library)

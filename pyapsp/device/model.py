@@ -1,0 +1,307 @@
+"""A device, what it can do, its context and its queues."""
+
+from __future__ import annotations
+
+import re
+import threading
+import warnings
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyapsp.device import loader
+from pyapsp.device.quirks import Traits, traits_of
+from pyapsp.errors import DeviceError
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+__all__ = ["Capabilities", "Device", "event_seconds"]
+
+# Ordered over the whole device: what lets groups of one launch wait for each other's results.
+_FENCE = """
+kernel void publish(global int *flag)
+{
+    atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device);
+    flag[0] = 1;
+}
+"""
+
+_lock = threading.Lock()
+_contexts: dict[cl.Device, cl.Context] = {}
+_capabilities: dict[cl.Device, Capabilities] = {}
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a device can do, asked from its driver; sizes are in bytes.
+
+    Parameters
+    ----------
+    fp64, fp16 : bool
+        Arithmetic in double and in half precision.
+    int64 : bool
+        Arithmetic on 64-bit integers (always, but for embedded profiles).
+    int64_atomics : bool
+        64-bit atomics, with minimum and maximum.
+    subgroups : bool
+        Sub-groups in kernels.
+    device_scope_fence : bool
+        Fences and atomics ordered over the whole device, in kernels built with `c_standard`.
+    unified_memory : bool
+        Device and host share one memory.
+    local_memory : int
+        Local memory of a work-group.
+    global_memory : int
+        Global memory of the device.
+    max_allocation : int
+        Largest single buffer.
+    max_work_group_size : int
+        Work-items in a group, at most; a kernel can have a smaller limit.
+    max_work_item_sizes : tuple of int
+        The same per dimension.
+    compute_units : int
+        Parallel compute units (cores, multiprocessors).
+    c_version : tuple of int
+        Newest version of OpenCL C, ``(major, minor)``.
+    c_standard : str
+        Value for ``-cl-std=`` under which all of the above is there: "CL3.0", "CL2.0" or "CL1.2".
+    extensions : tuple of str
+        Names of the OpenCL extensions, sorted.
+    """
+
+    fp64: bool
+    fp16: bool
+    int64: bool
+    int64_atomics: bool
+    subgroups: bool
+    device_scope_fence: bool
+    unified_memory: bool
+    local_memory: int
+    global_memory: int
+    max_allocation: int
+    max_work_group_size: int
+    max_work_item_sizes: tuple[int, ...]
+    compute_units: int
+    c_version: tuple[int, int]
+    c_standard: str
+    extensions: tuple[str, ...]
+
+    @classmethod
+    def probe(cls, handle: cl.Device) -> Capabilities:
+        """Ask the driver of `handle`; a tiny kernel is built where its word is not enough."""
+        info = loader.opencl().device_info
+        extensions = set(handle.extensions.split())
+        versions = _c_versions(handle)
+        standard = next((v for v in ((3, 0), (2, 0)) if v in versions), (1, 2))
+        return cls(
+            fp64="cl_khr_fp64" in extensions or bool(_ask(handle, info.DOUBLE_FP_CONFIG, 0)),
+            fp16="cl_khr_fp16" in extensions,
+            int64=handle.profile == "FULL_PROFILE" or "cles_khr_int64" in extensions,
+            int64_atomics=extensions
+            >= {"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"},
+            subgroups="cl_khr_subgroups" in extensions
+            or bool(_ask(handle, info.MAX_NUM_SUB_GROUPS, 0)),
+            device_scope_fence=_has_device_scope_fence(handle, standard),
+            unified_memory=bool(handle.host_unified_memory),
+            local_memory=handle.local_mem_size,
+            global_memory=handle.global_mem_size,
+            max_allocation=handle.max_mem_alloc_size,
+            max_work_group_size=handle.max_work_group_size,
+            max_work_item_sizes=tuple(handle.max_work_item_sizes),
+            compute_units=handle.max_compute_units,
+            c_version=max(versions),
+            c_standard=f"CL{standard[0]}.{standard[1]}",
+            extensions=tuple(sorted(extensions)),
+        )
+
+
+@dataclass(frozen=True)
+class Device:
+    """One OpenCL device.
+
+    Devices are made by :func:`pyapsp.device.devices` and :func:`pyapsp.device.choose`. Two are
+    equal when they stand for the same hardware in the same context.
+
+    Parameters
+    ----------
+    handle : pyopencl.Device
+        PyOpenCL's own object.
+    id : str
+        ``"platform:device"``, its place in PyOpenCL's lists; a spec for
+        :func:`pyapsp.device.choose` and for ``PYOPENCL_CTX``.
+    caller_context : pyopencl.Context or None
+        The context to work in when the caller brought one; None for a context of our own.
+    """
+
+    handle: cl.Device
+    id: str
+    caller_context: cl.Context | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the device."""
+        return str(self.handle.name).strip()
+
+    @property
+    def vendor(self) -> str:
+        """Who made the device."""
+        return str(self.handle.vendor).strip()
+
+    @property
+    def platform_name(self) -> str:
+        """Name of the OpenCL implementation."""
+        return str(self.handle.platform.name).strip()
+
+    @property
+    def kind(self) -> str:
+        """One of "gpu", "cpu" and "accelerator"."""
+        types = loader.opencl().device_type
+        if self.handle.type & types.GPU:
+            return "gpu"
+        return "cpu" if self.handle.type & types.CPU else "accelerator"
+
+    @property
+    def version(self) -> str:
+        """OpenCL version of the device, as its driver words it."""
+        return str(self.handle.version).strip()
+
+    @property
+    def driver_version(self) -> str:
+        """Version of the driver."""
+        return str(self.handle.driver_version).strip()
+
+    @property
+    def traits(self) -> Traits:
+        """How kernels are best written for this device."""
+        return traits_of(self.platform_name, self.kind)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this device can do; probed once per process."""
+        with _lock:
+            if self.handle not in _capabilities:
+                _capabilities[self.handle] = Capabilities.probe(self.handle)
+            return _capabilities[self.handle]
+
+    @property
+    def context(self) -> cl.Context:
+        """The context to work in: the caller's, or one per device and process.
+
+        Raises
+        ------
+        DeviceError
+            The driver refused.
+        """
+        if self.caller_context is not None:
+            return self.caller_context
+        cl = loader.opencl()
+        with _lock:
+            if self.handle not in _contexts:
+                try:
+                    _contexts[self.handle] = cl.Context([self.handle])
+                except cl.Error as error:
+                    raise DeviceError(f"no context on {self}: {error}") from error
+            return _contexts[self.handle]
+
+    def queue(self) -> cl.CommandQueue:
+        """Return a new in-order queue whose events can be timed with :func:`event_seconds`.
+
+        Raises
+        ------
+        DeviceError
+            The driver refused.
+        """
+        opencl = loader.opencl()
+        context = self.context
+        profiling = opencl.command_queue_properties.PROFILING_ENABLE
+        try:
+            queue: cl.CommandQueue = opencl.CommandQueue(context, self.handle, profiling)
+        except opencl.Error as error:
+            raise DeviceError(f"no queue on {self}: {error}") from error
+        return queue
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is known about the device, in JSON values.
+
+        Returns
+        -------
+        dict
+            ``id``, ``kind``, ``name``, ``vendor``, ``platform``, ``version``, ``driver`` (all
+            text) and ``capabilities`` (the fields of :class:`Capabilities`).
+        """
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "name": self.name,
+            "vendor": self.vendor,
+            "platform": self.platform_name,
+            "version": self.version,
+            "driver": self.driver_version,
+            "capabilities": asdict(self.capabilities),
+        }
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.kind}) {self.name}, {self.platform_name}"
+
+
+def event_seconds(event: cl.Event) -> float:
+    """Wait for an event and return how long its command ran on the device.
+
+    Parameters
+    ----------
+    event : pyopencl.Event
+        Of a command in a profiling queue, such as those of :meth:`Device.queue`.
+
+    Returns
+    -------
+    float
+        Seconds between start and end by the clock of the device.
+
+    Raises
+    ------
+    DeviceError
+        The command failed, or its queue does not profile.
+    """
+    cl = loader.opencl()
+    try:
+        event.wait()
+        return float(event.profile.end - event.profile.start) * 1e-9
+    except cl.Error as error:
+        raise DeviceError(f"no time of an event: {error}") from error
+
+
+def _ask(handle: cl.Device, key: cl.device_info, default: Any) -> Any:
+    """Ask for a property that older devices do not know."""
+    try:
+        return handle.get_info(key)
+    except loader.opencl().Error:
+        return default
+
+
+def _c_versions(handle: cl.Device) -> set[tuple[int, int]]:
+    """Every version of OpenCL C the device compiles; before OpenCL 3.0 it names the newest."""
+    listed = _ask(handle, loader.opencl().device_info.OPENCL_C_ALL_VERSIONS, [])
+    # 10 bits of major version, 10 of minor, 12 of patch: OpenCL 3.0, section 4.2
+    versions = {(each.version >> 22, each.version >> 12 & 0x3FF) for each in listed}
+    newest = re.match(r"OpenCL C (\d+)\.(\d+)", handle.opencl_c_version)
+    if newest:
+        versions.add((int(newest[1]), int(newest[2])))
+    return versions or {(1, 2)}
+
+
+def _has_device_scope_fence(handle: cl.Device, standard: tuple[int, int]) -> bool:
+    """Part of OpenCL C 2.0, optional since 3.0, absent before."""
+    if standard != (3, 0):
+        return standard == (2, 0)
+    opencl = loader.opencl()
+    scopes = _ask(handle, opencl.device_info.ATOMIC_FENCE_CAPABILITIES, 0)
+    if scopes & opencl.device_atomic_capabilities.SCOPE_DEVICE:
+        return True
+    # Some drivers compile, soundly, what they do not list.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", opencl.CompilerWarning)
+        try:
+            opencl.Program(opencl.Context([handle]), _FENCE).build(["-cl-std=CL3.0"])
+        except opencl.Error:
+            return False
+    return True

@@ -1,0 +1,165 @@
+"""Which devices there are, and which one to use."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from pyapsp.device import loader
+from pyapsp.device.model import Device
+from pyapsp.errors import NoDeviceError, ParameterError
+
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+__all__ = ["choose", "devices"]
+
+_KINDS = ("gpu", "cpu", "accelerator")  # best first
+
+
+def devices() -> list[Device]:
+    """List every usable OpenCL device, best first.
+
+    GPUs come before CPUs, and these before accelerators; GPUs with memory of their own before
+    those that share the host's; then more global memory, then more compute units.
+
+    Returns
+    -------
+    list of Device
+        Empty when there is none.
+
+    Raises
+    ------
+    NoDeviceError
+        PyOpenCL is missing.
+    """
+    cl = loader.opencl()
+    found = []
+    for number, platform in enumerate(loader.platforms()):
+        try:
+            handles = platform.get_devices()
+        except cl.Error:  # one broken driver does not take the others away; doctor shows it
+            continue
+        for position, handle in enumerate(handles):
+            if handle.type != cl.device_type.CUSTOM and handle.compiler_available:
+                found.append(Device(handle, f"{number}:{position}"))
+    return sorted(found, key=_rank)
+
+
+def choose(spec: Device | str | int | cl.Device | cl.Context | None = None) -> Device:
+    """Choose a device, without ever asking the user.
+
+    Parameters
+    ----------
+    spec : Device, str, int, pyopencl.Device, pyopencl.Context or None
+        A number or ``"0"``: the best device of that platform. ``"0:1"``: platform and device by
+        their numbers, as in ``PYOPENCL_CTX``. ``"gpu"``, ``"cpu"``, ``"accelerator"``: the best
+        of that kind. Any other text: the best device with this in its own or its platform's
+        name, in any case, or ``platform:device`` with parts of names. A context: its device,
+        used in that context. None: what the environment variables ``PYAPSP_DEVICE`` (same texts)
+        or ``PYOPENCL_CTX`` (PyOpenCL's rules) say, or else the best device.
+
+    Returns
+    -------
+    Device
+        The device.
+
+    Raises
+    ------
+    NoDeviceError
+        There is no device, or none fits; the text lists those that exist.
+    ParameterError
+        `spec` is something else, or a context of several devices.
+    """
+    if isinstance(spec, Device):
+        return spec
+    if spec is None:
+        for variable, resolve in (("PYAPSP_DEVICE", _named), ("PYOPENCL_CTX", _as_pyopencl)):
+            if text := os.environ.get(variable, "").strip():
+                return _required(resolve(text, devices()), text, f", as {variable} asks")
+        return _required(devices()[:1], "")
+    if isinstance(spec, (str, int)) and not isinstance(spec, bool):
+        text = str(spec).strip()
+        return _required(_named(text, devices()), text)
+    cl = loader.opencl()
+    if isinstance(spec, cl.Context):
+        if len(spec.devices) != 1:
+            raise ParameterError.of("device", "choose", "a context of one device", spec)
+        return Device(spec.devices[0], _id_of(spec.devices[0]), spec)
+    if isinstance(spec, cl.Device):
+        return Device(spec, _id_of(spec))
+    raise ParameterError.of(
+        "device", "choose", "a Device, text, number, pyopencl.Device or pyopencl.Context", spec
+    )
+
+
+def _rank(device: Device) -> tuple[int, bool, int, int]:
+    handle = device.handle
+    return (
+        _KINDS.index(device.kind),
+        bool(handle.host_unified_memory),
+        -handle.global_mem_size,
+        -handle.max_compute_units,
+    )
+
+
+def _required(found: list[Device], text: str, why: str = "") -> Device:
+    if found:
+        return found[0]
+    there = devices()
+    if not there:
+        raise loader.no_device()
+    listing = "".join(f"\n  {device}" for device in there)
+    raise NoDeviceError(f"No OpenCL device matches {text!r}{why}. There are:{listing}")
+
+
+def _named(text: str, among: list[Device]) -> list[Device]:
+    """Devices that fit a spec, best first."""
+    if re.fullmatch(r"\d+", text):
+        return [device for device in among if device.id.split(":")[0] == str(int(text))]
+    if text.lower() in _KINDS:
+        return [device for device in among if device.kind == text.lower()]
+    part = text.lower()
+    return [
+        device
+        for device in among
+        if part == device.id or part in device.name.lower() or part in device.platform_name.lower()
+    ] or (_as_pyopencl(text, among) if ":" in text else [])
+
+
+def _as_pyopencl(text: str, among: list[Device]) -> list[Device]:
+    """Resolve ``platform[:device[,device…]]``, of numbers or parts of names, as PyOpenCL does.
+
+    Its rules: devices in the platform's own order; of several platforms that fit a name the
+    last; the first device when none is named.
+    """
+    platform, *rest = text.split(":", 1)
+    platform = platform or "0"
+    wanted = rest[0].split(",")[0] if rest else ""
+    ordered = sorted(among, key=_position)
+    fits = [
+        device for device in ordered if _fits(platform, _position(device)[0], device.platform_name)
+    ]
+    if not fits:
+        return []
+    last = _position(fits[-1])[0]
+    return [
+        device
+        for device in fits
+        if _position(device)[0] == last and _fits(wanted, _position(device)[1], device.name)
+    ]
+
+
+def _fits(wanted: str, number: int, name: str) -> bool:
+    return wanted == str(number) or (not wanted.isdigit() and wanted.lower() in name.lower())
+
+
+def _position(device: Device) -> tuple[int, int]:
+    platform, position = device.id.split(":")
+    return int(platform), int(position)
+
+
+def _id_of(handle: cl.Device) -> str:
+    """Its place in the lists; parts of a partitioned device have none."""
+    return next((device.id for device in devices() if device.handle == handle), "unlisted")

@@ -1,0 +1,29 @@
+"""Graphs: the model, its validation, converters, readers and writers, generators, data sets."""
+
+from __future__ import annotations
+
+from pyapsp.graph import datasets, generators
+from pyapsp.graph.coerce import as_graph
+from pyapsp.graph.convert import (
+    from_igraph,
+    from_networkx,
+    from_pandas,
+    from_scipy,
+    reweight,
+)
+from pyapsp.graph.io import read, write
+from pyapsp.graph.model import Graph
+
+__all__ = [
+    "Graph",
+    "as_graph",
+    "datasets",
+    "from_igraph",
+    "from_networkx",
+    "from_pandas",
+    "from_scipy",
+    "generators",
+    "read",
+    "reweight",
+    "write",
+]

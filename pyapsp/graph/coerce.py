@@ -1,0 +1,68 @@
+"""One function that makes a graph of anything that describes one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from pyapsp.errors import GraphError
+from pyapsp.graph import convert
+from pyapsp.graph.io import read
+from pyapsp.graph.model import Graph
+
+__all__ = ["as_graph"]
+
+
+def as_graph(source: Any, directed: bool = True) -> Graph:
+    """Make a graph of anything that describes one.
+
+    Parameters
+    ----------
+    source : object
+        A :class:`Graph`, the path of a file, a SciPy sparse array or matrix, a dense array,
+        matrix or masked array (zeros and inf are no arcs), a NetworkX or igraph graph, or a
+        pandas edge list.
+    directed : bool, default True
+        False makes the graph undirected, with the smaller weight of the two arcs. True leaves
+        it as the source says: an undirected NetworkX graph stays undirected.
+
+    Raises
+    ------
+    GraphError
+        `source` is none of these, or not a proper graph.
+    """
+    graph = _recognise(source)
+    return graph if directed else graph.symmetrized()
+
+
+def _recognise(source: Any) -> Graph:
+    if isinstance(source, Graph):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return read(source)
+    if scipy.sparse.issparse(source):
+        return convert.from_scipy(source)
+    # an object of these libraries exists only where the library was imported already
+    if _is_instance(source, "networkx", "Graph"):
+        return convert.from_networkx(source)
+    if _is_instance(source, "igraph", "Graph"):
+        return convert.from_igraph(source)
+    if _is_instance(source, "pandas", "DataFrame"):
+        return convert.from_pandas(source)
+    if isinstance(source, np.ndarray | list | tuple):
+        try:
+            return Graph.from_dense(source)
+        except ValueError as error:
+            if isinstance(error, GraphError):
+                raise
+            raise GraphError(f"no matrix of weights: {error}") from None
+    raise GraphError(f"an object of type {type(source).__name__} does not describe a graph")
+
+
+def _is_instance(source: object, module: str, name: str) -> bool:
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(source, kind)

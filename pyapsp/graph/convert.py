@@ -1,0 +1,225 @@
+"""Graphs from the objects of other libraries, and the recipes that change weights.
+
+None of the optional libraries is imported here: their objects are used through their methods.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyapsp.errors import GraphError, ParameterError
+from pyapsp.graph import validation
+from pyapsp.graph.model import Graph
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+    import pandas
+
+__all__ = ["from_igraph", "from_networkx", "from_pandas", "from_scipy", "relabel", "reweight"]
+
+
+def from_scipy(matrix: Any, *, directed: bool = True, name: str | None = None) -> Graph:
+    """Make a graph from a SciPy sparse array or matrix of any format.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse array or matrix, shape (n, n)
+        Entry (i, j) is the weight of the arc i -> j. Stored zeros are arcs of weight zero,
+        except in the formats that pad with zeros (BSR, DIA), where a zero is no arc. Of
+        duplicate entries the smallest counts; SciPy would add them.
+    directed : bool, default True
+        False takes the smaller of the two weights for both directions.
+    name : str, optional
+        Name of the graph.
+
+    Raises
+    ------
+    GraphError
+        The matrix is not square, or holds NaN, -inf or complex numbers.
+    """
+    n = validation.square(matrix.shape)
+    entries = matrix.tocoo()
+    tails, heads, weights = entries.row, entries.col, entries.data
+    if matrix.format in ("bsr", "dia"):
+        stored = weights != 0
+        tails, heads, weights = tails[stored], heads[stored], weights[stored]
+    return Graph.from_arcs(n, tails, heads, weights, directed=directed, name=name)
+
+
+def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Graph:
+    """Make a graph from a NetworkX graph; the nodes become the labels, in their order.
+
+    Parameters
+    ----------
+    graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+        Parallel edges count as the one with the smallest weight.
+    weight : str or None, default "weight"
+        Edge attribute with the weight; an edge without it has weight 1. None: all have 1.
+
+    Raises
+    ------
+    GraphError
+        A weight is not a real number, or is NaN or -inf.
+    """
+    row = {node: number for number, node in enumerate(graph)}
+    ends = [(row[tail], row[head]) for tail, head in graph.edges()]
+    weights = None
+    if weight is not None:
+        weights = _numbers([value for *_, value in graph.edges(data=weight, default=1)])
+    tails, heads = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    return Graph.from_arcs(
+        len(row),
+        tails,
+        heads,
+        weights,
+        directed=graph.is_directed(),
+        labels=list(row),
+        name=graph.name or None,
+    )
+
+
+def from_pandas(
+    frame: pandas.DataFrame,
+    *,
+    source: Hashable = "source",
+    target: Hashable = "target",
+    weight: Hashable | None = "weight",
+    directed: bool = True,
+    name: str | None = None,
+) -> Graph:
+    """Make a graph from an edge list in a data frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row an arc.
+    source, target : hashable
+        The columns with the ids of its ends, integers or strings. The sorted ids are the
+        vertices 0..n-1 and stay as labels.
+    weight : hashable or None, default "weight"
+        The column with the weight. Without such a column, or with None, all weights are 1.
+    directed : bool, default True
+        False lets every arc also run backwards.
+    name : str, optional
+        Name of the graph.
+
+    Raises
+    ------
+    GraphError
+        A column is missing, an id is missing, or a weight is not a real number.
+    """
+    for column in (source, target):
+        if column not in frame.columns:
+            raise GraphError(f"the data frame has no column {column!r}")
+    for column in (source, target):
+        if frame[column].isna().any():
+            raise GraphError(f"the column {column!r} of the data frame has a missing id")
+    labels, tails, heads = relabel(frame[source].to_numpy(), frame[target].to_numpy())
+    weights = None
+    if weight is not None and weight in frame.columns:
+        weights = _numbers(frame[weight].tolist())
+    return Graph.from_arcs(
+        len(labels), tails, heads, weights, directed=directed, labels=labels, name=name
+    )
+
+
+def from_igraph(graph: igraph.Graph, *, weight: str | None = "weight") -> Graph:
+    """Make a graph from an igraph graph; the vertex attribute name gives the labels.
+
+    Parameters
+    ----------
+    graph : igraph.Graph
+        Parallel edges count as the one with the smallest weight.
+    weight : str or None, default "weight"
+        Edge attribute with the weight. Without it, or with None, all weights are 1.
+
+    Raises
+    ------
+    GraphError
+        A weight is not a real number, or is NaN or -inf; names occur twice.
+    """
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    weighted = weight is not None and weight in graph.es.attributes()
+    return Graph.from_arcs(
+        graph.vcount(),
+        ends[:, 0],
+        ends[:, 1],
+        _numbers(graph.es[weight]) if weighted else None,
+        directed=graph.is_directed(),
+        labels=graph.vs["name"] if "name" in graph.vs.attributes() else None,
+        name=graph["name"] if "name" in graph.attributes() else None,
+    )
+
+
+def relabel(
+    tails: NDArray[Any], heads: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    """Replace the ids of an edge list by their numbers in sorted order.
+
+    Parameters
+    ----------
+    tails, heads : ndarray, shape (arcs,)
+        Ids, all integers (sorted by value) or all strings.
+
+    Returns
+    -------
+    labels : ndarray, shape (n,)
+        The distinct ids, sorted.
+    tails, heads : ndarray of int64, shape (arcs,)
+        The row of each id in `labels`.
+    """
+    ids = np.concatenate([tails, heads])
+    if ids.dtype.kind not in "iu":
+        names = ids.tolist()
+        if all(isinstance(value, str) for value in names):
+            ids = np.array(names, dtype=np.str_)
+        elif all(type(value) is int for value in names):
+            ids = np.array(names, dtype=np.int64)
+        else:
+            raise GraphError("the ids of an edge list must be all integers or all strings")
+    labels, rows = np.unique(ids, return_inverse=True)
+    rows = rows.astype(np.int64)
+    return labels, rows[: len(tails)], rows[len(tails) :]
+
+
+def reweight(graph: Graph, recipe: str) -> Graph:
+    """Change the weights of a graph by a recipe, as ``pyapsp convert --weights`` does.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    recipe : {"as-is", "unweighted", "absolute", "subtract-from:<whole number>"}
+        Nothing; all 1; the absolute values; the number minus the weight (which turns a
+        rating into a cost).
+
+    Raises
+    ------
+    ParameterError
+        There is no such recipe.
+    """
+    if recipe == "as-is":
+        return graph
+    if recipe == "unweighted":
+        return graph.with_weights(np.ones(graph.m, np.int64))
+    if recipe == "absolute":
+        return graph.with_weights(graph.weights * np.where(graph.weights < 0, -1, 1))
+    found = re.fullmatch(r"subtract-from:(-?\d+)", recipe)
+    if found is None:
+        rule = "as-is, unweighted, absolute or subtract-from:<whole number>"
+        raise ParameterError.of("weights", "reweight", rule, recipe)
+    return graph.with_weights(int(found[1]) - graph.weights)
+
+
+def _numbers(values: list[Any]) -> NDArray[Any]:
+    """Weights that came one by one as Python or NumPy numbers, with the offender named."""
+    for place, value in enumerate(values):
+        if not isinstance(value, int | float | np.number | np.bool_):
+            raise GraphError(f"the weight of edge number {place} is no real number: {value!r}")
+    return np.array(values) if values else np.zeros(0, np.int64)

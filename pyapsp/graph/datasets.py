@@ -1,0 +1,258 @@
+"""The registered graphs: where each comes from, and how a verified copy gets here.
+
+The register is ``data/datasets.csv``. The tiny graphs of ``data/samples`` come with the package;
+the others are looked for in the cache (``PYAPSP_CACHE``, or the user's cache directory), in the
+mirror ``PYAPSP_DATA_MIRROR`` (a folder or a URL), and at their official address.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import os
+import tempfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pyapsp.errors import FormatError, ParameterError
+from pyapsp.files import atomic_write
+from pyapsp.graph.convert import reweight
+from pyapsp.graph.io import read
+from pyapsp.graph.model import Graph
+
+__all__ = ["Dataset", "fetch", "get", "load", "names"]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One row of the register.
+
+    Attributes
+    ----------
+    name : str
+        What it is called here.
+    url : str
+        Official address; empty for the samples that come with the package.
+    file : str
+        Name of the file in a mirror.
+    sha256 : str
+        Digest of that file.
+    content_sha256 : str
+        Digest of its decompressed content.
+    format : str
+        Suffix of the decompressed file, without the dot.
+    n, m : int
+        Vertices and stored arcs, as :func:`load` gives them.
+    directed, weighted : bool
+        Whether arcs have one direction, and whether the file has weights.
+    weights : str
+        The recipe that makes the weights fit for shortest paths, for
+        :func:`pyapsp.graph.reweight`.
+    licence, citation : str
+        Terms of use, and whom to cite.
+    """
+
+    name: str
+    url: str
+    file: str
+    sha256: str
+    content_sha256: str
+    format: str
+    n: int
+    m: int
+    directed: bool
+    weighted: bool
+    weights: str
+    licence: str
+    citation: str
+
+
+def names() -> list[str]:
+    """Return the names of all registered graphs."""
+    return list(_register())
+
+
+def get(name: str) -> Dataset:
+    """Return a row of the register.
+
+    Raises
+    ------
+    ParameterError
+        There is no such name.
+    """
+    try:
+        return _register()[name]
+    except KeyError:
+        raise ParameterError.of("name", "datasets", f"one of {', '.join(names())}", name) from None
+
+
+def load(name: str, weights: str | None = None) -> Graph:
+    """Fetch and read a registered graph.
+
+    Parameters
+    ----------
+    name : str
+        A name of the register.
+    weights : str, optional
+        A recipe of :func:`pyapsp.graph.reweight`. None: the one of the register, with which
+        shortest paths exist; ``"as-is"``: the weights of the file.
+
+    Raises
+    ------
+    ParameterError, FormatError, FileNotFoundError
+        As :func:`fetch`.
+    """
+    dataset = get(name)
+    graph = reweight(read(fetch(name)), dataset.weights if weights is None else weights)
+    return graph if dataset.directed else graph.symmetrized()
+
+
+def fetch(name: str, to: str | os.PathLike[str] | None = None) -> Path:
+    """Return the path of a verified, decompressed copy of a registered graph.
+
+    Parameters
+    ----------
+    name : str
+        A name of the register.
+    to : path-like, optional
+        Where to put a copy; its suffix must be that of the dataset's format. None: the file
+        stays where it is, among the samples or in the cache.
+
+    Raises
+    ------
+    ParameterError
+        There is no such name, or `to` has another suffix.
+    FormatError
+        A file was found, but its digest is not the registered one. Nothing is kept.
+    FileNotFoundError
+        The graph was found nowhere; the message lists every place.
+    """
+    dataset = get(name)
+    if to is not None and Path(to).suffix != f".{dataset.format}":
+        raise ParameterError.of("to", "fetch", f"a path that ends in .{dataset.format}", str(to))
+    path = _found(dataset)
+    if to is None:
+        return path
+    with atomic_write(to, "wb") as file:
+        file.write(path.read_bytes())
+    return Path(to)
+
+
+def _found(dataset: Dataset) -> Path:
+    for sample in _data_folders():
+        path = sample / "samples" / dataset.file
+        if path.is_file():
+            _verified(dataset, path.read_bytes(), str(path))
+            return path
+    cached = _cache_folder() / f"{dataset.name}.{dataset.format}"
+    if cached.is_file() and _digest(cached.read_bytes()) == dataset.content_sha256:
+        return cached
+    tried = [f"{cached}: not there, or not the registered content"]
+    for source in _sources(dataset):
+        try:
+            raw = _contents(source)
+        except (OSError, ValueError) as error:
+            tried.append(f"{source}: {error}")
+            continue
+        content = _verified(dataset, raw, source)
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(cached, "wb") as file:
+            file.write(content)
+        return cached
+    raise FileNotFoundError(
+        f"{dataset.name} was found nowhere. Tried:\n  "
+        + "\n  ".join(tried)
+        + "\nSet PYAPSP_DATA_MIRROR to a folder or URL with the file, or connect to the network."
+    )
+
+
+def _sources(dataset: Dataset) -> list[str]:
+    """Paths and URLs to try, the mirror first."""
+    sources = []
+    mirror = os.environ.get("PYAPSP_DATA_MIRROR")
+    if mirror:
+        official = dataset.url.rpartition("/")[2]
+        for name in dict.fromkeys([dataset.file, official]):
+            if name:
+                sources.append(
+                    f"{mirror.rstrip('/')}/{name}" if _is_url(mirror) else str(Path(mirror, name))
+                )
+    if dataset.url:
+        sources.append(dataset.url)
+    return sources
+
+
+def _is_url(source: str) -> bool:
+    return "://" in source
+
+
+def _contents(source: str) -> bytes:
+    if not _is_url(source):
+        return Path(source).read_bytes()
+    import pooch
+
+    with tempfile.TemporaryDirectory(prefix="pyapsp-") as folder:
+        target = Path(folder, "download")
+        pooch.downloaders.choose_downloader(source)(source, str(target), None)
+        return target.read_bytes()
+
+
+def _verified(dataset: Dataset, raw: bytes, source: str) -> bytes:
+    """Return the decompressed content, after comparing it with the register."""
+    try:
+        content = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise FormatError(source, None, f"damaged gzip data: {error}") from None
+    if _digest(raw) == dataset.sha256 or _digest(content) == dataset.content_sha256:
+        return content
+    raise FormatError(
+        source,
+        None,
+        f"this is not the registered copy of {dataset.name}.\n"
+        f"  sha256 of the file:    {_digest(raw)}, registered {dataset.sha256}\n"
+        f"  sha256 of its content: {_digest(content)}, registered {dataset.content_sha256}\n"
+        "If this is the official file in a newer version, please report both digests, so that "
+        "they can be recorded in datasets.csv.",
+    )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _cache_folder() -> Path:
+    configured = os.environ.get("PYAPSP_CACHE")
+    if configured:
+        return Path(configured, "datasets")
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("pyapsp"), "datasets")
+
+
+def _data_folders() -> list[Path]:
+    """Where the register may lie: in the installed package, or beside it in a checkout."""
+    return [_PACKAGE / "_data", _PACKAGE.parent / "data"]
+
+
+@cache
+def _register() -> dict[str, Dataset]:
+    path = next(p for f in _data_folders() if (p := f / "datasets.csv").is_file())
+    parse: dict[str, Callable[[str], Any]] = {
+        "int": int,
+        "bool": lambda text: text == "true",
+        "str": str,
+    }
+    with open(path, encoding="utf-8", newline="") as file:
+        return {
+            row["name"]: Dataset(
+                **{field.name: parse[str(field.type)](row[field.name]) for field in fields(Dataset)}
+            )
+            for row in csv.DictReader(file)
+        }

@@ -1,0 +1,280 @@
+"""Seeded synthetic graphs, with the integer weights that the literature uses.
+
+Every generator draws from `numpy.random.default_rng(seed)`, so the same arguments give the same
+graph. `max_weight` None means weights 1..n, as in Okuyama (thesis 2013, section 3.5); 1 gives an
+unweighted graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from pyapsp.errors import ParameterError
+from pyapsp.graph.model import Graph
+from pyapsp.graph.validation import MAX_VERTICES, integer, probability
+
+__all__ = ["complete", "grid_2d", "random_graph", "ring", "rmat", "small_world"]
+
+
+def random_graph(
+    n: int, m: int | None = None, max_weight: int | None = None, seed: int = 0
+) -> Graph:
+    """Return a directed graph with m distinct arcs, uniformly at random, and no self-loops.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    m : int, optional
+        Number of arcs, at most n(n - 1). None: 4n, or n(n - 1) if that is less.
+    max_weight : int, optional
+        Weights are uniform in 1..max_weight; None: n.
+    seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.
+    """
+    n = integer("n", "random_graph", n, 0, MAX_VERTICES)
+    pairs = n * (n - 1)
+    m = min(4 * n, pairs) if m is None else integer("m", "random_graph", m, 0, pairs)
+    rng = np.random.default_rng(integer("seed", "random_graph", seed, 0))
+    tails, heads = np.divmod(_distinct(rng, pairs, m), max(n - 1, 1))
+    heads += heads >= tails
+    weights = _weights(rng, "random_graph", n, max_weight, m)
+    return Graph.from_arcs(n, tails, heads, weights, name=f"random-{n}-{m}")
+
+
+def rmat(
+    scale: int,
+    edge_factor: int = 16,
+    a: float = 0.57,
+    b: float = 0.19,
+    c: float = 0.19,
+    max_weight: int | None = None,
+    seed: int = 0,
+) -> Graph:
+    """Return a directed R-MAT graph, whose degrees follow a power law.
+
+    Each of ``edge_factor * 2**scale`` arcs descends `scale` times into a quadrant of the
+    adjacency matrix; self-loops and repeated arcs are dropped, so m is smaller.
+    The vertices are shuffled.
+
+    Parameters
+    ----------
+    scale : int
+        n is 2**scale.
+    edge_factor : int, default 16
+        Arcs drawn per vertex.
+    a, b, c : float
+        Probabilities of the upper left, upper right and lower left quadrant.
+    max_weight : int, optional
+        Weights are uniform in 1..max_weight; None: n.
+    seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.
+
+    References
+    ----------
+    Chakrabarti, Zhan, Faloutsos: R-MAT: a recursive model for graph mining. SDM 2004.
+    doi:10.1137/1.9781611972740.43
+    """
+    scale = integer("scale", "rmat", scale, 0, 30)
+    edge_factor = integer("edge_factor", "rmat", edge_factor, 0)
+    a, b, c = (
+        probability(parameter, "rmat", value) for parameter, value in (("a", a), ("b", b), ("c", c))
+    )
+    if a + b + c > 1:
+        raise ParameterError.of("c", "rmat", f"at most 1 - a - b = {1 - a - b:g}", c)
+    rng = np.random.default_rng(integer("seed", "rmat", seed, 0))
+    n = 2**scale
+    tails = np.zeros(edge_factor * n, np.int64)
+    heads = np.zeros_like(tails)
+    for _ in range(scale):
+        draw = rng.random(tails.size)
+        tails = 2 * tails + (draw >= a + b)
+        heads = 2 * heads + ((draw >= a) & (draw < a + b) | (draw >= a + b + c))
+    places = np.unique((tails * n + heads)[tails != heads])
+    shuffled = rng.permutation(n)
+    tails, heads = shuffled[places // n], shuffled[places % n]
+    weights = _weights(rng, "rmat", n, max_weight, places.size)
+    return Graph.from_arcs(n, tails, heads, weights, name=f"rmat-{scale}-{edge_factor}")
+
+
+def ring(n: int, max_weight: int | None = None, seed: int = 0) -> Graph:
+    """Return the directed cycle 0 -> 1 -> ... -> n - 1 -> 0 (n arcs; none for n < 2).
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    max_weight : int, optional
+        Weights are uniform in 1..max_weight; None: n.
+    seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.
+    """
+    n = integer("n", "ring", n, 0, MAX_VERTICES)
+    rng = np.random.default_rng(integer("seed", "ring", seed, 0))
+    tails = np.arange(n if n > 1 else 0)
+    weights = _weights(rng, "ring", n, max_weight, tails.size)
+    return Graph.from_arcs(n, tails, (tails + 1) % max(n, 1), weights, name=f"ring-{n}")
+
+
+def complete(n: int, max_weight: int | None = None, seed: int = 0) -> Graph:
+    """Return the directed graph with all n(n - 1) arcs.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    max_weight : int, optional
+        Weights are uniform in 1..max_weight, independent for the two directions; None: n.
+    seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.
+    """
+    n = integer("n", "complete", n, 0, MAX_VERTICES)
+    rng = np.random.default_rng(integer("seed", "complete", seed, 0))
+    tails, heads = np.nonzero(~np.eye(n, dtype=bool))
+    weights = _weights(rng, "complete", n, max_weight, tails.size)
+    return Graph.from_arcs(n, tails, heads, weights, name=f"complete-{n}")
+
+
+def grid_2d(rows: int, columns: int, seed: int = 0) -> Graph:
+    """Return an undirected grid whose weights are like the lengths of streets, in metres.
+
+    Crossings lie on a grid of 100 m, displaced at random (standard deviation 15 m); a street
+    is up to 40 % longer than the straight line between its crossings.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Vertex ``r * columns + c`` is the crossing in row r and column c; n is rows · columns
+        and m is 2(2 · rows · columns - rows - columns).
+    seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.
+    """
+    rows = integer("rows", "grid_2d", rows, 1, MAX_VERTICES)
+    columns = integer("columns", "grid_2d", columns, 1, MAX_VERTICES // rows)
+    rng = np.random.default_rng(integer("seed", "grid_2d", seed, 0))
+    number = np.arange(rows * columns).reshape(rows, columns)
+    tails = np.concatenate([number[:, :-1].ravel(), number[:-1].ravel()])
+    heads = np.concatenate([number[:, 1:].ravel(), number[1:].ravel()])
+    places = np.stack(np.divmod(number.ravel(), columns), axis=1) * 100.0
+    places += rng.normal(scale=15.0, size=places.shape)
+    straight = np.hypot(*(places[heads] - places[tails]).T)
+    lengths = np.rint(straight * rng.uniform(1.0, 1.4, tails.size)).astype(np.int64)
+    return Graph.from_arcs(
+        rows * columns,
+        tails,
+        heads,
+        np.maximum(lengths, 1),
+        directed=False,
+        name=f"grid-{rows}x{columns}",
+    )
+
+
+def small_world(
+    n: int, k: int = 4, p: float = 0.1, max_weight: int | None = None, seed: int = 0
+) -> Graph:
+    """Return an undirected Watts-Strogatz graph with n·k/2 edges (m = n·k).
+
+    Each vertex is joined to its k nearest neighbours on a ring; then each edge moves one end
+    to a random vertex with probability p. An edge that finds no free place stays.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    k : int, default 4
+        Neighbours of each vertex on the ring: even and below n (0 for n = 0).
+    p : float, default 0.1
+        Probability that an edge is rewired.
+    max_weight : int, optional
+        Weights are uniform in 1..max_weight; None: n.
+    seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.
+
+    References
+    ----------
+    Watts, Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
+    doi:10.1038/30918
+    """
+    n = integer("n", "small_world", n, 0, MAX_VERTICES)
+    k = integer("k", "small_world", k, 0, max(n - 1, 0))
+    if k % 2:
+        raise ParameterError.of("k", "small_world", "even", k)
+    p = probability("p", "small_world", p)
+    rng = np.random.default_rng(integer("seed", "small_world", seed, 0))
+    tails = np.tile(np.arange(n), k // 2)
+    heads = (tails + np.repeat(np.arange(1, k // 2 + 1), n)) % max(n, 1)
+    waiting = np.flatnonzero(rng.random(tails.size) < p)
+    for _ in range(64):  # in a nearly complete graph some edges have nowhere to go
+        if not waiting.size:
+            break
+        proposed = rng.integers(n, size=waiting.size)
+        taken = _edge_keys(tails, heads, n)
+        wanted = _edge_keys(tails[waiting], proposed, n)
+        first = np.zeros(waiting.size, bool)
+        first[np.unique(wanted, return_index=True)[1]] = True
+        free = first & (proposed != tails[waiting]) & ~np.isin(wanted, taken)
+        heads[waiting[free]] = proposed[free]
+        waiting = waiting[~free]
+    weights = _weights(rng, "small_world", n, max_weight, tails.size)
+    return Graph.from_arcs(n, tails, heads, weights, directed=False, name=f"small-world-{n}-{k}")
+
+
+def _weights(
+    rng: Generator, owner: str, n: int, max_weight: int | None, size: int
+) -> NDArray[np.int64]:
+    if max_weight is None:
+        largest = max(n, 1)
+    else:
+        largest = integer("max_weight", owner, max_weight, 1, 2**63 - 1)
+    return rng.integers(1, largest, size=size, endpoint=True)
+
+
+def _distinct(rng: Generator, population: int, size: int) -> NDArray[np.int64]:
+    """Return `size` distinct numbers below `population`, in memory proportional to `size`."""
+    if size > population // 2:
+        return rng.choice(population, size, replace=False, shuffle=False)
+    found: NDArray[np.int64] = np.zeros(0, np.int64)
+    while found.size < size:
+        missing = size - found.size
+        found = np.union1d(found, rng.integers(population, size=missing + missing // 8 + 8))
+    return rng.choice(found, size, replace=False)
+
+
+def _edge_keys(tails: NDArray[Any], heads: NDArray[Any], n: int) -> NDArray[Any]:
+    """One number for each undirected edge, the same in both directions."""
+    keys: NDArray[Any] = np.minimum(tails, heads) * n + np.maximum(tails, heads)
+    return keys

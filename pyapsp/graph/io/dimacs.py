@@ -1,0 +1,97 @@
+"""The shortest-path format of the 9th DIMACS Implementation Challenge, ``.gr``.
+
+Lines ``c`` are comments, ``p sp <n> <m>`` announces the graph, ``a <tail> <head> <weight>`` is an
+arc; vertices count from 1. Weights that are not integers are read and written too.
+
+Source: http://www.diag.uniroma1.it/challenge9/format.shtml
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from pyapsp.errors import FormatError
+from pyapsp.graph.io import text
+from pyapsp.graph.model import Graph
+
+__all__ = ["read", "write"]
+
+
+def read(path: Path) -> Graph:
+    """Read a directed graph; row i is the vertex i + 1 of the file.
+
+    Raises
+    ------
+    FormatError
+        Naming the line that breaks the format, or the last one when arcs are missing.
+    """
+    lines = text.read_lines(path)
+    header = _header(path, lines)
+    body = [line for line in lines[header:] if not _is_comment(line)]
+    n, m = text.announced(path, header, lines[header - 1].split()[2:], len(body))
+    try:
+        arcs = text.table(body, [("kind", "U2"), ("tail", "i8"), ("head", "i8")])
+    except ValueError:
+        raise _fault(path, lines, n, m) from None
+    ends = np.stack([arcs["tail"], arcs["head"]])
+    if (
+        len(arcs) != m
+        or (arcs["kind"] != "a").any()
+        or ((ends < 1) | (ends > n)).any()
+        or text.not_weights(arcs["weight"])
+    ):
+        raise _fault(path, lines, n, m)
+    return Graph.from_arcs(n, ends[0] - 1, ends[1] - 1, arcs["weight"], name=text.name_of(path))
+
+
+def write(graph: Graph, path: Path) -> None:
+    """Write all arcs; labels are not kept, and an undirected graph is written as both arcs."""
+    tails, heads, _ = graph.arcs()
+    lines = [f"p sp {graph.n} {graph.m}"]
+    lines += [
+        f"a {tail} {head} {weight}"
+        for tail, head, weight in zip(
+            (tails + 1).tolist(), (heads + 1).tolist(), text.weight_texts(graph), strict=True
+        )
+    ]
+    text.write_lines(path, lines)
+
+
+def _is_comment(line: str) -> bool:
+    return line[:1] == "c" or not line or line.isspace()
+
+
+def _header(path: Path, lines: list[str]) -> int:
+    """Return the number of the line ``p sp <n> <m>``."""
+    for number, line in enumerate(lines, start=1):
+        if _is_comment(line):
+            continue
+        fields = line.split()
+        if len(fields) != 4 or fields[:2] != ["p", "sp"]:
+            raise FormatError(path, number, f"expected 'p sp <n> <m>', not {line!r}")
+        return number
+    raise FormatError(path, max(len(lines), 1), "there is no line 'p sp <n> <m>'")
+
+
+def _fault(path: Path, lines: list[str], n: int, m: int) -> FormatError:
+    seen = -1  # the header is the first line that is no comment
+
+    def check(line: str) -> None:
+        nonlocal seen
+        if _is_comment(line):
+            return
+        seen += 1
+        if seen == 0:
+            return
+        if seen > m:
+            raise ValueError(f"more arcs than the {m} announced")
+        fields = line.split()
+        if fields[0] != "a" or len(fields) != 4:
+            raise ValueError(f"expected 'a <tail> <head> <weight>', not {line!r}")
+        text.vertex(fields[1], n)
+        text.vertex(fields[2], n)
+        text.weight(fields[3])
+
+    return text.locate(path, lines, check, lambda: f"the file ends after {seen} of {m} arcs")

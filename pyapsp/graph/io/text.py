@@ -1,0 +1,230 @@
+"""What the text formats share: lines in, columns of numbers out, and lines back to a file.
+
+A reader parses in bulk, and only when that fails, or finds something that cannot be, goes
+through the file again line by line to name the faulty line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyapsp.errors import FormatError, GraphError
+from pyapsp.files import atomic_write
+from pyapsp.graph.model import Graph
+from pyapsp.graph.validation import MAX_VERTICES
+
+__all__ = [
+    "announced",
+    "integer",
+    "locate",
+    "name_of",
+    "not_weights",
+    "read_bytes",
+    "read_lines",
+    "table",
+    "vertex",
+    "weight",
+    "weight_texts",
+    "write_lines",
+]
+
+# A header may announce this many vertices that no arc mentions: 128 MiB of row pointers.
+MAX_ISOLATED = 2**24
+
+
+def name_of(path: Path) -> str:
+    """Return the file's name without its suffix (and without .gz before that)."""
+    return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file, decompressed if its name ends in ``.gz``.
+
+    Raises
+    ------
+    FormatError
+        The compressed data is truncated or damaged.
+    OSError
+        The file cannot be read.
+    """
+    with open(path, "rb") as file:
+        if path.suffix != ".gz":
+            return file.read()
+        try:
+            return gzip.GzipFile(fileobj=file).read()
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FormatError(path, None, f"damaged gzip data: {error}") from None
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a text file, without their ends; line i of the file is item i - 1.
+
+    Bytes that are not UTF-8 (they occur in comments) come as lone surrogates.
+    """
+    text = read_bytes(path).decode("utf-8-sig", errors="surrogateescape")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def table(
+    lines: Sequence[str],
+    columns: Sequence[tuple[str, str]],
+    *,
+    weighted: bool = True,
+    **options: Any,
+) -> NDArray[Any]:
+    """Parse lines into columns, as `numpy.loadtxt` does; any other text is an error.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        The lines with data, and no others.
+    columns : sequence of (str, str)
+        Name and dtype of the columns before the weight.
+    weighted : bool
+        Whether a column ``weight`` follows: int64 if every weight is written as an integer,
+        else float64.
+    **options
+        Passed to `numpy.loadtxt`.
+
+    Returns
+    -------
+    ndarray
+        Structured, one record a line.
+
+    Raises
+    ------
+    ValueError
+        A line does not have these columns.
+    """
+    if not weighted:
+        return _load(lines, [*columns], **options)
+    try:
+        return _load(lines, [*columns, ("weight", "i8")], **options)
+    except ValueError:
+        return _load(lines, [*columns, ("weight", "f8")], **options)
+
+
+def _load(lines: Sequence[str], columns: list[tuple[str, str]], **options: Any) -> NDArray[Any]:
+    if not lines:  # loadtxt would warn
+        return np.zeros(0, columns)
+    return np.loadtxt(lines, dtype=columns, comments=None, ndmin=1, **options)
+
+
+def locate(
+    path: Path, lines: Sequence[str], check: Callable[[str], None], at_end: Callable[[], str]
+) -> FormatError:
+    """Find the first line at which `check` raises, and return the error that names it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    lines : sequence of str
+        All its lines.
+    check : callable
+        Takes one line after the other and raises ValueError at a fault.
+    at_end : callable
+        Called when every line passed: says what the file lacks.
+    """
+    for number, line in enumerate(lines, start=1):
+        try:
+            check(line)
+        except ValueError as error:
+            return FormatError(path, number, str(error))
+    return FormatError(path, max(len(lines), 1), at_end())
+
+
+def integer(token: str, what: str) -> int:
+    """Return a token as an int, or raise ValueError."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,19}", token):
+        raise ValueError(f"{what} must be an integer, not {token!r}")
+    number = int(token)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{what} {token} does not fit into int64")
+    return number
+
+
+def vertex(token: str, n: int) -> int:
+    """Return a vertex number counted from 1, or raise ValueError."""
+    number = integer(token, "a vertex")
+    if not 1 <= number <= n:
+        raise ValueError(f"vertex {number} is outside 1..{n}")
+    return number
+
+
+def weight(token: str) -> None:
+    """Raise ValueError unless the token is a weight: a number, not NaN, not -inf."""
+    try:
+        number = float(token) if "_" not in token else None
+    except ValueError:
+        number = None
+    if number is None:
+        raise ValueError(f"a weight must be a number, not {token!r}")
+    if np.isnan(number) or np.isneginf(number):
+        raise ValueError(f"the weight is {number}")
+
+
+def announced(path: Path, line: int, fields: Sequence[str], found: int) -> list[int]:
+    """Return the counts of a header, the number of vertices first.
+
+    Nothing may be allocated from a header alone, so the vertices are held against the number
+    `found` of entries that the file really has.
+
+    Raises
+    ------
+    FormatError
+        A count is no integer, negative or absurd.
+    """
+    try:
+        counts = [integer(field, "a count") for field in fields]
+    except ValueError as error:
+        raise FormatError(path, line, str(error)) from None
+    if min(counts) < 0 or counts[0] > MAX_VERTICES:
+        raise FormatError(path, line, f"a graph cannot have the counts {' '.join(fields)}")
+    if counts[0] > 2 * found + MAX_ISOLATED:
+        raise FormatError(
+            path, line, f"{counts[0]} vertices are announced, but the file has {found} entries"
+        )
+    return counts
+
+
+def not_weights(weights: NDArray[Any]) -> bool:
+    """Whether NaN or -inf is among the weights."""
+    return bool((np.isnan(weights) | np.isneginf(weights)).any())
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write lines, compressed if the name ends in ``.gz``; all of them or no file."""
+    content = "".join(f"{line}\n" for line in lines).encode()
+    if path.suffix == ".gz":
+        content = gzip.compress(content, mtime=0)  # the same graph gives the same bytes
+    with atomic_write(path, "wb") as file:
+        file.write(content)
+
+
+def weight_texts(graph: Graph, *, whole: bool = False) -> list[str]:
+    """Return the weights as texts that read back as the same numbers.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    whole : bool
+        The format has only integers: refuse other weights.
+    """
+    if whole and graph.dtype.kind != "i":
+        if not graph.is_integer:
+            raise GraphError("this format holds integer weights only; use .mtx, .csv or .npz")
+        return [str(int(value)) for value in graph.weights.tolist()]
+    return [repr(value) for value in graph.weights.tolist()]

@@ -1,0 +1,468 @@
+"""The graph every method works on: compressed sparse rows with cached facts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.sparse import csr_array
+
+from pyapsp.errors import GraphError, ParameterError, PrecisionError
+from pyapsp.graph import validation
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+    import pandas
+
+__all__ = ["Graph"]
+
+
+class Graph:
+    """A weighted graph, immutable: its arrays are read-only.
+
+    Vertices are the row numbers 0..n-1. An arc of weight zero is an arc; an arc of weight +inf
+    is none. An undirected graph stores both arcs of an edge, with the same weight.
+
+    Parameters
+    ----------
+    indptr : array_like of int, shape (n + 1,)
+        Row i holds the arcs ``indptr[i]:indptr[i + 1]``.
+    indices : array_like of int, shape (m,)
+        Heads of the arcs, strictly increasing within a row.
+    weights : array_like, shape (m,)
+        Integers and booleans become int64, float16 becomes float32.
+    directed : bool, default True
+        False promises that every arc has its reverse, of the same weight.
+    labels : iterable, optional
+        n distinct names of the vertices, for instance the ids in the file. The labels 0..n-1
+        are the same as None.
+    name : str, optional
+        What the graph is called in records.
+    is_dense : bool, default False
+        Whether it came from a dense matrix.
+
+    Raises
+    ------
+    GraphError
+        The arrays do not describe such a graph.
+
+    See Also
+    --------
+    Graph.from_arcs, Graph.from_dense : from less orderly data.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[Any]
+    directed: bool
+    labels: NDArray[Any] | None
+    name: str | None
+    is_dense: bool
+
+    def __init__(
+        self,
+        indptr: ArrayLike,
+        indices: ArrayLike,
+        weights: ArrayLike,
+        *,
+        directed: bool = True,
+        labels: Iterable[Any] | None = None,
+        name: str | None = None,
+        is_dense: bool = False,
+    ) -> None:
+        values = validation.weights(weights)
+        n = validation.csr(indptr, indices, values.size)
+        starts, heads = np.asarray(indptr, np.int64), np.asarray(indices, np.int32)
+        tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(starts))
+        keep = validation.finite(tails, heads, values)
+        if keep is not None:
+            starts, heads, values = _starts(tails[keep], n), heads[keep], values[keep]
+        self.__dict__.update(
+            indptr=_frozen(starts),
+            indices=_frozen(heads),
+            weights=_frozen(values),
+            directed=bool(directed),
+            labels=None,
+            name=name,
+            is_dense=bool(is_dense),
+        )
+        names = validation.labels(labels, n)
+        if names is not None:
+            self.__dict__["labels"] = _frozen(names)
+        if not directed and not self._equals_reverse():
+            raise GraphError("an undirected graph needs both arcs of an edge, of equal weight")
+
+    @classmethod
+    def from_arcs(
+        cls,
+        n: int,
+        tails: ArrayLike,
+        heads: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        directed: bool = True,
+        labels: Iterable[Any] | None = None,
+        name: str | None = None,
+    ) -> Graph:
+        """Make a graph from a list of arcs in any order.
+
+        Parameters
+        ----------
+        n : int
+            Number of vertices.
+        tails, heads : array_like of int, shape (arcs,)
+            Ends of the arcs, in 0..n-1. Of several arcs from one vertex to another the one
+            with the smallest weight counts.
+        weights : array_like, shape (arcs,), optional
+            None gives every arc the weight 1 (int64).
+        directed : bool, default True
+            False lets every arc also run backwards; the smaller weight counts both ways.
+        labels, name
+            As in :class:`Graph`.
+
+        Raises
+        ------
+        GraphError
+            Lengths that differ, a vertex out of range, a weight that is NaN or -inf.
+        """
+        n = validation.vertex_count(n)
+        tail = validation.vertices("tails", tails, n)
+        head = validation.vertices("heads", heads, n)
+        given = np.ones(tail.size, np.int64) if weights is None else validation.weights(weights)
+        if not tail.shape == head.shape == given.shape:
+            raise GraphError(
+                f"{tail.size} tails, {head.size} heads and weights of shape {given.shape} "
+                "do not make a list of arcs"
+            )
+        keep = validation.finite(tail, head, given)
+        if keep is not None:
+            tail, head, given = tail[keep], head[keep], given[keep]
+        if not directed:
+            tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
+            given = np.concatenate([given, given])
+        places = tail * n + head
+        steps = np.diff(places)
+        if not (steps > 0).all():
+            order = np.argsort(places)
+            places, given = places[order], given[order]
+            firsts = np.flatnonzero(np.diff(places, prepend=-1))
+            places, given = places[firsts], np.minimum.reduceat(given, firsts)
+        tail, head = np.divmod(places, max(n, 1))
+        return cls(
+            _starts(tail, n),
+            _sealed(head.astype(np.int32)),
+            given,
+            directed=directed,
+            labels=labels,
+            name=name,
+        )
+
+    @classmethod
+    def from_dense(
+        cls,
+        matrix: ArrayLike,
+        *,
+        directed: bool = True,
+        no_arc: float = 0,
+        nan_is_no_arc: bool = False,
+        labels: Iterable[Any] | None = None,
+        name: str | None = None,
+    ) -> Graph:
+        """Make a graph from an n-by-n matrix of weights.
+
+        Parameters
+        ----------
+        matrix : array_like or numpy.ma.MaskedArray, shape (n, n)
+            ``matrix[i, j]`` is the weight of the arc i -> j. In a masked array the masked
+            entries are no arcs, and zeros that are not masked are arcs of weight zero.
+        directed : bool, default True
+            False takes the smaller of ``matrix[i, j]`` and ``matrix[j, i]`` for both.
+        no_arc : number, default 0
+            The value that means "no arc", besides +inf; not used for masked arrays. Zero is
+            SciPy's convention.
+        nan_is_no_arc : bool, default False
+            Let NaN mean "no arc" too, as SciPy does.
+        labels, name
+            As in :class:`Graph`.
+
+        Raises
+        ------
+        GraphError
+            The matrix is not square, or holds NaN (unless allowed) or -inf.
+        """
+        values = np.asarray(matrix)
+        n = validation.square(values.shape)
+        values = validation.weights(values)
+        if isinstance(matrix, np.ma.MaskedArray):
+            arc = ~np.ma.getmaskarray(matrix)
+        else:
+            arc = values != no_arc
+        if values.dtype.kind == "f":
+            arc &= ~np.isposinf(values)
+            if nan_is_no_arc:
+                arc &= ~np.isnan(values)
+        starts = np.zeros(n + 1, np.int64)
+        np.cumsum(np.count_nonzero(arc, axis=1), out=starts[1:])
+        heads = _sealed(np.nonzero(arc)[1].astype(np.int32))
+        graph = cls(starts, heads, _sealed(values[arc]), labels=labels, name=name, is_dense=True)
+        return graph if directed else graph.symmetrized()
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        raise AttributeError(f"a Graph is immutable: {attribute!r} cannot be set")
+
+    def __delattr__(self, attribute: str) -> None:
+        raise AttributeError(f"a Graph is immutable: {attribute!r} cannot be deleted")
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self.indptr.size - 1
+
+    @property
+    def m(self) -> int:
+        """Number of stored arcs; an undirected edge is two arcs, a self-loop is one."""
+        return self.indices.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the weights: int64, float32 or float64."""
+        return self.weights.dtype
+
+    @cached_property
+    def min_weight(self) -> int | float | None:
+        """Smallest weight; None without arcs."""
+        return self.weights.min().item() if self.m else None
+
+    @cached_property
+    def max_weight(self) -> int | float | None:
+        """Largest weight; None without arcs."""
+        return self.weights.max().item() if self.m else None
+
+    @property
+    def has_negative(self) -> bool:
+        """Whether a weight is below zero."""
+        return self.min_weight is not None and self.min_weight < 0
+
+    @cached_property
+    def is_integer(self) -> bool:
+        """Whether all weights are whole numbers, whatever their dtype."""
+        return self.dtype.kind == "i" or bool((self.weights == np.floor(self.weights)).all())
+
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether every arc has its reverse, of the same weight."""
+        return not self.directed or self._equals_reverse()
+
+    @cached_property
+    def is_unweighted(self) -> bool:
+        """Whether all weights are 1."""
+        return bool((self.weights == 1).all())
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 (hexadecimal) of n, the arcs, the weights with their dtype, and `directed`."""
+        digest = hashlib.sha256(f"{self.n} {self.directed} {self.dtype.name}".encode())
+        for array in (self.indptr, self.indices, self.weights):
+            digest.update(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
+        return digest.hexdigest()
+
+    def arcs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+        """Return tails, heads and weights of all arcs, each of shape (m,), row by row."""
+        return _tails(self.indptr), self.indices, self.weights
+
+    def reversed(self) -> Graph:
+        """Return the graph with every arc turned round."""
+        if not self.directed:
+            return self
+        starts, heads, weights = self._reverse()
+        return Graph(
+            starts, heads, weights, labels=self.labels, name=self.name, is_dense=self.is_dense
+        )
+
+    def symmetrized(self) -> Graph:
+        """Return the undirected graph: each edge has the smaller weight of its two arcs."""
+        if not self.directed:
+            return self
+        both = Graph.from_arcs(self.n, *self.arcs(), directed=False)
+        return Graph(
+            both.indptr,
+            both.indices,
+            both.weights,
+            directed=False,
+            labels=self.labels,
+            name=self.name,
+            is_dense=self.is_dense,
+        )
+
+    def with_weights(self, weights: ArrayLike) -> Graph:
+        """Return the graph with other weights, of shape (m,), in the order of :meth:`arcs`."""
+        return Graph(
+            self.indptr,
+            self.indices,
+            weights,
+            directed=self.directed,
+            labels=self.labels,
+            name=self.name,
+            is_dense=self.is_dense,
+        )
+
+    def to_dense(self, dtype: DTypeLike = np.float64, no_arc: float = np.inf) -> NDArray[Any]:
+        """Return the n-by-n matrix of weights.
+
+        Parameters
+        ----------
+        dtype : data-type, default float64
+            Floats round to it; integers must hold every weight.
+        no_arc : number, default inf
+            Value where there is no arc. The diagonal is no exception: only self-loops are
+            written there.
+
+        Raises
+        ------
+        ParameterError
+            The dtype cannot hold `no_arc`.
+        PrecisionError
+            An integer dtype cannot hold a weight.
+        """
+        target = np.dtype(dtype)
+        weights = self.weights
+        if target.kind in "iu":
+            limits = np.iinfo(target)
+            if not (limits.min <= no_arc <= limits.max and no_arc == int(no_arc)):
+                raise ParameterError.of(
+                    "no_arc", "Graph.to_dense", f"a value of {target.name}", no_arc
+                )
+            fits = (weights >= limits.min) & (weights <= limits.max) & (weights == weights // 1)
+            if not fits.all():
+                raise PrecisionError(f"{target.name} cannot hold the weight {weights[~fits][0]}")
+        matrix = np.full((self.n, self.n), no_arc, dtype=target)
+        matrix[_tails(self.indptr), self.indices] = weights
+        return matrix
+
+    def to_scipy(self) -> csr_array:
+        """Return a `scipy.sparse.csr_array` of shape (n, n), with its own copy of the data."""
+        return csr_array(
+            (self.weights.copy(), self.indices.copy(), self.indptr.copy()),
+            shape=(self.n, self.n),
+        )
+
+    def to_networkx(self) -> networkx.Graph:
+        """Return a `networkx.DiGraph` (or `Graph`) with the labels as nodes, and weights."""
+        import networkx
+
+        graph = networkx.DiGraph() if self.directed else networkx.Graph()
+        if self.name is not None:
+            graph.graph["name"] = self.name
+        graph.add_nodes_from(self._names().tolist())
+        tails, heads, weights = self._labelled_edges()
+        graph.add_weighted_edges_from(
+            zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True)
+        )
+        return graph
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame with the columns source, target, weight.
+
+        An undirected edge is one row; a vertex without arcs does not appear.
+        """
+        import pandas
+
+        tails, heads, weights = self._labelled_edges()
+        return pandas.DataFrame({"source": tails, "target": heads, "weight": weights})
+
+    def to_igraph(self) -> igraph.Graph:
+        """Return an `igraph.Graph` with the edge attribute weight and the vertex names."""
+        import igraph
+
+        tails, heads, weights = self._edges()
+        graph = igraph.Graph(
+            n=self.n,
+            edges=np.stack([tails, heads], axis=1).tolist(),
+            directed=self.directed,
+            edge_attrs={"weight": weights.tolist()},
+        )
+        if self.labels is not None:
+            graph.vs["name"] = self.labels.tolist()
+        if self.name is not None:
+            graph["name"] = self.name
+        return graph
+
+    def __eq__(self, other: object) -> bool:
+        """Compare n, arcs, weights and their dtype, directedness and labels; not the name."""
+        if not isinstance(other, Graph):
+            return NotImplemented
+        mine, theirs = (
+            None if graph.labels is None else graph.labels.tolist() for graph in (self, other)
+        )
+        return (
+            self.directed == other.directed
+            and self.dtype == other.dtype
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+            and np.array_equal(self.weights, other.weights)
+            and mine == theirs
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.n, self.m, self.directed, self.dtype))
+
+    def __repr__(self) -> str:
+        name = "" if self.name is None else f" {self.name!r}"
+        kind = "directed" if self.directed else "undirected"
+        span = f" {self.min_weight}..{self.max_weight}" if self.m else ""
+        return f"<Graph{name}: n={self.n}, m={self.m}, {kind}, {self.dtype.name} weights{span}>"
+
+    def _names(self) -> NDArray[Any]:
+        return np.arange(self.n) if self.labels is None else self.labels
+
+    def _edges(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """All arcs of a directed graph; of an undirected one each edge once."""
+        tails, heads, weights = self.arcs()
+        if self.directed:
+            return tails, heads, weights
+        once = tails <= heads
+        return tails[once], heads[once], weights[once]
+
+    def _labelled_edges(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        tails, heads, weights = self._edges()
+        names = self._names()
+        return names[tails], names[heads], weights
+
+    def _reverse(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Compressed rows of the reversed graph."""
+        columns = self.to_scipy().tocsc()
+        return columns.indptr, columns.indices, columns.data
+
+    def _equals_reverse(self) -> bool:
+        mine = (self.indptr, self.indices, self.weights)
+        reverse = self._reverse()
+        return all(np.array_equal(a, b) for a, b in zip(mine, reverse, strict=True))
+
+
+def _starts(tails: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Row pointers of arcs that are sorted by tail."""
+    starts = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(tails, minlength=n), out=starts[1:])
+    return starts
+
+
+def _tails(indptr: NDArray[np.int64]) -> NDArray[np.int32]:
+    return np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr))
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return `array` if it is read-only and owns its data, else a read-only copy."""
+    if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
+        return _sealed(array.copy())
+    return array
+
+
+def _sealed(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array of our own read-only, so that :func:`_frozen` need not copy it."""
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,87 @@
+"""Finding a cycle of negative weight."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pyapsp.graph.model import Graph
+
+__all__ = ["find_negative_cycle"]
+
+
+def find_negative_cycle(graph: Graph) -> tuple[list[int], int | float] | None:
+    """Return a negative cycle of the graph, if it has one.
+
+    Bellman-Ford from all vertices at once, each round over all arcs. When the arcs that gave the
+    current distances close a cycle, that cycle is negative. They are looked at after 1, 2, 4, …
+    rounds, so at most twice as many rounds are made as needed, and never more than n.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph.
+
+    Returns
+    -------
+    tuple of (list of int, int or float), or None
+        The vertices in order, the first repeated at the end, and the sum of the weights, computed
+        exactly; None when there is no such cycle.
+    """
+    if graph.m == 0 or not graph.has_negative:
+        return None
+    reverse = graph.reversed()  # row v: the arcs that enter v
+    heads = np.flatnonzero(np.diff(reverse.indptr))
+    starts = reverse.indptr[heads]
+    tails = reverse.indices
+    weights = reverse.weights
+    if weights.dtype == np.float32:
+        weights = weights.astype(np.float64)
+    elif graph.n * max(abs(graph.min_weight), abs(graph.max_weight)) >= 2**62:
+        weights = weights.astype(object)  # Python's integers do not wrap round
+    arc_head = np.repeat(np.arange(heads.size), np.diff(np.append(starts, graph.m)))
+
+    distance = np.zeros(graph.n, dtype=weights.dtype)
+    parent = np.full(graph.n, graph.n)  # n: none
+    for done in range(1, graph.n + 1):
+        through = distance[tails] + weights
+        best = np.minimum.reduceat(through, starts)
+        better = best < distance[heads]
+        if not better.any():
+            return None
+        position = np.where(through == best[arc_head], np.arange(graph.m), graph.m)
+        arc = np.minimum.reduceat(position, starts)[better]
+        distance[heads[better]] = best[better]
+        parent[heads[better]] = tails[arc]
+        if done & (done - 1) == 0 or done == graph.n:
+            cycle = _cycle_of(parent)
+            if cycle is not None:
+                weight = _weight_of(graph, cycle)
+                return (cycle, weight) if weight < 0 else None
+    return None
+
+
+def _cycle_of(parent: np.ndarray) -> list[int] | None:
+    """Return a cycle of the parent pointers, in the direction of the arcs."""
+    n = parent.size
+    jump = np.append(parent, n)
+    for _ in range(n.bit_length()):
+        jump = jump[jump]
+    on_cycle = jump[jump < n]  # after more than n steps one is on a cycle or nowhere
+    if on_cycle.size == 0:
+        return None
+    start = int(on_cycle[0])
+    backwards = [start]
+    while True:
+        backwards.append(int(parent[backwards[-1]]))
+        if backwards[-1] == start:
+            return backwards[::-1]
+
+
+def _weight_of(graph: Graph, cycle: list[int]) -> int | float:
+    weights = []
+    for tail, head in zip(cycle, cycle[1:], strict=False):
+        row = slice(graph.indptr[tail], graph.indptr[tail + 1])
+        weights.append(graph.weights[row][np.searchsorted(graph.indices[row], head)].item())
+    return sum(weights) if graph.weights.dtype.kind == "i" else math.fsum(weights)

@@ -1,0 +1,50 @@
+"""Event timing: what a run spent in kernels and in transfers, as the device saw it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pyopencl as cl
+
+from pyapsp.device import event_seconds
+
+__all__ = ["Stopwatch"]
+
+# Events hold driver memory until they are read; fw-naive at n = 100,000 would keep 100,000.
+_PENDING = 4096
+
+
+class Stopwatch:
+    """Adds up the device time of commands by phase.
+
+    The commands' queue must have profiling enabled, as that of `Device.queue` has.
+
+    Examples
+    --------
+    >>> watch = Stopwatch()
+    >>> watch.add("kernel", kernel(queue, (n, n), None, buffer))  # doctest: +SKIP
+    >>> watch.seconds("kernel")  # doctest: +SKIP
+    0.0123
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._pending: list[tuple[str, cl.Event]] = []
+
+    def add(self, phase: str, event: cl.Event) -> cl.Event:
+        """Count this command to a phase, and return its event."""
+        self._pending.append((phase, event))
+        if len(self._pending) >= _PENDING:
+            self._settle()
+        return event
+
+    def seconds(self, phase: str) -> float:
+        """Return the seconds of a phase so far; waits for its commands to finish."""
+        self._settle()
+        return self._seconds[phase]
+
+    def _settle(self) -> None:
+        for phase, event in self._pending:
+            event.wait()
+            self._seconds[phase] += event_seconds(event)
+        self._pending.clear()

@@ -1,0 +1,104 @@
+"""Built programs: one per device and source text, one kernel object per kernel, kept."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import warnings
+from collections.abc import Mapping
+from functools import cache
+
+import pyopencl as cl
+
+from pyapsp.device import Device
+from pyapsp.errors import KernelBuildError
+from pyapsp.kernels.source import assemble
+
+__all__ = ["Program", "build"]
+
+_log = logging.getLogger(__name__)
+_building = threading.Lock()
+
+
+class Program:
+    """A kernel file built for a device.
+
+    Parameters
+    ----------
+    device : Device
+        What to build for.
+    source : str
+        The assembled source.
+
+    Attributes
+    ----------
+    hash : str
+        SHA-256 of the source, the first 16 hexadecimal digits: names what ran in a record.
+
+    Raises
+    ------
+    KernelBuildError
+        If the compiler refuses the source.
+    """
+
+    def __init__(self, device: Device, source: str) -> None:
+        self.device = device
+        self.source = source
+        self.hash = hashlib.sha256(source.encode()).hexdigest()[:16]
+        program = cl.Program(device.context, source)
+        with warnings.catch_warnings():
+            # remarks of the compiler are for who develops a kernel: they go to the log
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            try:
+                self._program = program.build()
+            except cl.RuntimeError as error:
+                raise KernelBuildError(str(error), source) from None
+        remarks = self._program.get_build_info(device.handle, cl.program_build_info.LOG)
+        if remarks and remarks.strip():
+            _log.debug("build of %s on %s: %s", self.hash, device.name, remarks.strip())
+        self._kernels: dict[str, cl.Kernel] = {}
+
+    def kernel(self, name: str) -> cl.Kernel:
+        """Return the kernel of this name, the same object each time."""
+        if name not in self._kernels:
+            self._kernels[name] = cl.Kernel(self._program, name)
+        return self._kernels[name]
+
+    def largest_group(self, name: str) -> int:
+        """Return how many work-items a group of this kernel may have on the device."""
+        size: int = self.kernel(name).get_work_group_info(
+            cl.kernel_work_group_info.WORK_GROUP_SIZE, self.device.handle
+        )
+        return size
+
+
+def build(device: Device, name: str, defines: Mapping[str, str | int]) -> Program:
+    """Assemble and build a kernel file, or return the one built before.
+
+    Parameters
+    ----------
+    device : Device
+        What to build for.
+    name : str
+        The file relative to the kernel root, e.g. ``"dense/fw_naive.cl"``.
+    defines : mapping of str to str or int
+        Macros.
+
+    Returns
+    -------
+    Program
+
+    Raises
+    ------
+    KernelBuildError
+        If the compiler refuses the source.
+    """
+    source = assemble(name, defines)
+    with _building:
+        return _build(device, source)
+
+
+@cache
+def _build(device: Device, source: str) -> Program:
+    return Program(device, source)

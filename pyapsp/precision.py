@@ -1,0 +1,175 @@
+"""Number types: what infinity is in each, which one is exact for a graph, and what was lost.
+
+Integer types hold distances below half of their range, so that the sum of two never wraps round;
+the value just there is the distance of what cannot be reached. Whether a type is wide enough is
+proved before the run where the weights allow it (no path is longer than n - 1 times the largest
+weight), and otherwise checked on the answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyapsp.device import Device
+from pyapsp.errors import CapabilityError, ParameterError, PrecisionError
+from pyapsp.graph import Graph
+
+__all__ = ["DTYPES", "arithmetic_defines", "check_answer", "check_weights", "distance_bound", "infinity", "is_exact", "resolve"]
+
+_C_TYPES = {"float64": "double", "float32": "float", "int64": "long", "int32": "int"}
+DTYPES = tuple(_C_TYPES)
+
+
+def infinity(dtype: np.dtype) -> int | float:
+    """Return the distance of an unreachable vertex: inf, or 2**30 - 1 and 2**62 - 1."""
+    if dtype.kind == "f":
+        return float("inf")
+    return int(np.iinfo(dtype).max) // 2
+
+
+def distance_bound(graph: Graph) -> int | float:
+    """Return a bound on the absolute value of every finite distance: (n - 1) max |w|."""
+    if graph.m == 0:
+        return 0
+    heaviest = max(abs(graph.min_weight), abs(graph.max_weight))
+    bound: int | float = max(graph.n - 1, 1) * heaviest
+    return bound
+
+
+def is_exact(graph: Graph, dtype: np.dtype) -> bool:
+    """Return whether every sum of weights along a path is exact in this type, proved.
+
+    True for whole-number weights whose longest path stays below infinity (integers) or below
+    the largest number up to which a float counts in ones.
+    """
+    if not graph.is_integer:
+        return False
+    limit = infinity(dtype) if dtype.kind == "i" else 2 ** (np.finfo(dtype).nmant + 1)
+    return distance_bound(graph) < limit
+
+
+def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:
+    """Choose the type of the distances.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph to be solved.
+    dtype : dtype-like, "auto" or None
+        None is float64, as SciPy; ``"auto"`` the narrowest integer type proved exact for this
+        graph, else the float type of its weights.
+
+    Returns
+    -------
+    dtype : numpy.dtype
+        One of `DTYPES`.
+    reason : str
+        Why, in words for `Result.explain`.
+
+    Raises
+    ------
+    ParameterError
+        If this is no supported type.
+    """
+    if dtype is None:
+        return np.dtype(np.float64), "the default, as in SciPy"
+    if isinstance(dtype, str) and dtype == "auto":
+        for name in ("int32", "int64"):
+            candidate = np.dtype(name)
+            if is_exact(graph, candidate):
+                bound = distance_bound(graph)
+                return candidate, f"the narrowest exact type: no distance exceeds {bound:g}"
+        if graph.dtype == np.float32:
+            return np.dtype(np.float32), "the type of the weights"
+        return np.dtype(np.float64), "no narrower type is proved exact"
+    try:
+        chosen = np.dtype(dtype)  # type: ignore[call-overload]
+    except TypeError:
+        chosen = None
+    if chosen is None or chosen.name not in DTYPES:
+        raise ParameterError.of("dtype", "solve", f"'auto' or one of {', '.join(DTYPES)}", dtype)
+    return chosen, "as asked"
+
+
+def check_weights(graph: Graph, dtype: np.dtype) -> None:
+    """Refuse weights that this type cannot hold.
+
+    Raises
+    ------
+    PrecisionError
+        If the type is an integer and a weight is not whole, or a weight is out of range.
+    """
+    if graph.m == 0:
+        return
+    if dtype.kind == "i" and not graph.is_integer:
+        raise PrecisionError(f"the weights are not whole numbers: {dtype} would round them")
+    heaviest = max(abs(graph.min_weight), abs(graph.max_weight))
+    limit = infinity(dtype) if dtype.kind == "i" else float(np.finfo(dtype).max)
+    if heaviest > limit or (dtype.kind == "i" and heaviest == limit):
+        raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}")
+
+
+def check_answer(graph: Graph, distances: np.ndarray) -> None:
+    """Refuse an answer in which a distance was too large for its type.
+
+    A vertex j that is reached but reported as infinitely far has, on its shortest path, a first
+    such vertex, so some arc leads from a finite distance to an infinite one: no other sign of a
+    sum past infinity is needed. Distances at the negative end were clamped there.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved.
+    distances : (k, n) ndarray
+        Rows of the distance matrix.
+
+    Raises
+    ------
+    PrecisionError
+        If a distance is past the range of the type.
+    """
+    dtype = distances.dtype
+    limit = infinity(dtype)
+    if distance_bound(graph) < (limit if dtype.kind == "i" else float(np.finfo(dtype).max)):
+        return
+    tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    for row in distances:
+        finite = row < limit
+        if np.any(row <= -limit) or np.any(finite[tails] & ~finite[graph.indices]):
+            raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
+
+
+def arithmetic_defines(
+    device: Device, dtype: np.dtype, *, width: int = 1, guard: bool = False
+) -> dict[str, str | int]:
+    """Return the macros of ``cl/common/types.h`` and ``semiring.h``.
+
+    Parameters
+    ----------
+    device : Device
+        Decides which form of the minimum is used.
+    dtype : numpy.dtype
+        Of the distances.
+    width : int
+        Values in a strip.
+    guard : bool
+        Whether integer sums must know infinity: there are negative weights.
+
+    Raises
+    ------
+    CapabilityError
+        If the device has no such type.
+    """
+    if dtype == np.float64 and not device.capabilities.fp64:
+        raise CapabilityError(f"{device.name} has no float64: ask for dtype='float32'")
+    integer = dtype.kind == "i"
+    suffix = "L" if dtype == np.int64 else ""
+    return {
+        "PYAPSP_VALUE": _C_TYPES[dtype.name],
+        "PYAPSP_INTEGER": int(integer),
+        "PYAPSP_INFINITY": f"{infinity(dtype)}{suffix}" if integer else "INFINITY",
+        "PYAPSP_WIDTH": width,
+        "PYAPSP_HAS_FP64": int(device.capabilities.fp64),
+        "PYAPSP_GUARD": int(integer and guard),
+        "PYAPSP_MIN_BUILTIN": int(device.traits.min_form == "builtin"),
+    }

@@ -1,0 +1,220 @@
+"""The methods: what each needs, how it is planned and run, and where it comes from.
+
+An area registers its method classes here; `solve`, the workflow and the tables enumerate them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from pyapsp.device import Device
+from pyapsp.errors import ParameterError
+from pyapsp.graph import Graph
+
+__all__ = ["Answer", "Method", "Options", "Plan", "Requirements", "method", "methods", "register"]
+
+# The areas that hold methods. Importing one registers them.
+_AREAS = ("pyapsp.dense",)
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What a method needs of a graph and of a device.
+
+    Attributes
+    ----------
+    non_negative : bool
+        Negative weights are refused.
+    capabilities : tuple of str
+        Names of `Capabilities` that the device must have, beside those of the dtype.
+    """
+
+    non_negative: bool = False
+    capabilities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller of `solve` asked for, resolved.
+
+    Attributes
+    ----------
+    device : Device
+    dtype : numpy.dtype
+        Of the distances.
+    predecessors : bool
+    memory_limit : int or None
+        Bytes of device memory that may be used; None is all of it.
+    out : ndarray or None
+        Where to put the n x n distances.
+    progress : callable or None
+        Called as ``progress(done, total)``; an exception from it ends the run.
+    """
+
+    device: Device
+    dtype: np.dtype
+    predecessors: bool = False
+    memory_limit: int | None = None
+    out: np.ndarray | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that has been checked against the device but not started.
+
+    Attributes
+    ----------
+    graph : Graph
+    options : Options
+    parameters : dict
+        The method's parameters, every one resolved.
+    device_bytes : int
+        Device memory that the run will allocate.
+    state : object
+        What the method prepared: built programs.
+    build_seconds : float
+        Time spent on building them.
+    """
+
+    graph: Graph
+    options: Options
+    parameters: dict[str, int]
+    device_bytes: int
+    state: Any = None
+    build_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a method computed.
+
+    Attributes
+    ----------
+    distances : (n, n) ndarray
+    predecessors : (n, n) int32 ndarray or None
+    stats : dict
+        ``kernel_seconds``, ``transfer_seconds``, ``kernel_hash``.
+    """
+
+    distances: np.ndarray
+    predecessors: np.ndarray | None
+    stats: dict[str, Any] = field(default_factory=dict)
+
+
+class Method(ABC):
+    """One published algorithm, with its parameters.
+
+    Parameters
+    ----------
+    **parameters : int
+        Values for names in `choices`; what is not given is chosen for the device.
+
+    Attributes
+    ----------
+    id : str
+        The short name, e.g. ``"fw-blocked"``.
+    area : str
+        The room it lives in.
+    summary : str
+        One line for tables.
+    source : str
+        Paper and section.
+    requires : Requirements
+    choices : mapping of str to tuple of int
+        The legal values of each parameter.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter does not exist or has no legal value.
+    """
+
+    id: ClassVar[str]
+    area: ClassVar[str]
+    summary: ClassVar[str]
+    source: ClassVar[str]
+    requires: ClassVar[Requirements] = Requirements()
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {}
+
+    def __init__(self, **parameters: int) -> None:
+        for name, value in parameters.items():
+            if name not in self.choices:
+                known = ", ".join(self.choices) or "none"
+                raise ParameterError(f"{self.id} has no parameter {name!r}; it has: {known}")
+            if value not in self.choices[name]:
+                legal = ", ".join(map(str, self.choices[name]))
+                raise ParameterError.of(name, self.id, f"one of {legal}", value)
+        self.parameters = dict(parameters)
+
+    def __repr__(self) -> str:
+        given = "".join(f", {name}={value}" for name, value in self.parameters.items())
+        return f"method({self.id!r}{given})"
+
+    @abstractmethod
+    def plan(self, graph: Graph, options: Options) -> Plan:
+        """Check the request against the device, choose parameters and build the kernels.
+
+        Raises
+        ------
+        ParameterError
+            If the given parameters do not fit together or do not fit the device.
+        DeviceMemoryError
+            If the run needs more memory than there is, or than allowed.
+        """
+
+    @abstractmethod
+    def run(self, plan: Plan) -> Answer:
+        """Run a plan of this method."""
+
+
+_registered: dict[str, type[Method]] = {}
+_M = TypeVar("_M", bound=type[Method])
+
+
+def register(cls: _M) -> _M:
+    """Class decorator: make a method known under its id."""
+    _registered[cls.id] = cls
+    return cls
+
+
+def methods() -> tuple[type[Method], ...]:
+    """Return the classes of all methods, in the order in which the areas list them.
+
+    Each has ``id``, ``area``, ``summary``, ``source``, ``requires`` and ``choices``.
+    """
+    for area in _AREAS:
+        importlib.import_module(area)
+    return tuple(_registered.values())
+
+
+def method(name: str, **parameters: int) -> Method:
+    """Return a method, with parameters of your own choice.
+
+    Parameters
+    ----------
+    name : str
+        A method id, see `methods`.
+    **parameters : int
+        For example ``tile=16``; what is not given is chosen for the device.
+
+    Returns
+    -------
+    Method
+        For the ``method`` argument of `solve`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such method, parameter or value.
+    """
+    known = {cls.id: cls for cls in methods()}
+    if name not in known:
+        raise ParameterError.of("method", "solve", f"'auto' or one of {', '.join(known)}", name)
+    return known[name](**parameters)

@@ -1,0 +1,157 @@
+"""What `solve` returns: distances, predecessors, and how they came about."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from pyapsp.errors import FormatError, ParameterError
+from pyapsp.files import atomic_write
+from pyapsp.precision import infinity
+
+__all__ = ["NO_PREDECESSOR", "Result"]
+
+#: The predecessor where there is none: of a source, and of what it does not reach. As in SciPy.
+NO_PREDECESSOR = -9999
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """All-pairs shortest paths of a graph, or the rows of some sources.
+
+    Attributes
+    ----------
+    distances : (k, n) ndarray
+        Row r holds the distances from vertex ``sources[r]``; `infinity` where there is no path.
+    predecessors : (k, n) int32 ndarray or None
+        The last vertex before j on the path, -9999 where there is none.
+    sources : (k,) int64 ndarray
+        The vertices of the rows; all n in order unless `solve` was asked for some.
+    labels : ndarray or None
+        Row number to the id in the file the graph came from.
+    stats : dict
+        The record of the run: method, device, dtype, times in seconds, updates per second, bytes.
+    reasons : tuple of str
+        What was chosen and why; `explain` prints them.
+    """
+
+    distances: np.ndarray
+    predecessors: np.ndarray | None
+    sources: np.ndarray
+    labels: np.ndarray | None = None
+    stats: dict[str, Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def infinity(self) -> int | float:
+        """The distance of an unreachable vertex in this dtype."""
+        return infinity(self.distances.dtype)
+
+    def path(self, i: int, j: int) -> list[int]:
+        """Return the vertices of a shortest path from i to j, both included.
+
+        Parameters
+        ----------
+        i, j : int
+            Vertices (row numbers, not labels); i must be one of the sources.
+
+        Returns
+        -------
+        list of int
+            ``[i]`` when i is j, and ``[]`` when j cannot be reached.
+
+        Raises
+        ------
+        ParameterError
+            If a vertex does not exist, i is no source, or there are no predecessors.
+        """
+        n = self.distances.shape[1]
+        for name, vertex in (("i", i), ("j", j)):
+            if not 0 <= vertex < n:
+                raise ParameterError.of(name, "Result.path", f"a vertex in [0, {n})", vertex)
+        rows = np.flatnonzero(self.sources == i)
+        if rows.size == 0:
+            raise ParameterError.of("i", "Result.path", "one of the sources of this result", i)
+        if self.predecessors is None:
+            raise ParameterError("this result has no predecessors: solve with predecessors=True")
+        if i == j:
+            return [i]
+        before = self.predecessors[rows[0]]
+        backwards = [j]
+        while backwards[-1] != i:
+            step = int(before[backwards[-1]])
+            if step == NO_PREDECESSOR:
+                return []
+            backwards.append(step)
+        return backwards[::-1]
+
+    def diameter(self, *, ignore_unreachable: bool = False) -> int | float:
+        """Return the largest distance.
+
+        Parameters
+        ----------
+        ignore_unreachable : bool
+            Take the largest finite distance, also when some pair has no path.
+
+        Returns
+        -------
+        int or float
+            `infinity` when some pair has no path; 0 for a graph without vertices.
+        """
+        if self.distances.size == 0:
+            return 0
+        if not ignore_unreachable:
+            largest: int | float = self.distances.max().item()
+            return largest
+        finite = self.distances < self.infinity
+        return self.distances.max(where=finite, initial=0).item()  # type: ignore[no-any-return]
+
+    def explain(self) -> str:
+        """Return what was chosen for this run, and why, one sentence a line."""
+        return "\n".join(self.reasons)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a NumPy ``.npz`` file, which appears only when it is complete."""
+        about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
+        arrays = {"distances": self.distances, "sources": self.sources}
+        if self.predecessors is not None:
+            arrays["predecessors"] = self.predecessors
+        if self.labels is not None:
+            arrays["labels"] = self.labels
+        with atomic_write(path, "wb") as file:
+            np.savez(file, about=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Result:
+        """Read a file written by `save`.
+
+        Raises
+        ------
+        FormatError
+            If the file is not one, or is damaged.
+        """
+        try:
+            # opened here: NumPy leaves what it cannot read open
+            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+                about = json.loads(str(file["about"]))
+                if about["schema"] != _SCHEMA:
+                    raise FormatError(path, None, f"result schema {about['schema']} is not known")
+                return cls(
+                    distances=file["distances"],
+                    predecessors=file["predecessors"] if "predecessors" in file else None,
+                    sources=file["sources"],
+                    labels=file["labels"] if "labels" in file else None,
+                    stats=about["stats"],
+                    reasons=tuple(about["reasons"]),
+                )
+        except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError(path, None, f"not a saved result: {error}") from None

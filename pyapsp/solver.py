@@ -1,0 +1,249 @@
+"""`solve`: from anything that is a graph to a `Result`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from pyapsp import __version__
+from pyapsp.device import choose
+from pyapsp.errors import (
+    CapabilityError,
+    NegativeCycleError,
+    NegativeWeightError,
+    ParameterError,
+    PrecisionError,
+)
+from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.negative_cycle import find_negative_cycle
+from pyapsp.precision import check_answer, infinity, resolve
+from pyapsp.registry import Answer, Method, Options, Plan, method as find_method
+from pyapsp.result import NO_PREDECESSOR, Result
+
+__all__ = ["solve"]
+
+
+def solve(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    sources: Sequence[int] | np.ndarray | None = None,
+    cutoff: float | None = None,
+    dtype: Any = None,
+    predecessors: bool = False,
+    out: np.ndarray | None = None,
+    device: Any = None,
+    memory_limit: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    check: bool = True,
+) -> Result:
+    """Compute shortest paths between all pairs of vertices.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        A `Graph`, the path of a graph file, a SciPy sparse array, a NumPy array (0 and inf mean
+        "no arc"; in a masked array only masked entries do), a NetworkX or igraph graph, or a
+        pandas edge list. n vertices, weights of any sign.
+    method : str or Method
+        ``"auto"``, a method id (see `methods`), or ``pyapsp.method(id, tile=16, ...)``.
+    directed : bool
+        False: an arc may be walked both ways, at the smaller of the two weights.
+    sources : sequence of int, optional
+        Only the rows of these vertices.
+    cutoff : float, optional
+        Report distances above this as unreachable.
+    dtype : dtype-like or "auto", optional
+        Of the distances: float64 (the default), float32, int64 or int32. ``"auto"`` takes the
+        narrowest integer type that is proved exact for this graph, else a float type.
+    predecessors : bool
+        Also compute the last vertex before j on each path, for `Result.path`.
+    out : ndarray, optional
+        Where to put the distances: (n, n), or (k, n) for k sources, C-contiguous, of the dtype
+        of the distances (which it decides when `dtype` is None). A memory map will do. Its
+        content is undefined after an error.
+    device : str, int, Device or pyopencl object, optional
+        Which device; see `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Bytes of device memory the run may use.
+    checkpoint : path-like, optional
+        Folder for checkpoints, for the methods that write them.
+    progress : callable, optional
+        Called as ``progress(done, total)``; an exception from it ends the run.
+    check : bool
+        Look whether an integer distance passed the range of its type, in the cases where the
+        weights alone do not rule it out. Costs O(n m) on the host.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    GraphError
+        If the graph is not one: NaN weights, wrong shapes, vertices out of range.
+    FormatError
+        If a graph file is malformed; with path and line.
+    ParameterError
+        If an argument is outside its rule.
+    NegativeCycleError
+        If there is a negative cycle; it carries one.
+    PrecisionError
+        If the dtype cannot hold the weights or the distances.
+    NoDeviceError, CapabilityError, DeviceMemoryError
+        If there is no device, or it cannot do this, or not in its memory.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> weights = np.array([[0, 7, 1], [0, 0, 0], [0, 2, 0]])
+    >>> pyapsp.solve(weights).distances
+    array([[ 0.,  3.,  1.],
+           [inf,  0., inf],
+           [inf,  2.,  0.]])
+    """
+    started = time.perf_counter()
+    graph = as_graph(graph)
+    if not directed:
+        graph = graph.symmetrized()
+    rows = _rows(sources, graph.n)
+    if cutoff is not None and not cutoff >= 0:
+        raise ParameterError.of("cutoff", "solve", "a non-negative number", cutoff)
+    if memory_limit is not None and memory_limit <= 0:
+        raise ParameterError.of("memory_limit", "solve", "a positive number of bytes", memory_limit)
+    chosen, method_reason = _choose_method(method)
+    if checkpoint is not None:
+        raise CapabilityError(f"{chosen.id} writes no checkpoints")
+    if chosen.requires.non_negative and graph.has_negative:
+        raise NegativeWeightError(f"{chosen.id} needs non-negative weights")
+    chosen_device = choose(device)
+    chosen_dtype, dtype_reason = resolve(graph, out.dtype if dtype is None and out is not None else dtype)
+    if out is not None:
+        _check_out(out, (len(rows), graph.n), chosen_dtype)
+
+    options = Options(
+        device=chosen_device,
+        dtype=chosen_dtype,
+        predecessors=predecessors,
+        memory_limit=memory_limit,
+        out=out if sources is None else None,
+        progress=progress,
+    )
+    plan = chosen.plan(graph, options)
+    answer = chosen.run(plan)
+    if np.any(np.diagonal(answer.distances) < 0):
+        _raise_negative_cycle(graph, chosen_dtype)
+    if check:
+        check_answer(graph, answer.distances)
+
+    distances, before = answer.distances, answer.predecessors
+    if sources is not None:
+        distances = np.take(distances, rows, axis=0, out=out)
+        before = None if before is None else before[rows]
+    if cutoff is not None:
+        beyond = distances > cutoff
+        distances[beyond] = infinity(chosen_dtype)
+        if before is not None:
+            before[beyond] = NO_PREDECESSOR
+    stats = _stats(chosen, plan, answer, time.perf_counter() - started)
+    reasons = (
+        f"method {chosen.id}: {method_reason}",
+        f"dtype {chosen_dtype}: {dtype_reason}",
+        f"device {chosen_device.id} ({chosen_device.name}, {chosen_device.platform_name})",
+        f"parameters: {', '.join(f'{k}={v}' for k, v in plan.parameters.items()) or 'none'}",
+        f"device memory: {plan.device_bytes / 2**20:,.1f} MiB for n = {graph.n:,}",
+    )
+    return Result(distances, before, rows, graph.labels, stats, reasons)
+
+
+def _rows(sources: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray:
+    if sources is None:
+        return np.arange(n)
+    rows = np.atleast_1d(np.asarray(sources))
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise ParameterError.of("sources", "solve", "a sequence of vertices", sources)
+    if rows.size and (rows.min() < 0 or rows.max() >= n):
+        outside = rows[(rows < 0) | (rows >= n)][0]
+        raise ParameterError.of("sources", "solve", f"vertices in [0, {n})", int(outside))
+    return rows.astype(np.int64)
+
+
+def _choose_method(method: str | Method) -> tuple[Method, str]:
+    if isinstance(method, Method):
+        return method, "as asked"
+    if method == "auto":
+        return find_method("fw-blocked"), "auto: the fastest method for any weights and any density"
+    return find_method(method), "as asked"
+
+
+def _check_out(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> None:
+    fits = (
+        isinstance(out, np.ndarray)
+        and out.shape == shape
+        and out.dtype == dtype
+        and out.flags.c_contiguous
+        and out.flags.writeable
+    )
+    if not fits:
+        rule = f"a writeable C-contiguous {dtype} array of shape {shape}"
+        got = f"{getattr(out, 'dtype', type(out).__name__)} {getattr(out, 'shape', '')}"
+        raise ParameterError.of("out", "solve", rule, got)
+
+
+def _raise_negative_cycle(graph: Graph, dtype: np.dtype) -> None:
+    """Name the cycle that made a diagonal negative; it must be one in the dtype's arithmetic."""
+    weighted = graph if dtype.kind == "i" else graph.with_weights(graph.weights.astype(dtype))
+    found = find_negative_cycle(weighted)
+    if found is None:
+        raise PrecisionError(
+            f"rounding in {dtype} made a cycle of weight zero look negative: use a wider dtype, or "
+            "whole-number weights with an integer dtype"
+        )
+    cycle, weight = found
+    labels = None if graph.labels is None else [graph.labels[vertex] for vertex in cycle]
+    raise NegativeCycleError(cycle, weight, labels)
+
+
+def _stats(method: Method, plan: Plan, answer: Answer, wall_seconds: float) -> dict[str, Any]:
+    """Return the record of the run (design: what `solve`, the workflow and the bench write)."""
+    graph, device = plan.graph, plan.options.device
+    updates = graph.n**3
+    seconds = answer.stats["kernel_seconds"]
+    return {
+        "schema": 1,
+        "pyapsp": __version__,
+        "method": method.id,
+        "parameters": plan.parameters,
+        "dtype": plan.options.dtype.name,
+        "predecessors": plan.options.predecessors,
+        "device": {
+            "platform": device.platform_name,
+            "name": device.name,
+            "kind": device.kind,
+            "version": device.version,
+            "driver": device.driver_version,
+        },
+        "kernel_hash": answer.stats["kernel_hash"],
+        "graph": {
+            "name": graph.name,
+            "n": graph.n,
+            "m": graph.m,
+            "directed": graph.directed,
+            "hash": graph.content_hash,
+        },
+        "build_seconds": plan.build_seconds,
+        "kernel_seconds": seconds,
+        "transfer_seconds": answer.stats["transfer_seconds"],
+        "wall_seconds": wall_seconds,
+        "updates": updates,
+        "updates_per_second": updates / seconds if seconds > 0 else None,
+        "peak_device_bytes": plan.device_bytes,
+        "verified": None,
+    }
+

@@ -1,0 +1,292 @@
+"""Checking an answer: by its own certificate, and against SciPy.
+
+`certificate` needs no oracle: distances that satisfy three local conditions are right. It runs on
+the device in O(n m). `against_scipy` solves the graph again on the host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import scipy.sparse.csgraph as scipy_csgraph
+
+from pyapsp.device import choose
+from pyapsp.errors import GraphError, VerificationError
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, build
+from pyapsp.precision import arithmetic_defines, infinity
+from pyapsp.result import NO_PREDECESSOR, Result
+
+__all__ = ["Certificate", "Comparison", "Tolerance", "against_scipy", "certificate", "tolerance"]
+
+_FAULTS = (
+    "the distance of a vertex to itself is not 0",
+    "an arc gives a shorter path",
+    "no path has this length",
+    "the predecessors are no shortest path",
+)
+# Rows are sent to the device in blocks of about this many bytes.
+_BLOCK_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What rounding may do to a distance d: ``relative * |d| + absolute``; both 0 when exact."""
+
+    relative: float
+    absolute: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the sums are exact."""
+        return self.relative == 0 and self.absolute == 0
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The outcome of `certificate`.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether the rows are the distances, and the predecessors the paths, of the graph.
+    fault : str or None
+        The first fault: what, where, and the value there.
+    rows : int
+        How many rows were checked.
+    predecessors : bool
+        Whether there were predecessors to check.
+    tolerance : Tolerance
+        What was allowed for rounding.
+    """
+
+    ok: bool
+    fault: str | None
+    rows: int
+    predecessors: bool
+    tolerance: Tolerance
+
+    def require(self) -> None:
+        """Raise `VerificationError` unless `ok`."""
+        if not self.ok:
+            raise VerificationError(self.fault)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outcome of `against_scipy`.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether all distances agree within `tolerance`, and exactly where sums are exact.
+    max_error : float
+        Largest absolute difference; inf when one side has a path and the other has none.
+    tolerance : Tolerance
+    """
+
+    ok: bool
+    max_error: float
+    tolerance: Tolerance
+
+
+def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
+    """Return how far rounding may move a distance of this answer.
+
+    Zero for integer types, and for whole-number weights where every distance plus one weight is
+    counted in ones by the float type. Otherwise a path of at most n - 1 arcs is summed with as
+    many roundings, each at most half a unit in the last place of a partial sum; partial sums do
+    not exceed the distance when no weight is negative, and the largest distance otherwise.
+
+    Parameters
+    ----------
+    graph : Graph
+    distances : (k, n) ndarray
+
+    Returns
+    -------
+    Tolerance
+    """
+    dtype = distances.dtype
+    if dtype.kind == "i" or graph.m == 0:
+        return Tolerance(0.0, 0.0)
+    finite = np.isfinite(distances)
+    largest = max(
+        float(distances.max(where=finite, initial=0)), -float(distances.min(where=finite, initial=0))
+    )
+    heaviest = float(max(abs(graph.min_weight), abs(graph.max_weight)))
+    if graph.is_integer and largest + heaviest <= 2 ** (np.finfo(dtype).nmant + 1):
+        return Tolerance(0.0, 0.0)
+    # and one rounding of each weight to the dtype
+    roundings = max(graph.n, 1) * float(np.finfo(dtype).eps)
+    if graph.has_negative:
+        return Tolerance(0.0, roundings * max(largest, heaviest))
+    return Tolerance(roundings, 0.0)
+
+
+def certificate(graph: Graph, result: Result, *, device: Any = None) -> Certificate:
+    """Check an answer by the three conditions that make distances right.
+
+    d(i, i) = 0; no arc shortens a distance; every finite distance is the length of a walk over
+    arcs that attain equality. Predecessors, where there are any, must be existing arcs that
+    attain equality and lead back to the source.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved (symmetrized, if it was solved with ``directed=False``).
+    result : Result
+        The answer; any subset of rows.
+    device : optional
+        Where to check; see `pyapsp.device.choose`.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    GraphError
+        If the answer has another number of vertices than the graph.
+
+    Notes
+    -----
+    O(n) work for each arc and each row, and memory for the arcs and a block of rows. With a
+    cutoff the answer is incomplete by intention, and the certificate will say so.
+    """
+    distances, n = result.distances, graph.n
+    if distances.ndim != 2 or distances.shape[1] != n:
+        raise GraphError(f"the answer has {distances.shape[-1]} vertices, the graph has {n}")
+    allowed = tolerance(graph, distances)
+    chosen = choose(device)
+    program = build(
+        chosen, "verify/certificate.cl", arithmetic_defines(chosen, distances.dtype)
+    )
+    checker = _Checker(program, chosen.queue(), graph, distances.dtype, allowed)
+    fault = None
+    rows_each = max(_BLOCK_BYTES // (max(n, 1) * distances.dtype.itemsize), 1)
+    for start in range(0, len(distances) if n else 0, rows_each):
+        block = slice(start, start + rows_each)
+        before = None if result.predecessors is None else result.predecessors[block]
+        fault = checker.check(distances[block], before, result.sources[block])
+        if fault is not None:
+            break
+    return Certificate(
+        fault is None, fault, len(distances), result.predecessors is not None, allowed
+    )
+
+
+class _Checker:
+    """The arcs on the device, and the kernels that hold rows against them."""
+
+    def __init__(
+        self,
+        program: Program,
+        queue: cl.CommandQueue,
+        graph: Graph,
+        dtype: np.dtype,
+        allowed: Tolerance,
+    ) -> None:
+        self.program, self.queue, self.dtype, self.n = program, queue, dtype, graph.n
+        entering = graph.reversed()
+        weights = entering.weights.astype(dtype)
+        self.arcs = [
+            self._buffer(entering.indptr.astype(np.int64)),
+            self._buffer(entering.indices.astype(np.int32)),
+            self._buffer(weights),
+        ]
+        self.slack = (dtype.type(allowed.relative), dtype.type(allowed.absolute))
+        # tight arcs cannot close a cycle: distances fall along them by more than rounding
+        lightest = 0 if graph.m == 0 else graph.min_weight
+        self.falling = lightest > 0 and allowed.exact
+
+    def _buffer(self, array: np.ndarray) -> cl.Buffer:
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        # an empty array, which OpenCL cannot hold, is never read
+        host = np.ascontiguousarray(array) if array.size else np.zeros(1, array.dtype)
+        return cl.Buffer(self.queue.context, flags, hostbuf=host)
+
+    def _launch(self, name: str, shape: tuple[int, int], *arguments: Any) -> None:
+        self.program.kernel(name)(self.queue, shape, None, *arguments)
+
+    def check(
+        self, distances: np.ndarray, before: np.ndarray | None, sources: np.ndarray
+    ) -> str | None:
+        """Return the first fault of a block of rows, in words."""
+        count, n = len(distances), np.int32(self.n)
+        shape = (self.n, count)
+        rows = self._buffer(distances)
+        source = self._buffer(sources.astype(np.int32))
+        fault = np.full((len(_FAULTS), count), np.iinfo(np.int32).max, dtype=np.int32)
+        faults = self._buffer(fault)
+        rest = (n, np.int32(count))
+        self._launch(
+            "certificate_relax", shape, rows, source, *self.arcs, faults, *rest, *self.slack
+        )
+        if not self.falling:
+            marked = np.zeros(shape[::-1], dtype=np.int32)
+            marked[np.arange(count), sources] = 1
+            marks = self._buffer(marked)
+            self._mark_attained(shape, rows, marks)
+            self._launch("certificate_unmarked", shape, rows, marks, faults, *rest)
+        if before is not None:
+            paths = self._buffer(before.astype(np.int32))
+            self._launch(
+                "certificate_walk", shape, rows, source, paths, *self.arcs, faults, *rest, *self.slack
+            )
+        cl.enqueue_copy(self.queue, fault, faults)
+        kinds, at = np.nonzero(fault < self.n)
+        if kinds.size == 0:
+            return None
+        kind, row = kinds[0], at[0]
+        i, j = int(sources[row]), int(fault[kind, row])
+        text = f"{_FAULTS[kind]}: row {i}, column {j}, distance {distances[row, j]}"
+        return text if before is None else f"{text}, predecessor {before[row, j]}"
+
+    def _mark_attained(self, shape: tuple[int, int], rows: cl.Buffer, marks: cl.Buffer) -> None:
+        """Mark what tight arcs reach from the sources."""
+        changed = np.ones(1, dtype=np.int32)
+        flag = self._buffer(changed)
+        while changed[0]:
+            cl.enqueue_copy(self.queue, flag, np.zeros(1, dtype=np.int32))
+            self._launch(
+                "certificate_attain", shape, rows, *self.arcs, marks, flag, np.int32(self.n), *self.slack
+            )
+            cl.enqueue_copy(self.queue, changed, flag)
+
+
+def against_scipy(graph: Graph, result: Result) -> Comparison:
+    """Compare distances with those of SciPy in float64.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved (symmetrized, if it was solved with ``directed=False``).
+    result : Result
+        The answer; any subset of rows.
+
+    Returns
+    -------
+    Comparison
+        Exact agreement is required where sums are exact.
+
+    Notes
+    -----
+    Dijkstra for non-negative weights, else Johnson: both are independent of what is checked here.
+    """
+    matrix = graph.to_scipy().astype(np.float64)
+    solver = scipy_csgraph.johnson if graph.has_negative else scipy_csgraph.dijkstra
+    if graph.n == 0 or len(result.sources) == 0:
+        expected = np.empty(result.distances.shape)
+    else:
+        expected = solver(matrix, directed=True, indices=result.sources)
+    reached = result.distances < infinity(result.distances.dtype)
+    allowed = tolerance(graph, result.distances)
+    if not np.array_equal(reached, np.isfinite(expected)):
+        return Comparison(False, float("inf"), allowed)
+    difference = np.abs(np.subtract(result.distances, expected, where=reached, out=np.zeros_like(expected)))
+    limit = allowed.relative * np.where(reached, np.abs(expected), 0) + allowed.absolute
+    return Comparison(bool(np.all(difference <= limit)), float(difference.max(initial=0)), allowed)

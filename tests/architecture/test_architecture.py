@@ -1,0 +1,168 @@
+"""The rooms: imports point one way, and vendor words stay in their file."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+PACKAGE = TOP / "pyapsp"
+
+# From the ground up; a module may import what stands before it, never what stands after.
+LAYERS = [
+    {"errors", "files"},
+    {"device", "graph"},
+    {"kernels"},
+    {"precision"},
+    {"result"},
+    {"registry"},
+    {"dense"},
+    {"solver", "verify"},
+    {"csgraph", "report"},
+    {"cli"},
+    {"__main__"},
+]
+ROOMS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+VENDORS = re.compile(r"\b(nvidia|amd|intel|qualcomm|apple|pocl|rocm|cuda)\b", re.IGNORECASE)
+
+
+def room_of(path):
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return "pyapsp" if parts == ("__init__",) else parts[0]
+
+
+def imports_of(path):
+    """Yield (line, dotted name) of every import from this package."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "pyapsp":
+                    yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            if node.module == "pyapsp":
+                for alias in node.names:
+                    yield node.lineno, f"pyapsp.{alias.name}"
+            elif node.module and node.module.split(".")[0] == "pyapsp":
+                yield node.lineno, node.module
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_every_room_has_a_place():
+    assert {room_of(path) for path in MODULES} - {"pyapsp"} == set(ROOMS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_imports_point_down(path):
+    room = room_of(path)
+    if room == "pyapsp":
+        return  # the lazy front door: its imports are for type checkers only
+    for line, name in imports_of(path):
+        parts = name.split(".")
+        target = parts[1] if len(parts) > 1 else "pyapsp"
+        if target == room or target not in ROOMS:
+            # the package itself: only its version, or, from an entrance, its public names
+            assert target == room or target in ("pyapsp", "__version__")
+            continue
+        assert ROOMS[target] < ROOMS[room], f"{path}:{line}: {room} imports {target}"
+
+
+def test_no_import_cycles_between_modules():
+    names = {}
+    for path in MODULES:
+        parts = path.relative_to(TOP).with_suffix("").parts
+        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    edges = {}
+    for name, path in names.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found = set()
+        for node in tree.body:  # imports that run when the module is loaded
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    longer = f"{node.module}.{alias.name}"
+                    found.add(longer if longer in names else node.module)
+        edges[name] = {f for f in found if f in names and f != name}
+
+    done, path = set(), []
+
+    def visit(name):
+        assert name not in path, f"import cycle: {' -> '.join([*path[path.index(name) :], name])}"
+        if name in done:
+            return
+        path.append(name)
+        for other in sorted(edges[name]):
+            visit(other)
+        path.pop()
+        done.add(name)
+
+    for name in sorted(names):
+        visit(name)
+    assert done == set(names)
+
+
+def sources():
+    for folder in (PACKAGE, TOP / "cl"):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path
+
+
+def may_name_vendors(path):
+    return (
+        path == PACKAGE / "device" / "quirks.py"
+        or (TOP / "cl" / "tuning") in path.parents
+        or re.fullmatch(r".+\.(nvidia|amd|intel|cpu)\.cl", path.name) is not None
+    )
+
+
+def test_vendor_words_stay_in_their_file():
+    found = [
+        f"{path.relative_to(TOP)}:{number}: {line.strip()}"
+        for path in sources()
+        if not may_name_vendors(path)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if VENDORS.search(line)
+    ]
+    assert found == []
+
+
+def test_areas_have_their_kernels_tests_and_rules():
+    sys.path.insert(0, str(TOP))
+    import pyapsp
+
+    for area in {method.area for method in pyapsp.methods()}:
+        assert (PACKAGE / area).is_dir()
+        assert (TOP / "cl" / area).is_dir()
+        assert (TOP / "tests" / area).is_dir()
+        assert (TOP / "workflow" / "rules" / f"{area}.smk").is_file()
+
+
+def test_importing_the_package_loads_only_the_standard_library():
+    code = (
+        "import sys; before = set(sys.modules); import pyapsp; "
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before}))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=TOP
+    ).stdout.split()
+    assert "pyapsp" in loaded
+    assert set(loaded) - {"pyapsp"} <= set(sys.stdlib_module_names)
+
+
+def test_every_public_name_exists():
+    import pyapsp
+
+    for name in pyapsp.__all__:
+        assert getattr(pyapsp, name) is not None
+    assert set(pyapsp.__all__) <= set(dir(pyapsp))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        pyapsp.nothing  # noqa: B018

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import textwrap
+
+import numpy
+import pytest
+
+from pyapsp.cli import doctor as command
+from pyapsp.device import devices, doctor, selftest
+
+
+def call(*arguments):
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    return command.run(parser.parse_args(arguments))
+
+
+@pytest.fixture
+def impostor(tmp_path, monkeypatch):
+    """Put a `pyopencl` of the test's own before the real one in the processes of the doctor."""
+
+    def install(source):
+        package = tmp_path / "pyopencl"
+        package.mkdir()
+        (package / "__init__.py").write_text(textwrap.dedent(source))
+        path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+        monkeypatch.setenv("PYTHONPATH", path)
+        monkeypatch.chdir(tmp_path)
+
+    return install
+
+
+def test_a_healthy_machine(device, capsys):
+    assert call("--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["ok"]
+    assert told["packages"]["numpy"] == numpy.__version__
+    assert "libOpenCL" in told["loader"]
+    assert [each["id"] for each in told["devices"]] == [each.id for each in devices()]
+    mine = next(each for each in told["devices"] if each["id"] == device.id)
+    assert mine["works"], mine["error"]
+    assert mine["error"] is None
+    assert mine["seconds"] > 0
+    assert any(each["loaded"] for each in told["implementations"])
+    assert told["advice"] == [f"{len(told['devices'])} of {len(told['devices'])} devices work."]
+
+
+def test_text_names_what_was_found(capsys):
+    assert call() == 0
+    text = capsys.readouterr().out
+    assert sys.executable in text
+    assert "OpenCL loader: /" in text
+    for device in devices():
+        assert f"{device.id} ({device.kind}) {device.name}, {device.platform_name}" in text
+    assert "works: kernel built, run and checked" in text
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_no_device_at_all(monkeypatch, capsys, as_json):
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/nonexistent")
+    assert call(*["--json"] * as_json) == 4
+    text = capsys.readouterr().out
+    assert "OCL_ICD_VENDORS=/nonexistent was looked at: unset it" in text
+    if as_json:
+        told = json.loads(text)
+        assert not told["ok"]
+        assert told["devices"] == []
+        assert told["environment"]["OCL_ICD_VENDORS"] == "/nonexistent"
+        assert "pyapsp[cpu]" in told["advice"][0]
+    else:
+        assert 'pip install "pyapsp[cpu]"' in text
+        assert "none found" in text
+
+
+def test_an_icd_that_names_nothing_is_shown_with_the_reason(monkeypatch, capsys, tmp_path):
+    (tmp_path / "x.icd").write_text("/no/such/libx.so\n")
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
+    call("--json")
+    told = json.loads(capsys.readouterr().out)
+    broken = next(each for each in told["implementations"] if each["origin"] == "user")
+    assert broken["icd"] == str(tmp_path / "x.icd")
+    assert not broken["loaded"]
+    assert "No such file" in broken["error"]
+    assert f"NOT LOADED: {broken['error']}" in doctor.report(told)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import os; os.abort()", "the driver ended the process: Aborted"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "Segmentation fault"),
+        ("import time; time.sleep(60)", "no answer from the driver within 3 s"),
+        ("raise ImportError('libOpenCL.so.1: missing')", "libOpenCL.so.1: missing"),
+        ("import sys; sys.exit(3)", "exit status 3"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+def test_a_driver_that_ends_the_process_does_not_end_the_doctor(impostor, capsys, source, expected):
+    impostor(source)
+    assert call("--timeout", "3") == 4
+    text = capsys.readouterr().out
+    assert expected in text
+    assert "Traceback" not in text
+
+
+def test_one_broken_device_does_not_hide_the_others(monkeypatch, capsys):
+    real = doctor._ask
+    bad = devices()[0].describe() | {"id": "7:0", "name": "Bad"}
+
+    def ask(arguments, timeout):
+        if arguments == ["7:0"]:
+            return {"error": "the driver ended the process: Aborted"}
+        answer = real(arguments, timeout)
+        if not arguments:
+            answer["devices"].insert(0, bad)
+        return answer
+
+    monkeypatch.setattr(doctor, "_ask", ask)
+    assert call("--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["works"] for each in told["devices"]] == [False] + [True] * len(devices())
+    assert "FAILS: the driver ended the process: Aborted" in doctor.report(told)
+
+
+def test_wrong_numbers_are_a_failure(device, monkeypatch):
+    assert selftest.check(device.id)["works"]
+    wrong = selftest._SOURCE.replace("size - 1 - lane", "lane")
+    monkeypatch.setattr(selftest, "_SOURCE", wrong)
+    told = selftest.check(device.id)
+    assert not told["works"]
+    assert "numbers are wrong" in told["error"]
+
+
+def test_a_kernel_that_does_not_build_is_a_failure(device, monkeypatch):
+    monkeypatch.setattr(selftest, "_SOURCE", "kernel void turn(global int *a) { a[0] = nothing; }")
+    told = selftest.check(device.id)
+    assert not told["works"]
+    assert "BUILD_PROGRAM_FAILURE" in told["error"]

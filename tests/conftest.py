@@ -1,0 +1,53 @@
+"""Fixtures for every test: the OpenCL devices of this machine.
+
+A test with a `device` argument runs once per device. ``PYAPSP_TEST_DEVICES`` (specs of
+`pyapsp.device.choose`, separated by commas) narrows them. Without any device such tests fail,
+because the `test` extra brings one; ``PYAPSP_REQUIRE_DEVICE=0`` skips them instead.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from pyapsp.device import Device, choose, devices
+from pyapsp.errors import NoDeviceError
+
+# Compiled kernels are kept between runs, whatever the caller's shell says.
+os.environ["POCL_KERNEL_CACHE"] = "1"
+os.environ.pop("PYOPENCL_NO_CACHE", None)
+
+
+def tested_devices() -> list[Device]:
+    """The devices to run the tests on; empty when there is none."""
+    specs = [spec for spec in os.environ.get("PYAPSP_TEST_DEVICES", "").split(",") if spec.strip()]
+    try:
+        return list(dict.fromkeys(map(choose, specs))) if specs else devices()
+    except NoDeviceError as error:
+        if specs and devices():
+            raise pytest.UsageError(f"PYAPSP_TEST_DEVICES: {error}") from None
+        return []
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "device" in metafunc.fixturenames:
+        found = tested_devices()
+        names = [device.platform_name for device in found]
+        ids = [
+            name if names.count(name) == 1 else f"{name} {device.id}"
+            for name, device in zip(names, found, strict=True)
+        ]
+        metafunc.parametrize(
+            "device", found or [None], ids=ids or ["no device"], indirect=True, scope="session"
+        )
+
+
+@pytest.fixture(scope="session")
+def device(request: pytest.FixtureRequest) -> Device:
+    """Each OpenCL device in turn."""
+    if request.param is None:
+        if os.environ.get("PYAPSP_REQUIRE_DEVICE") == "0":
+            pytest.skip("no OpenCL device")
+        pytest.fail('no OpenCL device: pip install "pyapsp[cpu]" (PYAPSP_REQUIRE_DEVICE=0 skips)')
+    return request.param

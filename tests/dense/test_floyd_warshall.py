@@ -1,0 +1,223 @@
+"""Every dense method against SciPy, for every type, size and parameter set."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp import verify
+from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.graph import Graph
+from pyapsp.precision import DTYPES
+
+METHODS = [method.id for method in pyapsp.methods() if method.area == "dense"]
+# the default tile is 64 on CPUs and 32 on GPUs: both sides of both, and a prime
+SIZES = [0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 131]
+
+
+def random_graph(n, *, density=0.1, low=1, high=100, seed=0):
+    """Make a random directed graph without negative cycles: weights low..high, reweighted."""
+    rng = np.random.default_rng(seed)
+    arc = rng.random((n, n)) < density
+    np.fill_diagonal(arc, False)
+    tails, heads = np.nonzero(arc)
+    weights = rng.integers(max(low, 0), high, tails.size, endpoint=True)
+    if low < 0:  # a potential makes weights negative, but no cycle
+        potential = rng.integers(low, -low, n)
+        weights = weights + potential[tails] - potential[heads]
+    return Graph.from_arcs(n, tails, heads, weights)
+
+
+def scipy_distances(graph):
+    if graph.n == 0:
+        return np.empty((0, 0))
+    if graph.m == 0:
+        return np.where(np.eye(graph.n, dtype=bool), 0.0, np.inf)
+    return csgraph.johnson(graph.to_scipy().astype(float))
+
+
+def assert_solves(graph, result):
+    expected = scipy_distances(graph)
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(result.distances < result.infinity, finite)
+    np.testing.assert_array_equal(result.distances[finite], expected[finite])
+
+
+@pytest.mark.parametrize("predecessors", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("method", METHODS)
+def test_sizes(method, n, dtype, predecessors, device):
+    graph = random_graph(n, low=0, seed=n)
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=predecessors, device=device)
+    assert result.distances.dtype == dtype
+    assert_solves(graph, result)
+    if predecessors:
+        assert result.predecessors.dtype == np.int32
+        assert verify.certificate(graph, result, device=device).ok
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("method", METHODS)
+def test_negative_weights(method, dtype, device):
+    graph = random_graph(97, low=-40, seed=3)
+    assert graph.has_negative
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
+    assert_solves(graph, result)
+    assert verify.certificate(graph, result, device=device).ok
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("method", METHODS)
+def test_negative_arcs_do_not_shorten_what_is_unreachable(method, dtype, device):
+    # 0 -> 1 -> ... only: everything backwards stays at infinity in spite of negative arcs
+    n = 70
+    graph = Graph.from_arcs(n, np.arange(n - 1), np.arange(1, n), np.full(n - 1, -5))
+    result = pyapsp.solve(graph, method, dtype=dtype, device=device)
+    assert_solves(graph, result)
+    assert result.distances[n - 1, 0] == result.infinity
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_zero_weight_cycles_keep_predecessors_sound(method, device):
+    # blocks of vertices joined by zero arcs both ways: many equal paths, many zero cycles
+    rng = np.random.default_rng(5)
+    n = 150
+    tails, heads = rng.integers(0, n, (2, 6 * n))
+    weights = rng.integers(0, 2, tails.size)
+    graph = Graph.from_arcs(n, tails, heads, weights, directed=False)
+    result = pyapsp.solve(graph, method, dtype="int32", predecessors=True, device=device)
+    assert_solves(graph, result)
+    assert verify.certificate(graph, result, device=device).ok
+    for i, j in itertools.product(range(0, n, 7), range(0, n, 11)):
+        path = result.path(i, j)
+        length = sum(graph.to_scipy()[a, b] for a, b in itertools.pairwise(path))
+        assert length == result.distances[i, j]
+        assert len(set(path)) == len(path)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_float_weights_agree_within_rounding(method, device):
+    rng = np.random.default_rng(11)
+    n = 100
+    tails, heads = rng.integers(0, n, (2, 8 * n))
+    graph = Graph.from_arcs(n, tails, heads, rng.random(tails.size))
+    for dtype in ("float64", "float32"):
+        result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
+        comparison = verify.against_scipy(graph, result)
+        assert comparison.ok, comparison
+        assert verify.certificate(graph, result, device=device).ok
+
+
+LEGAL_SETS = [
+    {"tile": tile, "width": width, "rows": rows, "group_x": x, "group_y": y}
+    for tile, width, rows, x, y in itertools.product(
+        (8, 16, 32), (1, 2, 4), (1, 2, 4, 8), (1, 2, 8, 16, 32), (1, 2, 4, 8, 16)
+    )
+    if tile % (width * x) == 0 and tile % (rows * y) == 0
+]
+# Each set is one more compilation: two parameters at a time are combined in every legal way.
+SAMPLED = LEGAL_SETS[:: max(len(LEGAL_SETS) // 40, 1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "parameters", SAMPLED, ids=lambda p: "-".join(map(str, p.values()))
+)
+def test_blocked_parameter_sets(parameters, device):
+    widest = device.traits.lanes(4)
+    if parameters["width"] > widest:
+        parameters = {**parameters, "width": widest}
+    graph = random_graph(51, low=-9, seed=1)
+    result = pyapsp.solve(
+        graph,
+        pyapsp.method("fw-blocked", **parameters),
+        dtype="int32",
+        predecessors=True,
+        device=device,
+    )
+    assert result.stats["parameters"] == parameters
+    assert_solves(graph, result)
+    assert verify.certificate(graph, result, device=device).ok
+
+
+@pytest.mark.parametrize("tile", [8, 16, 32])
+def test_blocked_as_published_one_item_per_element(tile, device):
+    if tile**2 > device.capabilities.max_work_group_size:
+        tile = 16
+    method = pyapsp.method("fw-blocked", tile=tile, width=1, rows=1, group_x=tile, group_y=tile)
+    graph = random_graph(45, seed=2)
+    result = pyapsp.solve(graph, method, device=device)
+    assert_solves(graph, result)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"tile": 12}, "The 'tile' parameter of fw-blocked must be one of 8, 16, 32, 64, 128. Got 12"),
+        ({"rows": 3}, "The 'rows' parameter of fw-blocked"),
+        ({"depth": 1}, "fw-blocked has no parameter 'depth'"),
+    ],
+)
+def test_illegal_parameters(parameters, text):
+    with pytest.raises(ParameterError) as caught:
+        pyapsp.method("fw-blocked", **parameters)
+    assert text in str(caught.value)
+
+
+def test_parameters_that_do_not_fit_together(device):
+    method = pyapsp.method("fw-blocked", tile=8, group_x=32)
+    with pytest.raises(ParameterError, match="multiple of width x group_x"):
+        pyapsp.solve(random_graph(10), method, device=device)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_memory_limit(method, device):
+    graph = random_graph(64)
+    with pytest.raises(DeviceMemoryError) as caught:
+        pyapsp.solve(graph, method, dtype="float32", memory_limit=4 * 64 * 64 - 1, device=device)
+    assert caught.value.needed >= 4 * 64 * 64
+    assert caught.value.available == 4 * 64 * 64 - 1
+    assert "memory_limit" in caught.value.hint
+    result = pyapsp.solve(
+        graph, method, dtype="float32", memory_limit=caught.value.needed, device=device
+    )
+    assert result.stats["peak_device_bytes"] == caught.value.needed
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_matrix_larger_than_the_device_is_refused_before_work(method, device):
+    # n of the largest allocation plus one: found out from the sizes, nothing is allocated
+    n = int((device.capabilities.max_allocation // 8) ** 0.5) + 64
+    with pytest.raises(DeviceMemoryError):
+        pyapsp.solve(Graph.from_arcs(n, [0], [1]), method, device=device)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_progress_and_cancellation(method, device):
+    seen = []
+    graph = random_graph(130)
+    pyapsp.solve(graph, method, progress=lambda *step: seen.append(step), device=device)
+    total = seen[-1][1]
+    assert seen == [(done, total) for done in range(1, total + 1)]
+
+    class Stop(Exception):
+        pass
+
+    def stop(done, total):
+        raise Stop
+
+    with pytest.raises(Stop):
+        pyapsp.solve(graph, method, progress=stop, device=device)
+    assert_solves(graph, pyapsp.solve(graph, method, device=device))
+
+
+def test_methods_agree_bit_for_bit_on_integers(device):
+    graph = random_graph(200, low=-5, seed=9)
+    answers = [pyapsp.solve(graph, m, dtype="int64", device=device).distances for m in METHODS]
+    for answer in answers[1:]:
+        np.testing.assert_array_equal(answer, answers[0])

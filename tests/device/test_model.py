@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import threading
+import warnings
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from pyapsp.device import Device, event_seconds
+from pyapsp.device.quirks import traits_of
+from pyapsp.errors import DeviceError
+
+
+def builds(device, source, *options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cl.CompilerWarning)
+        try:
+            cl.Program(device.context, source).build(list(options))
+        except cl.RuntimeError:
+            return False
+    return True
+
+
+def test_device_is_frozen_hashable_and_readable(device):
+    with pytest.raises(AttributeError):
+        device.id = "9:9"
+    twin = Device(device.handle, device.id)
+    assert twin == device
+    assert hash(twin) == hash(device)
+    assert device.kind in ("gpu", "cpu", "accelerator")
+    assert str(device).startswith(f"{device.id} ({device.kind}) {device.name}")
+    assert device.version.startswith("OpenCL ")
+
+
+def test_capabilities_are_what_the_compiler_does(device):
+    can = device.capabilities
+    standard = f"-cl-std={can.c_standard}"
+    assert builds(device, "kernel void f(global double *a) { a[0] = sqrt(a[0]); }") == can.fp64
+    assert can.int64
+    assert builds(device, "kernel void f(global long *a) { a[0] += 1; }")
+    fence = (
+        "kernel void f(global int *a) { atomic_work_item_fence("
+        "CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device); a[0] = 1; }"
+    )
+    assert builds(device, fence, standard) == can.device_scope_fence
+    if can.fp16:
+        half = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n"
+        assert builds(device, half + "kernel void f(global half *a) { a[0] += a[1]; }")
+    if can.int64_atomics:
+        pragma = "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n"
+        assert builds(device, pragma + "kernel void f(global long *a) { atom_min(a, 1L); }")
+
+
+def test_capabilities_have_sane_sizes_and_are_probed_once(device):
+    can = device.capabilities
+    assert can is device.capabilities
+    assert 0 < can.local_memory <= can.global_memory
+    assert 0 < can.max_allocation <= can.global_memory
+    assert can.max_work_group_size >= 1
+    assert len(can.max_work_item_sizes) == 3
+    assert can.compute_units >= 1
+    assert can.c_version >= (1, 2)
+    assert list(can.extensions) == sorted(set(can.extensions))
+
+
+def test_one_context_per_device_from_all_threads(device):
+    twin = Device(device.handle, device.id)
+    contexts = []
+    threads = [threading.Thread(target=lambda: contexts.append(twin.context)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(contexts) == 8
+    assert all(context is device.context for context in contexts)
+
+
+def test_queues_are_new_and_time_their_events(device):
+    queue = device.queue()
+    assert queue is not device.queue()
+    assert queue.context == device.context
+    host = np.zeros(1 << 22, np.uint8)
+    buffer = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, host.nbytes)
+    event = cl.enqueue_copy(queue, buffer, host, is_blocking=False)
+    seconds = event_seconds(event)
+    assert 0 < seconds < 10
+    assert seconds == pytest.approx((event.profile.end - event.profile.start) / 1e9)
+
+
+def test_an_event_without_profiling_has_no_time(device):
+    queue = cl.CommandQueue(device.context, device.handle)
+    with pytest.raises(DeviceError, match="no time"):
+        event_seconds(cl.enqueue_marker(queue))
+
+
+@pytest.mark.parametrize(
+    ("platform", "kind", "min_form", "lanes", "scalar_groups"),
+    [
+        ("Portable Computing Language", "cpu", "ternary", {1: 16, 4: 8, 8: 4}, True),
+        ("Intel(R) OpenCL", "cpu", "ternary", {2: 16, 4: 8, 8: 4}, True),
+        ("NVIDIA CUDA", "gpu", "builtin", {1: 1, 4: 1, 8: 1}, False),
+        ("Intel(R) OpenCL Graphics", "gpu", "builtin", {4: 1}, False),
+        ("Somebody's", "cpu", "ternary", {4: 4, 8: 2}, True),
+        ("Somebody's", "gpu", "builtin", {4: 1, 8: 1}, False),
+        ("Somebody's", "accelerator", "builtin", {4: 1}, False),
+    ],
+)
+def test_traits(platform, kind, min_form, lanes, scalar_groups):
+    traits = traits_of(platform, kind)
+    assert traits.min_form == min_form
+    assert {size: traits.lanes(size) for size in lanes} == lanes
+    assert traits.scalar_groups is scalar_groups
+
+
+def test_the_widest_vector_of_the_traits_compiles(device):
+    # this is where the compiler of one CPU runtime dies with wider vectors
+    for dtype, size in (("int", 4), ("float", 4), ("long", 8)):
+        lanes = device.traits.lanes(size)
+        vector = f"{dtype}{lanes if lanes > 1 else ''}"
+        source = (
+            f"kernel void f(global {vector} *a) "
+            f"{{ {vector} s = a[0] + a[1], c = a[2]; a[2] = (s < c) ? s : c; }}"
+        )
+        assert builds(device, source)

@@ -1,0 +1,248 @@
+"""Graphs from and to SciPy, NumPy, NetworkX, pandas and igraph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import igraph
+import networkx
+import numpy as np
+import pandas
+import pytest
+import scipy.sparse
+
+from pyapsp.errors import FormatError, GraphError, ParameterError
+from pyapsp.graph import (
+    Graph,
+    as_graph,
+    from_igraph,
+    from_networkx,
+    from_pandas,
+    from_scipy,
+    generators,
+    reweight,
+    write,
+)
+
+FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
+DENSE = np.array([[0, 3, 0, 1.5], [0, 2, 0, 0], [-1, 0, 0, 0], [0, 0, 7, 0]])
+
+
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_sparse_format(format: str, kind: str) -> None:
+    matrix = getattr(scipy.sparse, f"{format}_{kind}")(DENSE)
+    for graph in (from_scipy(matrix), as_graph(matrix)):
+        assert graph == Graph.from_dense(DENSE)
+        assert not graph.is_dense
+    both = np.where(DENSE == 0, np.inf, DENSE)
+    both = np.minimum(both, both.T)
+    for graph in (from_scipy(matrix, directed=False), as_graph(matrix, directed=False)):
+        np.testing.assert_array_equal(graph.to_dense(), both)
+        assert not graph.directed
+
+
+@pytest.mark.parametrize("format", ["coo", "csr", "csc", "lil", "dok"])
+def test_explicit_zeros_are_arcs(format: str) -> None:
+    entries = scipy.sparse.coo_array(([0, 5], ([0, 1], [1, 0])), shape=(2, 2))
+    graph = from_scipy(entries.asformat(format))
+    assert [a.tolist() for a in graph.arcs()] == [[0, 1], [1, 0], [0, 5]]
+
+
+def test_padding_zeros_are_no_arcs() -> None:
+    block = scipy.sparse.bsr_array(DENSE, blocksize=(2, 2))
+    assert block.data.size > np.count_nonzero(DENSE)
+    assert from_scipy(block) == Graph.from_dense(DENSE)
+
+
+@pytest.mark.parametrize("format", ["coo", "csr", "csc"])
+def test_duplicate_entries_keep_the_minimum(format: str) -> None:
+    if format == "coo":
+        matrix = scipy.sparse.coo_array(([4, 2, 3], ([0, 0, 0], [1, 1, 1])), shape=(2, 2))
+    else:
+        kind = getattr(scipy.sparse, f"{format}_array")
+        matrix = kind(([4, 2, 3], [1, 1, 1], [0, 3, 3]), shape=(2, 2))
+    graph = from_scipy(matrix)
+    assert graph.m == 1
+    assert graph.weights.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        scipy.sparse.coo_array((2, 3)),
+        scipy.sparse.csr_array([[0, np.nan], [0, 0]]),
+        scipy.sparse.csr_array([[0, 1j], [0, 0]]),
+    ],
+)
+def test_bad_sparse_matrices(matrix: object) -> None:
+    with pytest.raises(GraphError):
+        from_scipy(matrix)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [DENSE, DENSE.tolist(), DENSE.view(np.matrix), np.ma.masked_equal(DENSE, 0)],
+    ids=["array", "list", "matrix", "masked"],
+)
+def test_as_graph_of_dense(source: object) -> None:
+    graph = as_graph(source)
+    assert graph == Graph.from_dense(DENSE)
+    assert graph.is_dense
+
+
+def test_as_graph_of_graphs_and_files(tmp_path: Path) -> None:
+    graph = Graph.from_dense(DENSE)
+    assert as_graph(graph) is graph
+    assert as_graph(graph, directed=False) == graph.symmetrized()
+    path = tmp_path / "graph.mtx"
+    write(graph, path)
+    assert as_graph(path) == as_graph(str(path)) == graph
+    with pytest.raises(FormatError, match="unknown suffix"):
+        as_graph("graph.xyz")
+
+
+@pytest.mark.parametrize("source", [None, 3, {0: {1: 2}}, [[1, 2], [3]], [["a"]], np.zeros(3)])
+def test_as_graph_refuses(source: object) -> None:
+    with pytest.raises(GraphError):
+        as_graph(source)
+
+
+@pytest.mark.parametrize(
+    "kind", [networkx.Graph, networkx.DiGraph, networkx.MultiGraph, networkx.MultiDiGraph]
+)
+def test_from_networkx(kind: type) -> None:
+    source = kind(name="city")
+    source.add_nodes_from(["z", (1, 2), 5, "alone"])
+    source.add_edge("z", (1, 2), weight=4, cost=1.5)
+    source.add_edge((1, 2), 5)
+    if source.is_multigraph():
+        source.add_edge("z", (1, 2), weight=3)
+    graph = as_graph(source)
+    assert graph == from_networkx(source)
+    assert graph.name == "city"
+    assert graph.directed == source.is_directed()
+    assert graph.labels.tolist() == ["z", (1, 2), 5, "alone"]
+    expected = np.full((4, 4), np.inf)
+    expected[0, 1] = 3 if source.is_multigraph() else 4
+    expected[1, 2] = 1
+    if not graph.directed:
+        expected = np.minimum(expected, expected.T)
+    np.testing.assert_array_equal(graph.to_dense(), expected)
+    assert from_networkx(source, weight="cost").max_weight == 1.5
+    assert from_networkx(source, weight=None).is_unweighted
+
+
+def test_from_networkx_refuses_what_is_no_weight() -> None:
+    for weight in ("far", None, float("nan"), 1j):
+        source = networkx.Graph()
+        source.add_edge(0, 1, weight=weight)
+        with pytest.raises(GraphError, match="weight"):
+            from_networkx(source)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("labels", [None, list("fabecd")])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_there_and_back(directed: bool, labels: list[str] | None, dtype: type) -> None:
+    rng = np.random.default_rng(3)
+    tails, heads = rng.integers(6, size=(2, 20))
+    weights = rng.integers(-3, 9, 20).astype(dtype)
+    graph = Graph.from_arcs(
+        6, tails, heads, weights, directed=directed, labels=labels, name="six"
+    )
+    for back in (as_graph(graph.to_networkx()), as_graph(graph.to_igraph())):
+        assert back == graph
+        assert back.name == "six"
+    assert from_scipy(graph.to_scipy(), directed=directed).to_dense().tolist() == (
+        graph.to_dense().tolist()
+    )
+    frame = graph.to_pandas()
+    assert list(frame.columns) == ["source", "target", "weight"]
+    back = from_pandas(frame, directed=directed)
+    order = np.argsort(labels) if labels else np.arange(6)
+    assert back.to_dense().tolist() == graph.to_dense()[np.ix_(order, order)].tolist()
+    assert back.dtype == graph.dtype
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_empty_there_and_back(n: int) -> None:
+    graph = Graph.from_arcs(n, [], [], directed=False)
+    assert as_graph(graph.to_networkx()) == as_graph(graph.to_igraph()) == graph
+    assert from_scipy(graph.to_scipy(), directed=False) == graph
+
+
+def test_networkx_agrees_on_distances() -> None:
+    graph = generators.small_world(20, seed=4)
+    lengths = dict(networkx.all_pairs_dijkstra_path_length(graph.to_networkx()))
+    expected = scipy.sparse.csgraph.shortest_path(graph.to_scipy())
+    assert [[lengths[i][j] for j in range(20)] for i in range(20)] == expected.tolist()
+
+
+def test_from_pandas_columns() -> None:
+    frame = pandas.DataFrame({"a": ["x", "y", "x"], "b": ["y", "z", "y"], "w": [2.5, 1, 0.5]})
+    graph = from_pandas(frame, source="a", target="b", weight="w")
+    assert graph.labels.tolist() == ["x", "y", "z"]
+    assert [a.tolist() for a in graph.arcs()] == [[0, 1], [1, 2], [0.5, 1]]
+    assert from_pandas(frame, source="a", target="b").is_unweighted
+    assert from_pandas(frame, source="a", target="b", weight=None).is_unweighted
+    with pytest.raises(GraphError, match="no column 'source'"):
+        as_graph(frame)
+    ids = pandas.DataFrame({"source": [10, 9], "target": [9, 100]})
+    assert as_graph(ids).labels.tolist() == [9, 10, 100]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"source": ["a", None], "target": ["b", "c"]}, "missing id"),
+        ({"source": [1, 2], "target": ["b", "c"]}, "all integers or all strings"),
+        ({"source": [1.5, 2.5], "target": [1, 2]}, "all integers or all strings"),
+        ({"source": [1], "target": [2], "weight": [float("nan")]}, "is nan"),
+        ({"source": [1], "target": [2], "weight": ["x"]}, "no real number: 'x'"),
+    ],
+)
+def test_from_pandas_refuses(columns: dict[str, list[object]], message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        from_pandas(pandas.DataFrame(columns))
+
+
+def test_from_igraph() -> None:
+    source = igraph.Graph(3, [(0, 1), (0, 1), (2, 0)], directed=True)
+    assert as_graph(source) == Graph.from_arcs(3, [0, 2], [1, 0])
+    source.es["weight"] = [3, 2, 5]
+    source.vs["name"] = ["x", "y", "z"]
+    graph = from_igraph(source)
+    assert graph.weights.tolist() == [2, 5]
+    assert graph.labels.tolist() == ["x", "y", "z"]
+    assert from_igraph(source, weight=None).is_unweighted
+    source.es["weight"] = [3, None, 5]
+    with pytest.raises(GraphError, match="edge number 1 is no real number: None"):
+        from_igraph(source)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "weights"),
+    [
+        ("as-is", [4, -3, 0]),
+        ("unweighted", [1, 1, 1]),
+        ("absolute", [4, 3, 0]),
+        ("subtract-from:11", [7, 14, 11]),
+        ("subtract-from:-1", [-5, 2, -1]),
+    ],
+)
+def test_reweight(recipe: str, weights: list[int]) -> None:
+    graph = Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], [4, -3, 0], labels=list("xyz"))
+    changed = reweight(graph, recipe)
+    assert changed.weights.tolist() == weights
+    assert changed.dtype == np.int64
+    assert changed.labels.tolist() == ["x", "y", "z"]
+    if recipe != "unweighted":
+        floats = reweight(graph.with_weights([0.5, -0.5, 1]), recipe)
+        assert floats.dtype == np.float64
+
+
+@pytest.mark.parametrize("recipe", ["", "subtract-from", "subtract-from:x", "abs", "subtract-from:"])
+def test_reweight_refuses(recipe: str) -> None:
+    with pytest.raises(ParameterError, match="'weights' parameter"):
+        reweight(Graph.from_arcs(1, [], []), recipe)

@@ -1,0 +1,347 @@
+"""The Graph class: its invariants, its cached facts and its constructors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from pyapsp.errors import GraphError, ParameterError, PrecisionError
+from pyapsp.graph import Graph
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph.from_arcs(4, [2, 0, 0, 3], [0, 3, 1, 3], [5, -2, 7, 0], labels=list("abcd"))
+
+
+def test_arrays_are_sorted_typed_and_counted(graph: Graph) -> None:
+    assert (graph.n, graph.m) == (4, 4)
+    assert graph.indptr.tolist() == [0, 2, 2, 3, 4]
+    assert graph.indices.tolist() == [1, 3, 0, 3]
+    assert graph.weights.tolist() == [7, -2, 5, 0]
+    assert (graph.indptr.dtype, graph.indices.dtype, graph.dtype) == (np.int64, np.int32, np.int64)
+    assert [a.tolist() for a in graph.arcs()] == [[0, 0, 2, 3], [1, 3, 0, 3], [7, -2, 5, 0]]
+    assert graph.labels.tolist() == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("attribute", ["indptr", "indices", "weights", "labels"])
+def test_nothing_can_be_changed(graph: Graph, attribute: str) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(graph, attribute)[0] = 1
+    with pytest.raises(AttributeError, match="immutable"):
+        setattr(graph, attribute, None)
+    with pytest.raises(AttributeError, match="immutable"):
+        delattr(graph, attribute)
+
+
+def test_the_caller_keeps_his_arrays() -> None:
+    indptr, indices, weights = np.array([0, 1, 1]), np.array([1], np.int32), np.array([3.0])
+    graph = Graph(indptr, indices, weights)
+    indptr[:], indices[:], weights[:] = 9, 9, 9
+    assert graph.to_dense(no_arc=0).tolist() == [[0, 3], [0, 0]]
+    matrix = np.array([[0, 2.0], [3, 0]])
+    dense = Graph.from_dense(matrix)
+    matrix[:] = 0
+    assert dense.weights.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
+def test_facts_agree_with_numpy(seed: int, dtype: type) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = 13, 60
+    tails, heads = rng.integers(n, size=(2, m))
+    weights = rng.integers(-5, 9, m).astype(dtype) if seed % 2 else rng.normal(size=m).astype(dtype)
+    graph = Graph.from_arcs(n, tails, heads, weights)
+    expected = np.full((n, n), np.inf)
+    np.minimum.at(expected, (tails, heads), weights.astype(float))
+    np.testing.assert_array_equal(graph.to_dense(), expected)
+    finite = expected[np.isfinite(expected)]
+    assert graph.m == finite.size
+    assert graph.min_weight == finite.min()
+    assert graph.max_weight == finite.max()
+    assert graph.has_negative == (finite < 0).any()
+    assert graph.is_integer == (finite == np.rint(finite)).all()
+    assert graph.is_unweighted == (finite == 1).all()
+    assert graph.is_symmetric == (expected == expected.T).all()
+    assert (np.diff(graph.indices)[np.diff(graph.arcs()[0]) == 0] > 0).all()
+    np.testing.assert_array_equal(graph.reversed().to_dense(), expected.T)
+    both = graph.symmetrized()
+    np.testing.assert_array_equal(both.to_dense(), np.minimum(expected, expected.T))
+    assert both.is_symmetric
+    assert not both.directed
+    assert both.dtype == graph.dtype == dtype
+    assert both.reversed() == both
+    np.testing.assert_array_equal(graph.to_scipy().toarray() != 0, graph.to_dense(no_arc=0) != 0)
+
+
+def test_facts_without_arcs() -> None:
+    for n in (0, 1, 3):
+        graph = Graph.from_arcs(n, [], [])
+        assert (graph.n, graph.m, graph.min_weight, graph.max_weight) == (n, 0, None, None)
+        assert not graph.has_negative
+        assert graph.is_symmetric
+        assert graph.is_unweighted
+        assert graph.to_dense().shape == (n, n)
+        assert graph.reversed() == graph
+
+
+def test_duplicates_keep_the_minimum_and_infinity_is_no_arc() -> None:
+    graph = Graph.from_arcs(3, [0, 0, 0, 1], [1, 1, 1, 2], [4.0, 2.0, 3.0, np.inf])
+    assert [a.tolist() for a in graph.arcs()] == [[0], [1], [2.0]]
+    exact = Graph([0, 2, 2], [0, 1], [np.inf, 5.0])
+    assert exact == Graph([0, 1, 1], [1], [5.0])
+
+
+def test_unweighted_arcs_have_integer_weight_one() -> None:
+    graph = Graph.from_arcs(2, [0], [1])
+    assert graph.is_unweighted
+    assert graph.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("bool", "int64"),
+        ("int8", "int64"),
+        ("uint16", "int64"),
+        ("uint64", "int64"),
+        (">i4", "int64"),
+        ("float16", "float32"),
+        ("float32", "float32"),
+        (">f8", "float64"),
+    ],
+)
+def test_weights_come_in_three_types(given: str, kept: str) -> None:
+    graph = Graph.from_arcs(2, [0], [1], np.ones(1, given))
+    assert graph.dtype == kept
+    assert graph.dtype.isnative
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0, np.nan], "the arc 2 -> 0 is nan"),
+        ([1.0, -np.inf], "the arc 2 -> 0 is -inf"),
+        ([1, 2, 3], "do not make a list of arcs"),
+        ([[1, 2]], "do not make a list of arcs"),
+        ([1, 2j], "real numbers, not complex128"),
+        (["1", "2"], "real numbers, not <U1"),
+        (np.array([1, 2**63], np.uint64), "does not fit into int64"),
+    ],
+)
+def test_bad_weights_are_named(weights: object, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        Graph.from_arcs(3, [0, 2], [1, 0], weights)
+
+
+@pytest.mark.parametrize(
+    ("tails", "heads", "message"),
+    [
+        ([0, 3], [1, 1], "tails .* 0..2: arc number 1 has 3"),
+        ([0, 1], [-1, 1], "heads .* 0..2: arc number 0 has -1"),
+        ([0.0, 1.0], [1, 1], "array of integers"),
+        ([[0, 1]], [1, 1], "array of integers"),
+        ([0], [1, 1], "do not make a list of arcs"),
+    ],
+)
+def test_bad_ends_are_named(tails: object, heads: object, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        Graph.from_arcs(3, tails, heads)
+
+
+@pytest.mark.parametrize("n", [-1, 2**31, 1.5, "3", None])
+def test_bad_vertex_counts(n: object) -> None:
+    with pytest.raises(ParameterError, match="'n' parameter"):
+        Graph.from_arcs(n, [], [])
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "weights", "message"),
+    [
+        ([], [], [], "indptr must be"),
+        ([[0]], [], [], "indptr must be"),
+        ([0.0, 1.0], [0], [1], "indptr must be"),
+        ([0, 2], [0], [1], "rise from 0"),
+        ([1, 1], [0], [1], "rise from 0"),
+        ([0, 2, 1, 3], [0, 1, 2], [1, 1, 1], "rise from 0"),
+        ([0, 1], [1], [1], "heads of the arcs must lie in 0..0"),
+        ([0, 1], [0], [1, 2], "do not go with 2 weights"),
+        ([0, 0, 2], [1, 0], [1, 1], "row 1 has 0 after 1"),
+        ([0, 2, 2], [1, 1], [1, 1], "row 0 has 1 after 1"),
+        ([0, 1, 1], [0], [np.nan], "the arc 0 -> 0 is nan"),
+    ],
+)
+def test_the_exact_constructor_refuses(
+    indptr: object, indices: object, weights: object, message: str
+) -> None:
+    with pytest.raises(GraphError, match=message):
+        Graph(indptr, indices, weights)
+
+
+def test_rows_may_start_below_the_end_of_the_row_before() -> None:
+    graph = Graph([0, 1, 1, 2, 3], [3, 2, 0], [1, 1, 1])
+    assert graph.arcs()[0].tolist() == [0, 2, 3]
+
+
+@pytest.mark.parametrize("weights", [[1, 2], [1.0, np.inf]])
+def test_undirected_needs_both_arcs(weights: list[float]) -> None:
+    with pytest.raises(GraphError, match="both arcs"):
+        Graph([0, 1, 2], [1, 0], weights, directed=False)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a"], "1 labels do not go with 2"),
+        (["a", "a"], "'a' occurs more than once"),
+        ([[], []], "unhashable"),
+    ],
+)
+def test_bad_labels(labels: list[object], message: str) -> None:
+    with pytest.raises((GraphError, TypeError), match=message):
+        Graph.from_arcs(2, [], [], labels=labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        ([7, -1], "i"),
+        (["b", "a"], "U"),
+        ([(0, 1), (0, 2)], "O"),
+        ([1, "1"], "O"),
+        ([2**70, 1], "O"),
+    ],
+)
+def test_labels_are_kept_as_they_are(labels: list[object], kind: str) -> None:
+    graph = Graph.from_arcs(2, [], [], labels=labels)
+    assert graph.labels is not None
+    assert graph.labels.dtype.kind == kind
+    assert graph.labels.tolist() == labels
+
+
+def test_labels_that_say_nothing_are_none() -> None:
+    assert Graph.from_arcs(3, [], [], labels=range(3)).labels is None
+
+
+def test_equality(graph: Graph) -> None:
+    same = Graph.from_arcs(4, *graph.arcs(), labels=list("abcd"), name="other name")
+    assert same == graph
+    assert hash(same) == hash(graph)
+    others = [
+        Graph.from_arcs(4, *graph.arcs()),
+        Graph.from_arcs(4, *graph.arcs(), labels=list("abce")),
+        graph.with_weights(graph.weights.astype(float)),
+        graph.with_weights([7, -2, 5, 1]),
+        graph.reversed(),
+        graph.symmetrized(),
+        Graph.from_arcs(5, *graph.arcs(), labels=list("abcde")),
+        "graph",
+    ]
+    assert all(graph != other for other in others)
+
+
+def test_content_hash_tells_contents_apart(graph: Graph) -> None:
+    unlabelled = Graph.from_arcs(4, *graph.arcs(), name="x")
+    assert graph.content_hash == unlabelled.content_hash
+    both = graph.symmetrized()
+    hashes = {
+        graph.content_hash,
+        graph.reversed().content_hash,
+        graph.with_weights([7, -2, 5, 1]).content_hash,
+        both.content_hash,
+        Graph(both.indptr, both.indices, both.weights).content_hash,
+        Graph.from_arcs(5, *graph.arcs()).content_hash,
+    }
+    assert len(hashes) == 6
+    pinned = Graph.from_arcs(2, [0], [1], [3]).content_hash
+    assert pinned == "d9020a5b5e2740b48442421572ba58307ec5bec9835dd4459a12d5e282be1975"
+
+
+def test_with_weights_keeps_the_rest(graph: Graph) -> None:
+    other = graph.with_weights([1, 2, 3, 4])
+    assert other.weights.tolist() == [1, 2, 3, 4]
+    assert other.labels.tolist() == graph.labels.tolist()
+    with pytest.raises(GraphError, match="do not go with"):
+        graph.with_weights([1])
+
+
+def test_from_dense_conventions() -> None:
+    matrix = [[0, 1e-9, np.inf], [0, 5, 0], [-3, 0, 0]]
+    graph = Graph.from_dense(matrix)
+    assert [a.tolist() for a in graph.arcs()] == [[0, 1, 2], [1, 1, 0], [1e-9, 5, -3]]
+    assert graph.is_dense
+    assert not Graph.from_arcs(1, [], []).is_dense
+    zeros = Graph.from_dense(matrix, no_arc=np.inf)
+    assert zeros.m == 8
+    assert zeros.min_weight == -3
+    undirected = Graph.from_dense(matrix, directed=False)
+    assert undirected.to_dense()[0, 2] == undirected.to_dense()[2, 0] == -3
+    assert undirected.is_dense
+    assert Graph.from_dense(np.array(matrix)[:, :0][:0]).n == 0
+    assert Graph.from_dense(np.array([[0, 1], [1, 0]], bool)).dtype == np.int64
+
+
+def test_from_dense_nan() -> None:
+    matrix = [[0, np.nan], [2.0, 0]]
+    with pytest.raises(GraphError, match="the arc 0 -> 1 is nan"):
+        Graph.from_dense(matrix)
+    assert Graph.from_dense(matrix, nan_is_no_arc=True).weights.tolist() == [2]
+
+
+def test_from_dense_masked_keeps_zeros() -> None:
+    matrix = np.ma.masked_array([[1.0, 0, np.nan], [4, 5, 0], [0, 0, np.inf]])
+    matrix.mask = [[True, False, True], [False, True, False], [True, False, False]]
+    graph = Graph.from_dense(matrix)
+    assert [a.tolist() for a in graph.arcs()] == [[0, 1, 1, 2], [1, 0, 2, 1], [0, 4, 0, 0]]
+    assert Graph.from_dense(np.ma.masked_array([[0.0]])).m == 1
+    with pytest.raises(GraphError, match="is nan"):
+        Graph.from_dense(np.ma.masked_array([[np.nan]]))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (4,), (2, 2, 2), ()])
+def test_from_dense_must_be_square(shape: tuple[int, ...]) -> None:
+    with pytest.raises(GraphError, match="square"):
+        Graph.from_dense(np.zeros(shape))
+
+
+def test_to_dense_never_loses_weights(graph: Graph) -> None:
+    narrow = graph.to_dense(np.int8, no_arc=99)
+    assert narrow.dtype == np.int8
+    assert narrow.tolist() == [[99, 7, 99, -2], [99] * 4, [5, 99, 99, 99], [99, 99, 99, 0]]
+    with pytest.raises(ParameterError, match="'no_arc' parameter"):
+        graph.to_dense(np.int32)
+    with pytest.raises(PrecisionError, match="uint8 cannot hold the weight -2"):
+        graph.to_dense(np.uint8, no_arc=0)
+    with pytest.raises(PrecisionError, match=r"int64 cannot hold the weight 0\.5"):
+        Graph.from_arcs(1, [0], [0], [0.5]).to_dense(np.int64, no_arc=0)
+
+
+def test_to_scipy_is_a_copy_with_explicit_zeros(graph: Graph) -> None:
+    matrix = graph.to_scipy()
+    assert isinstance(matrix, scipy.sparse.csr_array)
+    assert (matrix.shape, matrix.nnz) == ((4, 4), 4)
+    matrix.data[:] = 1
+    assert graph.max_weight == 7
+
+
+def test_repr(graph: Graph) -> None:
+    assert repr(graph) == "<Graph: n=4, m=4, directed, int64 weights -2..7>"
+    empty = Graph.from_arcs(0, [], [], directed=False, name="nothing")
+    assert repr(empty) == "<Graph 'nothing': n=0, m=0, undirected, int64 weights>"
+
+
+def test_optional_libraries_are_not_imported() -> None:
+    code = (
+        "import sys, pyapsp.graph; from scipy.sparse import eye_array;"
+        "pyapsp.graph.as_graph(eye_array(3));"
+        "print({'networkx', 'pandas', 'igraph', 'pooch', 'pyopencl'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "set()"

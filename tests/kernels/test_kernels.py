@@ -1,0 +1,124 @@
+"""Source assembly, build errors and timing."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from pyapsp.errors import KernelBuildError
+from pyapsp.kernels import Stopwatch, assemble, build, source
+
+KERNEL_FILES = sorted(
+    path.relative_to(source.root()).as_posix() for path in source.root().rglob("*.cl")
+)
+
+
+@pytest.fixture
+def kernel_root(tmp_path, monkeypatch):
+    """Make an empty kernel root to write files into; its path has a space."""
+    folder = tmp_path / "with space"
+    folder.mkdir()
+    monkeypatch.setattr(source, "root", lambda: folder)
+    return folder
+
+
+def test_includes_are_flattened_once_with_line_markers(kernel_root):
+    (kernel_root / "a.h").write_text("A\n")
+    (kernel_root / "b.h").write_text('#include "a.h"\nB\n')
+    (kernel_root / "k.cl").write_text('first\n#include "a.h"\n#include "b.h"\nlast\n')
+    assert assemble("k.cl", {"X": 3}).splitlines() == [
+        '#line 1 "<defines>"',
+        "#define X 3",
+        '#line 1 "k.cl"',
+        "first",
+        '#line 1 "a.h"',
+        "A",
+        '#line 3 "k.cl"',
+        '#line 1 "b.h"',
+        '#line 2 "b.h"',
+        "B",
+        '#line 4 "k.cl"',
+        "last",
+    ]
+
+
+def test_missing_include_names_the_file(kernel_root):
+    (kernel_root / "k.cl").write_text('#include "absent.h"\n')
+    with pytest.raises(FileNotFoundError, match=r"absent\.h"):
+        assemble("k.cl")
+
+
+def test_build_error_shows_file_and_line(kernel_root, device):
+    (kernel_root / "bad.h").write_text("inline int f(void)\n{\n    return oops;\n}\n")
+    (kernel_root / "k.cl").write_text('#include "bad.h"\n__kernel void k(void) {}\n')
+    with pytest.raises(KernelBuildError) as caught:
+        build(device, "k.cl", {})
+    assert re.search(r"bad\.h:3:", caught.value.log)
+    assert "return oops;" in caught.value.source
+
+
+def test_programs_and_kernels_are_built_once(kernel_root, device):
+    (kernel_root / "k.cl").write_text("__kernel void k(__global int *x) { x[0] = VALUE; }\n")
+    first = build(device, "k.cl", {"VALUE": 1})
+    assert build(device, "k.cl", {"VALUE": 1}) is first
+    assert first.kernel("k") is first.kernel("k")
+    other = build(device, "k.cl", {"VALUE": 2})
+    assert other is not first
+    assert other.hash != first.hash
+    assert first.largest_group("k") >= 1
+
+
+def test_an_edited_include_is_seen(kernel_root, device):
+    (kernel_root / "k.cl").write_text('#include "v.h"\n__kernel void k(__global int *x) { *x = V; }')
+    queue, seen = device.queue(), []
+    for value in (7, 8):
+        (kernel_root / "v.h").write_text(f"#define V {value}\n")
+        out = np.zeros(1, np.int32)
+        buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)
+        build(device, "k.cl", {}).kernel("k")(queue, (1,), None, buffer)
+        cl.enqueue_copy(queue, out, buffer)
+        seen.append(int(out[0]))
+    assert seen == [7, 8]
+
+
+@pytest.mark.parametrize("name", KERNEL_FILES)
+def test_every_kernel_file_builds_with_its_defaults(name, device, caplog):
+    with caplog.at_level(logging.DEBUG):
+        program = build(device, name, {})
+    assert re.fullmatch(r"[0-9a-f]{16}", program.hash)
+
+
+@pytest.mark.parametrize("name", KERNEL_FILES)
+def test_every_macro_has_a_default_and_a_description(name):
+    text = assemble(name)
+    used = set(re.findall(r"\bPYAPSP_[A-Z_0-9]+\b", text))
+    defaulted = set(re.findall(r"#ifndef (PYAPSP_\w+)", text))
+    helpers = set(re.findall(r"#define (PYAPSP_\w+)\(", text))
+    assert used - helpers <= defaulted
+
+
+@pytest.mark.parametrize("name", KERNEL_FILES)
+def test_every_kernel_file_opens_with_an_essay(name):
+    head = (source.root() / name).read_text().split("*/")[0]
+    assert head.startswith("/*")
+    for heading in ("Purpose", "Layout", "Parameters", "Cost", "Source"):
+        assert re.search(rf"^ \* {heading} ", head, re.MULTILINE), heading
+
+
+def test_stopwatch_adds_up_by_phase(device):
+    queue, watch = device.queue(), Stopwatch()
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 2**22)
+    host = np.zeros(2**22, np.uint8)
+    assert watch.seconds("transfer") == 0
+    watch.add("transfer", cl.enqueue_copy(queue, buffer, host))
+    once = watch.seconds("transfer")
+    assert once > 0
+    event = watch.add("transfer", cl.enqueue_copy(queue, buffer, host))
+    assert watch.seconds("transfer") == pytest.approx(
+        once + (event.profile.end - event.profile.start) * 1e-9
+    )
+    assert watch.seconds("kernel") == 0

@@ -1,0 +1,338 @@
+"""`solve`: arguments, errors, number types, results."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp import errors
+from pyapsp.graph import Graph, generators
+from pyapsp.result import Result
+
+# One vertex is unreachable, one arc weighs nothing, and the long way round is shorter.
+WEIGHTS = np.array([[0, 9, 2, 0], [0, 0, 0, 0], [0, 3, 0, 0], [1, 0, 0, 0]], dtype=float)
+
+
+def chain(n, weight):
+    """0 -> 1 -> ... -> n - 1, every arc of the same weight."""
+    return Graph.from_arcs(n, np.arange(n - 1), np.arange(1, n), np.full(n - 1, weight))
+
+
+def test_defaults_are_those_of_scipy(device):
+    result = pyapsp.solve(WEIGHTS, device=device, predecessors=True)
+    expected, before = csgraph.floyd_warshall(WEIGHTS, return_predecessors=True)
+    assert result.distances.dtype == np.float64
+    assert result.predecessors.dtype == np.int32
+    np.testing.assert_array_equal(result.distances, expected)
+    np.testing.assert_array_equal(result.predecessors, before)
+
+
+def test_undirected_takes_the_smaller_weight(device):
+    weights = np.array([[0, 5, 0], [2, 0, 1], [0, 4, 0]], dtype=float)
+    result = pyapsp.solve(weights, directed=False, device=device)
+    np.testing.assert_array_equal(result.distances, [[0, 2, 3], [2, 0, 1], [3, 1, 0]])
+
+
+def test_sources_give_the_rows_asked_for_in_that_order(device):
+    everything = pyapsp.solve(WEIGHTS, device=device, predecessors=True)
+    some = pyapsp.solve(WEIGHTS, sources=[3, 0, 3], device=device, predecessors=True)
+    np.testing.assert_array_equal(some.distances, everything.distances[[3, 0, 3]])
+    np.testing.assert_array_equal(some.predecessors, everything.predecessors[[3, 0, 3]])
+    assert some.path(3, 1) == [3, 0, 2, 1]
+    none = pyapsp.solve(WEIGHTS, sources=[], device=device)
+    assert none.distances.shape == (0, 4)
+
+
+def test_cutoff_hides_what_is_farther(device):
+    result = pyapsp.solve(WEIGHTS, cutoff=2, predecessors=True, device=device)
+    expected = csgraph.floyd_warshall(WEIGHTS)
+    np.testing.assert_array_equal(result.distances, np.where(expected > 2, np.inf, expected))
+    assert result.path(0, 1) == []
+    assert result.path(0, 2) == [0, 2]
+
+
+def test_out_is_filled_and_returned(device, tmp_path):
+    out = np.memmap(tmp_path / "d.bin", dtype=np.float32, mode="w+", shape=(4, 4))
+    result = pyapsp.solve(WEIGHTS, out=out, device=device)
+    assert result.distances is out
+    np.testing.assert_array_equal(out, csgraph.floyd_warshall(WEIGHTS))
+    rows = np.empty((2, 4))
+    result = pyapsp.solve(WEIGHTS, out=rows, sources=[1, 3], device=device)
+    assert result.distances is rows
+    np.testing.assert_array_equal(rows, csgraph.floyd_warshall(WEIGHTS)[[1, 3]])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameter"),
+    [
+        ({"sources": [0, 4]}, "sources"),
+        ({"sources": [-1]}, "sources"),
+        ({"sources": [0.5]}, "sources"),
+        ({"cutoff": -1}, "cutoff"),
+        ({"cutoff": float("nan")}, "cutoff"),
+        ({"memory_limit": 0}, "memory_limit"),
+        ({"dtype": "float16"}, "dtype"),
+        ({"dtype": "no such"}, "dtype"),
+        ({"method": "dijkstra?"}, "method"),
+        ({"out": np.empty((3, 3))}, "out"),
+        ({"out": np.empty((4, 4), order="F")}, "out"),
+        ({"out": np.empty((4, 4)), "dtype": "float32"}, "out"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, parameter, device):
+    with pytest.raises(errors.ParameterError, match=f"The '{parameter}' parameter of solve"):
+        pyapsp.solve(WEIGHTS, device=device, **arguments)
+
+
+def test_checkpoint_is_refused_by_methods_without(device, tmp_path):
+    with pytest.raises(errors.CapabilityError, match="fw-blocked writes no checkpoints"):
+        pyapsp.solve(WEIGHTS, checkpoint=tmp_path, device=device)
+
+
+def test_nan_weight_is_named(device):
+    with pytest.raises(errors.GraphError, match="weight of the arc 0 -> 1 is nan"):
+        pyapsp.solve(np.array([[0, np.nan], [1, 0]]), device=device)
+
+
+# -- number types ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("graph", "dtype"),
+    [
+        (chain(100, 7), "int32"),
+        (chain(100, 2**25), "int64"),
+        (chain(100, 2**60), "float64"),
+        (chain(100, 0.5), "float64"),
+        (chain(100, np.float32(0.5)), "float32"),
+    ],
+    ids=str,
+)
+def test_auto_dtype_is_the_narrowest_exact_one(graph, dtype, device):
+    result = pyapsp.solve(graph, dtype="auto", device=device)
+    assert result.distances.dtype == dtype
+    assert result.distances[0, -1] == 99 * graph.max_weight
+
+
+def test_int32_refuses_what_it_cannot_hold(device):
+    with pytest.raises(errors.PrecisionError, match="whole numbers"):
+        pyapsp.solve(chain(3, 0.5), dtype="int32", device=device)
+    with pytest.raises(errors.PrecisionError, match="too large for int32"):
+        pyapsp.solve(chain(3, 2**31), dtype="int32", device=device)
+
+
+@pytest.mark.parametrize("weight", [2**29, -(2**29)])
+@pytest.mark.parametrize("method", ["fw-naive", "fw-blocked"])
+def test_a_distance_past_the_range_is_an_error_not_a_number(method, weight, device):
+    graph = chain(6, weight)
+    with pytest.raises(errors.PrecisionError, match="a distance is too large for int32"):
+        pyapsp.solve(graph, method, dtype="int32", device=device)
+    wide = pyapsp.solve(graph, method, dtype="int64", device=device)
+    assert wide.distances[0, 5] == 5 * weight
+
+
+def test_large_weights_are_fine_where_the_distances_are(device):
+    # the bound (n - 1) max w is past int32, the distances are not
+    graph = Graph.from_arcs(5, [0, 0, 1], [1, 2, 3], [2**29, 3, 4])
+    result = pyapsp.solve(graph, dtype="int32", device=device)
+    assert result.distances[0].tolist() == [0, 2**29, 3, 2**29 + 4, result.infinity]
+
+
+def test_float32_overflow_is_an_error(device):
+    with pytest.raises(errors.PrecisionError, match="a weight of 1e"):
+        pyapsp.solve(chain(3, 1e300), dtype="float32", device=device)
+    with pytest.raises(errors.PrecisionError, match="a distance is too large for float32"):
+        pyapsp.solve(chain(3, 3e38), dtype="float32", device=device)
+
+
+# -- negative cycles ---------------------------------------------------------------------------
+
+
+def cycle_weight(graph, cycle):
+    matrix = graph.to_scipy()
+    return sum(matrix[a, b] for a, b in zip(cycle, cycle[1:], strict=False))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32"])
+@pytest.mark.parametrize("method", ["fw-naive", "fw-blocked"])
+def test_negative_cycle_is_real(method, dtype, device):
+    rng = np.random.default_rng(8)
+    n = 130
+    tails, heads = rng.integers(0, n, (2, 4 * n))
+    weights = rng.integers(-3, 40, tails.size)
+    graph = Graph.from_arcs(n, [*tails, 5, 90, 17], [*heads, 90, 17, 5], [*weights, -9, -9, -9])
+    with pytest.raises(errors.NegativeCycleError) as caught:
+        pyapsp.solve(graph, method, dtype=dtype, device=device)
+    cycle = caught.value.cycle
+    assert cycle[0] == cycle[-1]
+    assert len(set(cycle)) == len(cycle) - 1
+    assert cycle_weight(graph, cycle) == caught.value.weight < 0
+    assert isinstance(caught.value, csgraph.NegativeCycleError)
+
+
+def test_negative_self_loop_and_undirected_negative_edge(device):
+    with pytest.raises(errors.NegativeCycleError) as caught:
+        pyapsp.solve(Graph.from_arcs(3, [0, 1], [1, 1], [1, -2]), device=device)
+    assert caught.value.cycle == [1, 1]
+    with pytest.raises(errors.NegativeCycleError) as caught:
+        pyapsp.solve(Graph.from_arcs(3, [0, 1], [1, 2], [1, -2]), directed=False, device=device)
+    assert sorted(set(caught.value.cycle)) == [1, 2]
+
+
+def test_negative_cycle_is_told_with_the_labels_of_the_file(device):
+    graph = Graph.from_arcs(2, [0, 1], [1, 0], [1, -2], labels=["Rome", "Ostia"])
+    with pytest.raises(errors.NegativeCycleError, match=r"Rome -> Ostia|Ostia -> Rome"):
+        pyapsp.solve(graph, device=device)
+
+
+def test_explosive_negative_cycles_are_found_in_every_type(device):
+    # magnitudes double in every step: integers must clamp, floats pass through -inf and NaN
+    n = 200
+    rng = np.random.default_rng(1)
+    graph = Graph.from_dense(rng.integers(-1000, -1, (n, n)))
+    for dtype in ("int32", "int64", "float32", "float64"):
+        with pytest.raises(errors.NegativeCycleError):
+            pyapsp.solve(graph, dtype=dtype, device=device)
+
+
+def test_a_zero_cycle_that_rounds_below_zero_is_no_negative_cycle(device):
+    third = np.float64(0.1)
+    graph = Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], [third, 0.7, -(third + 0.7)])
+    try:
+        result = pyapsp.solve(graph, dtype="float64", device=device)
+    except errors.PrecisionError as error:
+        assert "looks negative" in str(error)  # noqa: PT017
+    except errors.NegativeCycleError as error:
+        assert cycle_weight(graph, error.cycle) < 0  # noqa: PT017
+    else:
+        assert (np.diagonal(result.distances) == 0).all()
+
+
+# -- results -----------------------------------------------------------------------------------
+
+
+def test_result_survives_saving(tmp_path, device):
+    graph = Graph.from_dense(WEIGHTS, labels=["a", "b", "c", "d"], name="four")
+    result = pyapsp.solve(graph, predecessors=True, sources=[0, 3], device=device)
+    result.save(tmp_path / "r.bin")
+    loaded = Result.load(tmp_path / "r.bin")
+    np.testing.assert_array_equal(loaded.distances, result.distances)
+    np.testing.assert_array_equal(loaded.predecessors, result.predecessors)
+    np.testing.assert_array_equal(loaded.sources, [0, 3])
+    np.testing.assert_array_equal(loaded.labels, ["a", "b", "c", "d"])
+    assert loaded.stats == result.stats
+    assert loaded.explain() == result.explain()
+    assert [path.name for path in tmp_path.iterdir()] == ["r.bin"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"plain text", None])
+def test_loading_what_is_no_result(tmp_path, content):
+    path = tmp_path / "r.npz"
+    if content is None:
+        np.savez(path, distances=np.eye(2))
+    else:
+        path.write_bytes(content)
+    with pytest.raises(errors.FormatError, match=r"r\.npz: not a saved result"):
+        Result.load(path)
+
+
+def test_path_and_its_errors(device):
+    result = pyapsp.solve(WEIGHTS, predecessors=True, sources=[0, 1], device=device)
+    assert result.path(0, 1) == [0, 2, 1]
+    assert result.path(1, 1) == [1]
+    assert result.path(1, 0) == []
+    for i, j in ((2, 0), (4, 0), (0, -1)):
+        with pytest.raises(errors.ParameterError):
+            result.path(i, j)
+    with pytest.raises(errors.ParameterError, match="predecessors=True"):
+        pyapsp.solve(WEIGHTS, device=device).path(0, 1)
+
+
+def test_diameter(device):
+    ring = pyapsp.solve(generators.ring(9), device=device)
+    assert ring.diameter() == csgraph.floyd_warshall(generators.ring(9).to_scipy()).max()
+    assert pyapsp.solve(WEIGHTS, device=device).diameter() == np.inf
+    assert pyapsp.solve(WEIGHTS, device=device).diameter(ignore_unreachable=True) == 6
+    assert pyapsp.solve(np.empty((0, 0)), device=device).diameter() == 0
+
+
+def test_stats_and_explain_say_what_ran(device):
+    graph = generators.random_graph(100, seed=4)
+    result = pyapsp.solve(graph, "fw-naive", dtype="int32", device=device)
+    stats = result.stats
+    assert stats["method"] == "fw-naive"
+    assert stats["dtype"] == "int32"
+    assert stats["device"]["name"] == device.name
+    assert (stats["graph"]["n"], stats["graph"]["m"]) == (100, graph.m)
+    assert stats["graph"]["hash"] == graph.content_hash
+    assert stats["updates_per_second"] == pytest.approx(100**3 / stats["kernel_seconds"])
+    assert 0 < stats["kernel_seconds"] < stats["wall_seconds"]
+    assert stats["peak_device_bytes"] == 4 * 100**2
+    text = result.explain()
+    for word in ("fw-naive", "int32", device.name, "as asked"):
+        assert word in text
+
+
+# -- properties --------------------------------------------------------------------------------
+
+
+@st.composite
+def graphs(draw):
+    """Small graphs of every density, with zero weights and self-loops."""
+    n = draw(st.integers(1, 24))
+    vertex = st.integers(0, n - 1)
+    arcs = draw(st.lists(st.tuples(vertex, vertex, st.integers(0, 20)), max_size=80))
+    tails, heads, weights = zip(*arcs, strict=True) if arcs else ((), (), ())
+    return Graph.from_arcs(n, tails, heads, np.array(weights, dtype=np.int64))
+
+
+property_settings = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@property_settings
+@given(graph=graphs())
+def test_triangle_inequality_and_paths_sum_up(graph, device):
+    result = pyapsp.solve(graph, dtype="int64", predecessors=True, device=device)
+    d = result.distances
+    assert (d[:, None, :] <= d[:, :, None] + d[None, :, :]).all()
+    matrix = graph.to_dense(no_arc=np.inf)
+    for i in range(graph.n):
+        for j in range(graph.n):
+            path = result.path(i, j)
+            if d[i, j] == result.infinity:
+                assert path == []
+            else:
+                assert path[0] == i
+                assert path[-1] == j
+                steps = zip(path, path[1:], strict=False)
+                assert sum(matrix[a, b] for a, b in steps) == d[i, j]
+
+
+@property_settings
+@given(graph=graphs(), seed=st.integers(0, 2**32 - 1))
+def test_relabelling_permutes_the_distances(graph, seed, device):
+    order = np.random.default_rng(seed).permutation(graph.n)
+    tails, heads, weights = graph.arcs()
+    other = Graph.from_arcs(graph.n, order[tails], order[heads], weights)
+    before = pyapsp.solve(graph, dtype="int64", device=device).distances
+    after = pyapsp.solve(other, dtype="int64", device=device).distances
+    np.testing.assert_array_equal(after[np.ix_(order, order)], before)
+
+
+@property_settings
+@given(graph=graphs(), data=st.data())
+def test_an_arc_more_makes_no_distance_longer(graph, data, device):
+    vertex = st.integers(0, graph.n - 1)
+    tail, head, weight = data.draw(st.tuples(vertex, vertex, st.integers(0, 20)))
+    tails, heads, weights = graph.arcs()
+    more = Graph.from_arcs(graph.n, [*tails, tail], [*heads, head], [*weights, weight])
+    before = pyapsp.solve(graph, dtype="int64", device=device).distances
+    after = pyapsp.solve(more, dtype="int64", device=device).distances
+    assert (after <= before).all()
+    assert after[tail, head] <= weight

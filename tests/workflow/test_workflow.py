@@ -1,0 +1,224 @@
+"""The workflow plans what its config asks for, and the default one runs to the end, verified."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+import pyapsp
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Checkout:
+    """A copy of the workflow to run in, so that a test leaves nothing in the repository."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory
+        directory.mkdir()
+        shutil.copy(ROOT / "Snakefile", directory)
+        for folder in ("workflow", "data"):
+            shutil.copytree(ROOT / folder, directory / folder)
+
+    def config(self, name: str) -> dict:
+        text = (self.path / "workflow" / "config" / f"{name}.yaml").read_text(encoding="utf-8")
+        return yaml.safe_load(text)
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "snakemake", *arguments],
+            cwd=self.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def planned(self, *arguments: str) -> dict[str, int]:
+        """The number of jobs of each rule in a dry run."""
+        done = self.snakemake("--dry-run", *arguments)
+        assert done.returncode == 0, done.stdout
+        table = done.stdout[done.stdout.index("Job stats:") :].split("\n\n")[0]
+        return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    return Checkout(tmp_path / "a checkout")
+
+
+def jobs(graphs: int, runs: int) -> dict[str, int]:
+    return {
+        "fetch_dataset": graphs,
+        "normalise_graph": graphs,
+        "solve_graph": runs,
+        "verify_result": runs,
+        "collect_runs": 1,
+        "plot_speed": 1,
+        "plot_times": 1,
+        "write_page": 1,
+        "default": 1,
+        "total": 2 * graphs + 2 * runs + 5,
+    }
+
+
+def test_the_default_config_plans_every_method_on_the_samples(checkout):
+    config = checkout.config("default")
+    runs = len(config["datasets"]) * len(pyapsp.methods()) * len(config["dtypes"])
+    assert set(config["dtypes"]) == {"float64", "float32", "int32", "int64"}
+    assert config["predecessors"] is True
+    assert checkout.planned("--cores", "2") == jobs(len(config["datasets"]), runs)
+
+
+def test_the_real_config_plans_both_methods_on_six_graphs(checkout):
+    options = ("--cores", "2", "--configfile", "workflow/config/real.yaml")
+    assert checkout.planned(*options) == jobs(6, 6 * 2 * 3)
+    commands = checkout.snakemake("--dry-run", "--printshellcmds", *options).stdout
+    assert "--predecessors" not in commands
+    assert len(re.findall(r"pyapsp convert .* --weights subtract-from:11 ", commands)) == 1
+
+
+def test_the_schema_fills_what_a_config_leaves_out(checkout):
+    (checkout.path / "workflow" / "config" / "default.yaml").write_text("datasets: [rome99]\n")
+    assert checkout.planned("--cores", "2") == jobs(1, len(pyapsp.methods()))
+    commands = checkout.snakemake("--dry-run", "--printshellcmds", "--cores", "2").stdout
+    assert "--dtype float64" in commands
+    assert "--predecessors" not in commands
+    assert "--device" not in commands
+
+
+def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
+    commands = checkout.snakemake(
+        "--dry-run",
+        "--printshellcmds",
+        "--cores=2",
+        "--config",
+        "datasets=[rome99]",
+        "methods=[fw-blocked]",
+        "dtypes=[int32]",
+        'devices=["0:0", auto]',
+        "results=else where",
+    ).stdout
+    solves = re.findall(r"^.*(pyapsp solve .*)$", commands, re.M)
+    assert len(solves) == 2
+    assert sum("--device 0:0" in command for command in solves) == 1
+    assert all("--method fw-blocked --dtype int32" in command for command in solves)
+    assert all("'else where/graphs/rome99.npz'" in command for command in solves)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("datasets=[nowhere]", "config key 'datasets': unknown nowhere; known are"),
+        ("datasets=[]", "On instance['datasets']"),
+        ("methods=[fw-nothing]", "config key 'methods': unknown fw-nothing; known are fw-"),
+        ("methods=every", "On instance['methods']"),
+        ("dtypes=[float31]", "On instance['dtypes'][0]"),
+        ("dtypes=float32", "On instance['dtypes']"),
+        ("devices=[a/b]", "On instance['devices'][0]"),
+        ("predecessors=maybe", "On instance['predecessors']"),
+        ("dtype=float32", "'dtype' was unexpected"),
+    ],
+)
+def test_a_bad_config_names_the_key(checkout, setting, words):
+    done = checkout.snakemake("--dry-run", "--cores", "2", "--config", setting)
+    assert done.returncode != 0
+    assert words in done.stdout
+
+
+def test_a_bad_dataset_names_the_row_and_the_column(checkout):
+    path = checkout.path / "data" / "datasets.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace("as-is", "halved", 1))
+    done = checkout.snakemake("--dry-run", "--cores", "2")
+    assert done.returncode != 0
+    assert "Error validating row" in done.stdout
+    assert "On instance['weights']" in done.stdout
+
+
+def test_lint_finds_nothing(checkout):
+    done = checkout.snakemake("--lint")
+    assert done.returncode == 0, done.stdout
+    assert "in a good condition" in done.stdout
+
+
+@pytest.mark.parametrize("profile", ["local", "slurm"])
+def test_profiles_are_accepted(checkout, profile):
+    planned = checkout.planned("--workflow-profile", f"workflow/profiles/{profile}")
+    assert planned["solve_graph"] == planned["verify_result"] > 0
+
+
+def test_needs_grow_with_the_graph(checkout):
+    options = ("--cores", "2", "--configfile", "workflow/config/real.yaml")
+    done = checkout.snakemake("--dry-run", *options).stdout
+    needs = {
+        graph: (int(memory), int(minutes))
+        for graph, memory, minutes in re.findall(
+            r"rule solve_graph:.*?graph=([^,]+),.*?mem_mb=(\d+),.*?runtime=(\d+),", done, re.S
+        )
+    }
+    assert needs["rome99"] < needs["wiki-Vote"]
+    # a matrix of float64, one of int32 and their copies on the device must fit
+    assert needs["wiki-Vote"][0] * 10**6 > 2 * (8 + 4) * 7115**2
+
+
+@pytest.mark.slow
+def test_the_default_run_verifies_every_answer(checkout):
+    done = checkout.snakemake("--cores", "2")
+    assert done.returncode == 0, done.stdout
+    report = checkout.path / "results" / "report"
+    with open(report / "runs.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    config = checkout.config("default")
+    assert sorted((row["graph"], row["method"], row["dtype"]) for row in rows) == sorted(
+        itertools.product(
+            config["datasets"], [method.id for method in pyapsp.methods()], config["dtypes"]
+        )
+    )
+    assert {row["verified"] for row in rows} == {"True"}
+    assert {float(row["max_error"]) for row in rows if row["dtype"].startswith("int")} == {0}
+    assert all(float(row["kernel_seconds"]) > 0 for row in rows)
+    verified = (checkout.path / "results" / "verified").rglob("*.json")
+    outcomes = [json.loads(path.read_text(encoding="utf-8")) for path in verified]
+    assert len(outcomes) == len(rows)
+    assert all(outcome["predecessors_valid"] is True for outcome in outcomes)
+    files = {path.name for path in report.iterdir()}
+    assert files == {"runs.csv", "runs.md", "runs.html", "speed.svg", "times.svg", "index.html"}
+    assert not list((checkout.path / "results" / "solved").rglob("*.npz"))
+
+    again = checkout.snakemake("--cores", "2")
+    assert "Nothing to be done" in again.stdout
+
+    reported = checkout.snakemake("--report", "report.html")
+    assert reported.returncode == 0, reported.stdout
+    page = (checkout.path / "report.html").read_text(encoding="utf-8")
+    for name in ("runs.csv", "runs.html", "speed.svg", "times.svg", "index.html"):
+        assert f"results/report/{name}" in page
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)=\"https?:", page)
+
+
+@pytest.mark.slow
+def test_a_wrong_answer_fails_its_job(checkout):
+    graph = checkout.config("default")["datasets"][0]
+    run = f"{graph}/fw-naive/float64/auto"
+    result = checkout.path / f"results/solved/{run}.npz"
+    solved = checkout.snakemake("--cores=2", "--notemp", f"results/solved/{run}.npz")
+    assert solved.returncode == 0, solved.stdout
+    with np.load(result) as archive:
+        arrays = dict(archive)
+    finite = np.argwhere(np.isfinite(arrays["distances"]))
+    arrays["distances"][tuple(finite[-1])] += 1
+    np.savez(result, **arrays)
+    failed = checkout.snakemake("--cores=2", "--notemp", f"results/verified/{run}.json")
+    assert failed.returncode != 0
+    assert "Error in rule verify_result" in failed.stdout
+    assert not (checkout.path / f"results/verified/{run}.json").exists()
