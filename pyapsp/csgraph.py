@@ -10,8 +10,8 @@ Differences from SciPy 1.17, each pinned by a test:
 - every sparse format is accepted;
 - ``directed=False`` takes the smaller of the two weights in every method;
 - a negative self-loop is a negative cycle;
-- an arc of weight zero (unmasked in a masked array, explicit in a sparse one) is an arc in
-  floyd_warshall too; SciPy drops it there, and keeps it in dijkstra;
+- an unmasked zero in a masked array is an arc of weight zero in floyd_warshall too; SciPy drops
+  it there, and keeps it in dijkstra;
 - duplicate entries of a sparse array are parallel arcs, of which the shortest counts; SciPy sums
   them;
 - NegativeCycleError carries a cycle.

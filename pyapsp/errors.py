@@ -76,7 +76,7 @@ class FormatError(GraphError):
         super().__init__(f"{where}: {message}")
 
 
-class NegativeCycleError(PyApspError, _SciPyNegativeCycleError):
+class NegativeCycleError(PyApspError, _SciPyNegativeCycleError):  # type: ignore[misc]
     """The graph has a cycle of negative weight, so shortest paths do not exist.
 
     Parameters
@@ -89,9 +89,7 @@ class NegativeCycleError(PyApspError, _SciPyNegativeCycleError):
         The names of these vertices in the file the graph came from, for the message.
     """
 
-    def __init__(
-        self, cycle: list[int], weight: float, labels: list[object] | None = None
-    ) -> None:
+    def __init__(self, cycle: list[int], weight: float, labels: list[object] | None = None) -> None:
         self.cycle = cycle
         self.weight = weight
         shown = [str(label) for label in (labels if labels is not None else cycle)]

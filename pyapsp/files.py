@@ -14,7 +14,7 @@ __all__ = ["atomic_write"]
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
-    """Open a file that appears under its name only when everything was written.
+    r"""Open a file that appears under its name only when everything was written.
 
     The content goes to a temporary file in the same directory, which replaces `path` when the
     block ends normally and disappears when it raises.
@@ -24,7 +24,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     path : path-like
         The file to create or replace. Its directory must exist.
     mode : {"w", "wb"}
-        Text (UTF-8, ``\\n`` line ends) or binary.
+        Text (UTF-8, ``\n`` line ends) or binary.
 
     Yields
     ------

@@ -8,13 +8,26 @@ weight), and otherwise checked on the answer.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
 
-__all__ = ["DTYPES", "arithmetic_defines", "check_answer", "check_weights", "distance_bound", "infinity", "is_exact", "resolve"]
+__all__ = [
+    "DTYPES",
+    "Tolerance",
+    "arithmetic_defines",
+    "check_answer",
+    "check_weights",
+    "distance_bound",
+    "infinity",
+    "is_exact",
+    "resolve",
+    "tolerance",
+]
 
 _C_TYPES = {"float64": "double", "float32": "float", "int64": "long", "int32": "int"}
 DTYPES = tuple(_C_TYPES)
@@ -29,11 +42,7 @@ def infinity(dtype: np.dtype) -> int | float:
 
 def distance_bound(graph: Graph) -> int | float:
     """Return a bound on the absolute value of every finite distance: (n - 1) max |w|."""
-    if graph.m == 0:
-        return 0
-    heaviest = max(abs(graph.min_weight), abs(graph.max_weight))
-    bound: int | float = max(graph.n - 1, 1) * heaviest
-    return bound
+    return max(graph.n - 1, 1) * graph.max_magnitude
 
 
 def is_exact(graph: Graph, dtype: np.dtype) -> bool:
@@ -91,6 +100,54 @@ def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:
     return chosen, "as asked"
 
 
+@dataclass(frozen=True)
+class Tolerance:
+    """What rounding may do to a distance d: ``relative * |d| + absolute``; both 0 when exact."""
+
+    relative: float
+    absolute: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the sums are exact."""
+        return self.relative == 0 and self.absolute == 0
+
+
+def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
+    """Return how far rounding may move a distance of this answer.
+
+    Zero for integer types, and for whole-number weights where every distance plus one weight is
+    counted in ones by the float type. Otherwise a path of at most n - 1 arcs is summed with as
+    many roundings, each at most half a unit in the last place of a partial sum; partial sums do
+    not exceed the distance when no weight is negative, and the largest distance otherwise.
+
+    Parameters
+    ----------
+    graph : Graph
+    distances : (k, n) ndarray
+
+    Returns
+    -------
+    Tolerance
+    """
+    dtype = distances.dtype
+    if dtype.kind == "i" or graph.m == 0:
+        return Tolerance(0.0, 0.0)
+    finite = np.isfinite(distances)
+    largest = max(
+        float(distances.max(where=finite, initial=0)),
+        -float(distances.min(where=finite, initial=0)),
+    )
+    heaviest = float(graph.max_magnitude)
+    if graph.is_integer and largest + heaviest <= 2 ** (np.finfo(dtype).nmant + 1):
+        return Tolerance(0.0, 0.0)
+    # and one rounding of each weight to the dtype
+    roundings = max(graph.n, 1) * float(np.finfo(dtype).eps)
+    if graph.has_negative:
+        return Tolerance(0.0, roundings * max(largest, heaviest))
+    return Tolerance(roundings, 0.0)
+
+
 def check_weights(graph: Graph, dtype: np.dtype) -> None:
     """Refuse weights that this type cannot hold.
 
@@ -103,7 +160,7 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
         return
     if dtype.kind == "i" and not graph.is_integer:
         raise PrecisionError(f"the weights are not whole numbers: {dtype} would round them")
-    heaviest = max(abs(graph.min_weight), abs(graph.max_weight))
+    heaviest = graph.max_magnitude
     limit = infinity(dtype) if dtype.kind == "i" else float(np.finfo(dtype).max)
     if heaviest > limit or (dtype.kind == "i" and heaviest == limit):
         raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}")

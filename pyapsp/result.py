@@ -145,9 +145,9 @@ class Result:
                     raise FormatError(path, None, f"result schema {about['schema']} is not known")
                 return cls(
                     distances=file["distances"],
-                    predecessors=file["predecessors"] if "predecessors" in file else None,
+                    predecessors=file.get("predecessors"),
                     sources=file["sources"],
-                    labels=file["labels"] if "labels" in file else None,
+                    labels=file.get("labels"),
                     stats=about["stats"],
                     reasons=tuple(about["reasons"]),
                 )

@@ -21,7 +21,8 @@ from pyapsp.errors import (
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.precision import check_answer, infinity, resolve
-from pyapsp.registry import Answer, Method, Options, Plan, method as find_method
+from pyapsp.registry import Answer, Method, Options, Plan
+from pyapsp.registry import method as find_method
 from pyapsp.result import NO_PREDECESSOR, Result
 
 __all__ = ["solve"]
@@ -123,7 +124,9 @@ def solve(
     if chosen.requires.non_negative and graph.has_negative:
         raise NegativeWeightError(f"{chosen.id} needs non-negative weights")
     chosen_device = choose(device)
-    chosen_dtype, dtype_reason = resolve(graph, out.dtype if dtype is None and out is not None else dtype)
+    chosen_dtype, dtype_reason = resolve(
+        graph, out.dtype if dtype is None and out is not None else dtype
+    )
     if out is not None:
         _check_out(out, (len(rows), graph.n), chosen_dtype)
 
@@ -246,4 +249,3 @@ def _stats(method: Method, plan: Plan, answer: Answer, wall_seconds: float) -> d
         "peak_device_bytes": plan.device_bytes,
         "verified": None,
     }
-

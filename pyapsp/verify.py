@@ -17,10 +17,10 @@ from pyapsp.device import choose
 from pyapsp.errors import GraphError, VerificationError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, build
-from pyapsp.precision import arithmetic_defines, infinity
-from pyapsp.result import NO_PREDECESSOR, Result
+from pyapsp.precision import Tolerance, arithmetic_defines, infinity, tolerance
+from pyapsp.result import Result
 
-__all__ = ["Certificate", "Comparison", "Tolerance", "against_scipy", "certificate", "tolerance"]
+__all__ = ["Certificate", "Comparison", "against_scipy", "certificate"]
 
 _FAULTS = (
     "the distance of a vertex to itself is not 0",
@@ -30,19 +30,6 @@ _FAULTS = (
 )
 # Rows are sent to the device in blocks of about this many bytes.
 _BLOCK_BYTES = 64 * 2**20
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """What rounding may do to a distance d: ``relative * |d| + absolute``; both 0 when exact."""
-
-    relative: float
-    absolute: float
-
-    @property
-    def exact(self) -> bool:
-        """Whether the sums are exact."""
-        return self.relative == 0 and self.absolute == 0
 
 
 @dataclass(frozen=True)
@@ -93,40 +80,6 @@ class Comparison:
     tolerance: Tolerance
 
 
-def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
-    """Return how far rounding may move a distance of this answer.
-
-    Zero for integer types, and for whole-number weights where every distance plus one weight is
-    counted in ones by the float type. Otherwise a path of at most n - 1 arcs is summed with as
-    many roundings, each at most half a unit in the last place of a partial sum; partial sums do
-    not exceed the distance when no weight is negative, and the largest distance otherwise.
-
-    Parameters
-    ----------
-    graph : Graph
-    distances : (k, n) ndarray
-
-    Returns
-    -------
-    Tolerance
-    """
-    dtype = distances.dtype
-    if dtype.kind == "i" or graph.m == 0:
-        return Tolerance(0.0, 0.0)
-    finite = np.isfinite(distances)
-    largest = max(
-        float(distances.max(where=finite, initial=0)), -float(distances.min(where=finite, initial=0))
-    )
-    heaviest = float(max(abs(graph.min_weight), abs(graph.max_weight)))
-    if graph.is_integer and largest + heaviest <= 2 ** (np.finfo(dtype).nmant + 1):
-        return Tolerance(0.0, 0.0)
-    # and one rounding of each weight to the dtype
-    roundings = max(graph.n, 1) * float(np.finfo(dtype).eps)
-    if graph.has_negative:
-        return Tolerance(0.0, roundings * max(largest, heaviest))
-    return Tolerance(roundings, 0.0)
-
-
 def certificate(graph: Graph, result: Result, *, device: Any = None) -> Certificate:
     """Check an answer by the three conditions that make distances right.
 
@@ -162,9 +115,7 @@ def certificate(graph: Graph, result: Result, *, device: Any = None) -> Certific
         raise GraphError(f"the answer has {distances.shape[-1]} vertices, the graph has {n}")
     allowed = tolerance(graph, distances)
     chosen = choose(device)
-    program = build(
-        chosen, "verify/certificate.cl", arithmetic_defines(chosen, distances.dtype)
-    )
+    program = build(chosen, "verify/certificate.cl", arithmetic_defines(chosen, distances.dtype))
     checker = _Checker(program, chosen.queue(), graph, distances.dtype, allowed)
     fault = None
     rows_each = max(_BLOCK_BYTES // (max(n, 1) * distances.dtype.itemsize), 1)
@@ -199,9 +150,8 @@ class _Checker:
             self._buffer(weights),
         ]
         self.slack = (dtype.type(allowed.relative), dtype.type(allowed.absolute))
-        # tight arcs cannot close a cycle: distances fall along them by more than rounding
-        lightest = 0 if graph.m == 0 else graph.min_weight
-        self.falling = lightest > 0 and allowed.exact
+        # tight arcs cannot close a cycle: distances fall along them
+        self.falling = allowed.exact and graph.min_weight is not None and graph.min_weight > 0
 
     def _buffer(self, array: np.ndarray) -> cl.Buffer:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
@@ -235,7 +185,15 @@ class _Checker:
         if before is not None:
             paths = self._buffer(before.astype(np.int32))
             self._launch(
-                "certificate_walk", shape, rows, source, paths, *self.arcs, faults, *rest, *self.slack
+                "certificate_walk",
+                shape,
+                rows,
+                source,
+                paths,
+                *self.arcs,
+                faults,
+                *rest,
+                *self.slack,
             )
         cl.enqueue_copy(self.queue, fault, faults)
         kinds, at = np.nonzero(fault < self.n)
@@ -253,7 +211,14 @@ class _Checker:
         while changed[0]:
             cl.enqueue_copy(self.queue, flag, np.zeros(1, dtype=np.int32))
             self._launch(
-                "certificate_attain", shape, rows, *self.arcs, marks, flag, np.int32(self.n), *self.slack
+                "certificate_attain",
+                shape,
+                rows,
+                *self.arcs,
+                marks,
+                flag,
+                np.int32(self.n),
+                *self.slack,
             )
             cl.enqueue_copy(self.queue, changed, flag)
 
@@ -287,6 +252,8 @@ def against_scipy(graph: Graph, result: Result) -> Comparison:
     allowed = tolerance(graph, result.distances)
     if not np.array_equal(reached, np.isfinite(expected)):
         return Comparison(False, float("inf"), allowed)
-    difference = np.abs(np.subtract(result.distances, expected, where=reached, out=np.zeros_like(expected)))
+    difference = np.abs(
+        np.subtract(result.distances, expected, where=reached, out=np.zeros_like(expected))
+    )
     limit = allowed.relative * np.where(reached, np.abs(expected), 0) + allowed.absolute
     return Comparison(bool(np.all(difference <= limit)), float(difference.max(initial=0)), allowed)

@@ -77,11 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("pyapsp: interrupted", file=sys.stderr)
         return 130
     except Exception as error:
-        code = _exit_code(error)
-        if code is None:
+        failure = _exit_code(error)
+        if failure is None:
             raise
         print(f"pyapsp: {error}", file=sys.stderr)
-        return code
+        return failure
 
 
 def _exit_code(error: Exception) -> int | None:

@@ -2,7 +2,7 @@
 
 Vertices are given as they are named in the graph file.
 
-Example:
+For example:
   pyapsp path rome99.npz 1 3353
 """
 

@@ -1,6 +1,6 @@
 """Compute all-pairs shortest paths of a graph file.
 
-Examples:
+For example:
   pyapsp solve rome99.gr -o rome99.npz
   pyapsp solve graph.mtx -o out.npz --method fw-blocked --set tile=32 --dtype auto --predecessors
 """
@@ -30,12 +30,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the method, e.g. tile=32; may be repeated",
     )
-    parser.add_argument("--dtype", metavar="TYPE", help="float64 (default), float32, int64, int32 or auto")
+    parser.add_argument(
+        "--dtype", metavar="TYPE", help="float64 (default), float32, int64, int32 or auto"
+    )
     add_device(parser)
     parser.add_argument("--predecessors", action="store_true", help="also store the paths")
-    parser.add_argument(
-        "--undirected", action="store_true", help="arcs may be walked both ways"
-    )
+    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
     parser.add_argument(
         "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
     )

@@ -2,7 +2,7 @@
 
 Exit code 1 when a check fails.
 
-Example:
+For example:
   pyapsp verify rome99.gr rome99.npz
 """
 
@@ -54,8 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.no_oracle:
         comparison = verify.against_scipy(graph, result)
         verified, max_error = verified and comparison.ok, comparison.max_error
-        outcome = "agrees" if comparison.ok else "DIFFERS"
-        print(f"SciPy: {outcome}, largest difference {comparison.max_error:g}")
+        word = "agrees" if comparison.ok else "DIFFERS"
+        print(f"SciPy: {word}, largest difference {comparison.max_error:g}")
     if arguments.output:
         outcome = {
             "verified": verified,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.dense.predecessors import mend_predecessors
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch
@@ -23,6 +24,7 @@ __all__ = [
     "initial_distances",
     "initial_predecessors",
 ]
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -110,6 +112,9 @@ class FloydWarshall(Method):
             for array, matrix in zip(host, matrices, strict=True):
                 _download(queue, array, matrix, configuration.size, watch)
                 matrix.release()
+        # a negative diagonal is a negative cycle, for which there are no predecessors to mend
+        if options.predecessors and not np.any(np.diagonal(distances) < 0):
+            mend_predecessors(plan.graph, distances, host[1])
         return Answer(
             distances,
             host[1] if options.predecessors else None,
@@ -163,12 +168,11 @@ def _download(
     watch.add("transfer", _copy(queue, array, buffer, array, size))
 
 
-def _copy(
-    queue: cl.CommandQueue, to: Any, from_: Any, array: np.ndarray, size: int
-) -> cl.Event:
+def _copy(queue: cl.CommandQueue, to: Any, from_: Any, array: np.ndarray, size: int) -> cl.Event:
     """Copy between an n x n host array and the corner of a size x size device matrix."""
     rows, row_bytes = len(array), array.dtype.itemsize * len(array)
-    return cl.enqueue_copy(
+    # the type stubs do not know the names of the rectangle's arguments
+    event: cl.Event = cl.enqueue_copy(  # type: ignore[call-overload]
         queue,
         to,
         from_,
@@ -178,6 +182,7 @@ def _copy(
         buffer_pitches=(array.dtype.itemsize * size,),
         host_pitches=(row_bytes,),
     )
+    return event
 
 
 def _check_memory(each: list[int], options: Options) -> None:

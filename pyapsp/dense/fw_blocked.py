@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -39,7 +40,7 @@ class FwBlocked(FloydWarshall):
     area = "dense"
     summary = "iterative blocked Floyd-Warshall, tiles in local memory"
     source = "Katz and Kider 2008; Okuyama 2013, section 4.2.1, figs. 4.2-4.3"
-    choices = {
+    choices: ClassVar = {
         "tile": (8, 16, 32, 64, 128),
         "width": (1, 2, 4, 8, 16),
         "rows": (1, 2, 4, 8),
@@ -90,7 +91,7 @@ class FwBlocked(FloydWarshall):
         """Enqueue the pivot tile, its row and column tiles, and all others."""
         program, others = configuration.program, configuration.rounds - 1
         x, y = configuration.parameters["group_x"], configuration.parameters["group_y"]
-        arguments = (*matrices, np.int32(configuration.size), np.int32(number))
+        arguments: list[Any] = [*matrices, np.int32(configuration.size), np.int32(number)]
         pivot = program.kernel("fw_blocked_pivot")
         events = [pivot(queue, (x, y), (x, y), *arguments)]
         if others > 0:

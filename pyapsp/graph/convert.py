@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.errors import GraphError, ParameterError
+from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import validation
 from pyapsp.graph.model import Graph
 
@@ -203,18 +203,30 @@ def reweight(graph: Graph, recipe: str) -> Graph:
     ------
     ParameterError
         There is no such recipe.
+    PrecisionError
+        A changed weight does not fit into int64.
     """
     if recipe == "as-is":
         return graph
     if recipe == "unweighted":
         return graph.with_weights(np.ones(graph.m, np.int64))
     if recipe == "absolute":
-        return graph.with_weights(graph.weights * np.where(graph.weights < 0, -1, 1))
+        _check_range(graph, [abs(graph.min_weight or 0)])
+        return graph.with_weights(np.abs(graph.weights))
     found = re.fullmatch(r"subtract-from:(-?\d+)", recipe)
     if found is None:
         rule = "as-is, unweighted, absolute or subtract-from:<whole number>"
         raise ParameterError.of("weights", "reweight", rule, recipe)
-    return graph.with_weights(int(found[1]) - graph.weights)
+    number = int(found[1])
+    _check_range(graph, [number - (graph.min_weight or 0), number - (graph.max_weight or 0)])
+    return graph.with_weights(number - graph.weights)
+
+
+def _check_range(graph: Graph, extremes: list[float]) -> None:
+    """Refuse changed weights that int64 would wrap round."""
+    for weight in extremes:
+        if graph.dtype.kind == "i" and not -(2**63) <= weight < 2**63:
+            raise PrecisionError(f"int64 cannot hold the changed weight {weight}")
 
 
 def _numbers(values: list[Any]) -> NDArray[Any]:

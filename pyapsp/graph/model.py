@@ -244,6 +244,11 @@ class Graph:
         return self.weights.max().item() if self.m else None
 
     @property
+    def max_magnitude(self) -> int | float:
+        """Largest absolute value of a weight; 0 without arcs."""
+        return max(abs(self.min_weight or 0), abs(self.max_weight or 0))
+
+    @property
     def has_negative(self) -> bool:
         """Whether a weight is below zero."""
         return self.min_weight is not None and self.min_weight < 0

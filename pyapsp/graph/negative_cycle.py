@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -38,7 +39,7 @@ def find_negative_cycle(graph: Graph) -> tuple[list[int], int | float] | None:
     weights = reverse.weights
     if weights.dtype == np.float32:
         weights = weights.astype(np.float64)
-    elif graph.n * max(abs(graph.min_weight), abs(graph.max_weight)) >= 2**62:
+    elif graph.n * graph.max_magnitude >= 2**62:
         weights = weights.astype(object)  # Python's integers do not wrap round
     arc_head = np.repeat(np.arange(heads.size), np.diff(np.append(starts, graph.m)))
 
@@ -81,7 +82,7 @@ def _cycle_of(parent: np.ndarray) -> list[int] | None:
 
 def _weight_of(graph: Graph, cycle: list[int]) -> int | float:
     weights = []
-    for tail, head in zip(cycle, cycle[1:], strict=False):
+    for tail, head in itertools.pairwise(cycle):
         row = slice(graph.indptr[tail], graph.indptr[tail + 1])
         weights.append(graph.weights[row][np.searchsorted(graph.indices[row], head)].item())
     return sum(weights) if graph.weights.dtype.kind == "i" else math.fsum(weights)

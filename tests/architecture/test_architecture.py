@@ -165,4 +165,4 @@ def test_every_public_name_exists():
         assert getattr(pyapsp, name) is not None
     assert set(pyapsp.__all__) <= set(dir(pyapsp))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        pyapsp.nothing  # noqa: B018
+        getattr(pyapsp, "nothing")  # noqa: B009

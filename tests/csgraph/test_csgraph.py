@@ -151,14 +151,20 @@ def test_difference_negative_self_loop_is_a_negative_cycle():
     assert caught.value.cycle == [0, 0]
 
 
-def test_difference_arcs_of_weight_zero_count():
-    masked = np.ma.masked_equal(np.array([[9, 7, 9], [9, 9, 0], [9, 9, 9]]), 9)
-    explicit = sparse.csr_array(([7.0, 0.0], ([0, 1], [1, 2])), shape=(3, 3))
-    for matrix in (masked, explicit):
-        got = csgraph.floyd_warshall(matrix)
-        assert got[0, 2] == 7
-        np.testing.assert_array_equal(got, scipy_csgraph.dijkstra(matrix))
-        assert scipy_csgraph.floyd_warshall(matrix)[0, 2] == np.inf
+def test_difference_unmasked_zeros_are_arcs():
+    matrix = np.ma.masked_equal(np.array([[9, 7, 9], [9, 9, 0], [9, 9, 9]]), 9)
+    got = csgraph.floyd_warshall(matrix)
+    np.testing.assert_array_equal(got, scipy_csgraph.dijkstra(matrix))
+    assert got[0, 2] == 7
+    assert scipy_csgraph.floyd_warshall(matrix)[0, 2] == np.inf
+
+
+def test_explicit_zeros_of_sparse_arrays_are_arcs():
+    matrix = sparse.csr_array(([7.0, 0.0], ([0, 1], [1, 2])), shape=(3, 3))
+    np.testing.assert_array_equal(
+        csgraph.floyd_warshall(matrix), scipy_csgraph.floyd_warshall(matrix)
+    )
+    assert csgraph.floyd_warshall(matrix)[0, 2] == 7
 
 
 def test_difference_duplicates_are_parallel_arcs():

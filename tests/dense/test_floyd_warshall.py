@@ -125,9 +125,7 @@ SAMPLED = LEGAL_SETS[:: max(len(LEGAL_SETS) // 40, 1)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "parameters", SAMPLED, ids=lambda p: "-".join(map(str, p.values()))
-)
+@pytest.mark.parametrize("parameters", SAMPLED, ids=lambda p: "-".join(map(str, p.values())))
 def test_blocked_parameter_sets(parameters, device):
     widest = device.traits.lanes(4)
     if parameters["width"] > widest:
@@ -158,7 +156,10 @@ def test_blocked_as_published_one_item_per_element(tile, device):
 @pytest.mark.parametrize(
     ("parameters", "text"),
     [
-        ({"tile": 12}, "The 'tile' parameter of fw-blocked must be one of 8, 16, 32, 64, 128. Got 12"),
+        (
+            {"tile": 12},
+            "The 'tile' parameter of fw-blocked must be one of 8, 16, 32, 64, 128. Got 12",
+        ),
         ({"rows": 3}, "The 'rows' parameter of fw-blocked"),
         ({"depth": 1}, "fw-blocked has no parameter 'depth'"),
     ],
@@ -205,13 +206,13 @@ def test_progress_and_cancellation(method, device):
     total = seen[-1][1]
     assert seen == [(done, total) for done in range(1, total + 1)]
 
-    class Stop(Exception):
+    class StopError(Exception):
         pass
 
     def stop(done, total):
-        raise Stop
+        raise StopError
 
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         pyapsp.solve(graph, method, progress=stop, device=device)
     assert_solves(graph, pyapsp.solve(graph, method, device=device))
 

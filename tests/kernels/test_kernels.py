@@ -73,7 +73,9 @@ def test_programs_and_kernels_are_built_once(kernel_root, device):
 
 
 def test_an_edited_include_is_seen(kernel_root, device):
-    (kernel_root / "k.cl").write_text('#include "v.h"\n__kernel void k(__global int *x) { *x = V; }')
+    (kernel_root / "k.cl").write_text(
+        '#include "v.h"\n__kernel void k(__global int *x) { *x = V; }'
+    )
     queue, seen = device.queue(), []
     for value in (7, 8):
         (kernel_root / "v.h").write_text(f"#define V {value}\n")

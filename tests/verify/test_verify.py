@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from pyapsp import verify
 from pyapsp.errors import GraphError, VerificationError
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
+from pyapsp.precision import tolerance
 from pyapsp.result import Result
 
 
@@ -140,12 +142,12 @@ def test_trivial_graphs(n, device):
 def test_tolerance_is_zero_for_whole_numbers_and_small_for_others():
     whole = Graph.from_arcs(3, [0, 1], [1, 2], [3.0, 4.0])
     distances = np.array([[0, 3, 7], [np.inf, 0, 4], [np.inf, np.inf, 0]], dtype=np.float32)
-    assert verify.tolerance(whole, distances).exact
+    assert tolerance(whole, distances).exact
     tenth = whole.with_weights([0.3, 0.4])
-    allowed = verify.tolerance(tenth, distances)
+    allowed = tolerance(tenth, distances)
     assert 0 < allowed.relative <= 3 * np.finfo(np.float32).eps
     assert allowed.absolute == 0
-    assert not verify.tolerance(whole, distances * 2.0**24).exact
+    assert not tolerance(whole, distances * 2.0**24).exact
 
 
 def test_float_answers_off_by_more_than_rounding_fail(device):
@@ -183,7 +185,7 @@ class TestNegativeCycle:
         cycle, weight = find_negative_cycle(graph)
         assert weight == -1
         assert sorted(cycle[:-1]) == list(range(length))
-        assert all((b - a) % length == 1 % length for a, b in zip(cycle, cycle[1:], strict=False))
+        assert all((b - a) % length == 1 % length for a, b in itertools.pairwise(cycle))
 
     def test_weights_beyond_64_bits_of_sum(self):
         big = 2**62

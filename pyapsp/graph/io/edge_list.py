@@ -156,14 +156,14 @@ def _is_weight(token: str) -> bool:
 
 
 def _is_header(path: Path, body: list[str], separator: str | None) -> bool:
-    """Whether the first line holds names of columns: no numbers where arcs have them."""
+    """Whether the first line names the columns: a known name, or numbers only in the next."""
     if _suffix(path) == ".txt":
         return False
     first = _fields(body[0], separator)
     if any(map(_is_weight, first[:3])):
         return False
     second = _fields(body[1], separator) if len(body) > 1 else []
-    return len(first) > 2 or first[0].lower() in _COLUMN_NAMES or any(map(_is_integer, second[:2]))
+    return first[0].lower() in _COLUMN_NAMES or any(map(_is_weight, second[:3]))
 
 
 def _names(ids: list[str]) -> Any:

@@ -1,0 +1,263 @@
+"""The commands around solving: solve, path, verify, methods; exit codes and what is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp.cli import main
+from pyapsp.graph import Graph, generators
+from pyapsp.result import Result
+
+
+@pytest.fixture(autouse=True)
+def _on_device(device, monkeypatch):
+    monkeypatch.setenv("PYAPSP_DEVICE", device.id)
+
+
+@pytest.fixture
+def graph():
+    return generators.random_graph(70, seed=6)
+
+
+@pytest.fixture
+def graph_file(graph, tmp_path):
+    path = tmp_path / "in" / "graph.gr"
+    path.parent.mkdir()
+    pyapsp.write(graph, path)
+    return path
+
+
+def run(capsys, *arguments):
+    """Run a command; return exit code, standard output and standard error."""
+    try:
+        code = main([str(argument) for argument in arguments])
+    except SystemExit as stop:  # argparse
+        code = stop.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_solve_writes_result_and_record(graph, graph_file, tmp_path, capsys):
+    out, record = tmp_path / "d.npz", tmp_path / "r.json"
+    code, text, _ = run(
+        capsys, "solve", graph_file, "-o", out, "--record", record,
+        "--method", "fw-blocked", "--set", "tile=32", "--dtype", "int32", "--predecessors",
+    )  # fmt: skip
+    assert code == 0
+    assert "method fw-blocked: as asked" in text
+    assert "solved n = 70" in text
+    result = Result.load(out)
+    expected = csgraph.dijkstra(graph.to_scipy())
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(result.distances[finite], expected[finite])
+    assert (result.distances[~finite] == result.infinity).all()
+    written = json.loads(record.read_text())
+    assert written["parameters"]["tile"] == 32
+    assert written["dtype"] == "int32"
+    assert written["schema"] == 1
+    assert "commit" in written
+
+
+def test_undirected_and_default_dtype(graph, graph_file, tmp_path, capsys):
+    out = tmp_path / "d.npz"
+    assert run(capsys, "solve", graph_file, "-o", out, "--undirected")[0] == 0
+    result = Result.load(out)
+    assert result.distances.dtype == np.float64
+    np.testing.assert_array_equal(
+        result.distances, csgraph.dijkstra(graph.symmetrized().to_scipy())
+    )
+
+
+def test_path_speaks_in_labels(tmp_path, capsys):
+    source = tmp_path / "g.csv"
+    source.write_text("a,b,2\nb,c,3\na,c,9\n")
+    out = tmp_path / "d.npz"
+    assert run(capsys, "solve", source, "-o", out, "--predecessors", "--dtype", "int32")[0] == 0
+    assert run(capsys, "path", out, "a", "c") == (0, "length 5: a -> b -> c\n", "")
+    code, text, _ = run(capsys, "path", out, "c", "a")
+    assert (code, text) == (1, "no path from c to a\n")
+    code, _, error = run(capsys, "path", out, "a", "z")
+    assert code == 2
+    assert "no vertex 'z'" in error
+
+
+def test_verify_passes_and_records(graph_file, tmp_path, capsys):
+    out, record, verified = tmp_path / "d.npz", tmp_path / "r.json", tmp_path / "v.json"
+    run(capsys, "solve", graph_file, "-o", out, "--record", record, "--predecessors")
+    code, text, _ = run(capsys, "verify", graph_file, out, "--record", record, "-o", verified)
+    assert code == 0
+    assert "certificate: holds" in text
+    assert "SciPy: agrees" in text
+    outcome = json.loads(verified.read_text())
+    assert outcome["verified"] is True
+    assert outcome["max_error"] == 0
+    assert outcome["predecessors_valid"] is True
+    assert outcome["commit"] == json.loads(record.read_text())["commit"]
+
+
+@pytest.mark.parametrize("oracle", [True, False])
+def test_verify_fails_for_a_wrong_distance(graph_file, tmp_path, capsys, oracle):
+    out, verified = tmp_path / "d.npz", tmp_path / "v.json"
+    run(capsys, "solve", graph_file, "-o", out)
+    result = Result.load(out)
+    result.distances[3, 4] -= 1
+    result.save(out)
+    options = [] if oracle else ["--no-oracle"]
+    code, text, _ = run(capsys, "verify", graph_file, out, "-o", verified, *options)
+    assert code == 1
+    assert "row 3" in text
+    assert ("DIFFERS" in text) is oracle
+    assert json.loads(verified.read_text())["verified"] is False
+
+
+def test_methods_are_listed(capsys):
+    code, text, _ = run(capsys, "methods")
+    assert code == 0
+    code, listed, _ = run(capsys, "methods", "--json")
+    rows = json.loads(listed)
+    assert [row["id"] for row in rows] == [method.id for method in pyapsp.methods()]
+    for row in rows:
+        assert row["id"] in text
+        assert row["source"]
+
+
+BAD_FILES = {
+    "negative cycle": ("g.gr", "p sp 2 2\na 1 2 1\na 2 1 -2\n", 6, "negative cycle of weight -1"),
+    "NaN weight": (
+        "g.mtx",
+        "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 nan\n",
+        3,
+        "g.mtx:3",
+    ),
+    "truncated": ("g.gr", "p sp 3 3\na 1 2 1\na 2 3 1\n", 3, "g.gr"),
+    "id out of range": (
+        "g.mtx",
+        "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 2 5\n1 3 5\n",
+        3,
+        "g.mtx:4",
+    ),
+    "unknown format": ("g.xyz", "", 3, "g.xyz"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_input_ends_in_one_line_and_no_file(case, tmp_path, capsys):
+    name, content, expected, message = BAD_FILES[case]
+    (tmp_path / name).write_text(content)
+    code, _, error = run(capsys, "solve", tmp_path / name, "-o", tmp_path / "out.npz")
+    assert code == expected
+    assert message in error
+    assert error.count("\n") == 1
+    assert error.startswith("pyapsp: ")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_truncated_gzip(graph, tmp_path, capsys):
+    pyapsp.write(graph, tmp_path / "g.gr.gz")
+    whole = (tmp_path / "g.gr.gz").read_bytes()
+    (tmp_path / "g.gr.gz").write_bytes(whole[: len(whole) // 2])
+    code, _, error = run(capsys, "solve", tmp_path / "g.gr.gz", "-o", tmp_path / "out.npz")
+    assert code == 3
+    assert "g.gr.gz" in error
+    assert not (tmp_path / "out.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--method", "fw-magic"], 2, "'method' parameter of solve"),
+        (["--method", "fw-blocked", "--set", "tile=12"], 2, "'tile' parameter of fw-blocked"),
+        (["--set", "tile=32"], 2, "--set needs --method"),
+        (["--set", "tile"], 2, "not name=number"),
+        (["--memory-limit", "lots"], 2, "is no size"),
+        (["--dtype", "float16"], 2, "'dtype' parameter of solve"),
+        (["--device", "no such device"], 4, "no such device"),
+        (["--checkpoint", "x"], 4, "writes no checkpoints"),
+        (["--memory-limit", "1KiB"], 5, "0.0 MiB are available"),
+    ],
+)
+def test_exit_codes(options, code, message, graph_file, tmp_path, capsys):
+    out = tmp_path / "out.npz"
+    got, _, error = run(capsys, "solve", graph_file, "-o", out, *options)
+    assert got == code
+    assert message in error
+    assert not out.exists()
+
+
+def test_missing_files_and_folders(graph_file, tmp_path, capsys):
+    code, _, error = run(capsys, "solve", tmp_path / "no.gr", "-o", tmp_path / "out.npz")
+    assert (code, "no.gr" in error) == (3, True)
+    code, _, error = run(capsys, "solve", graph_file, "-o", tmp_path / "no" / "out.npz")
+    assert (code, "folder does not exist" in error) == (3, True)
+    code, _, error = run(capsys, "verify", graph_file, graph_file)
+    assert (code, "not a saved result" in error) == (3, True)
+
+
+def test_without_any_device(graph_file, tmp_path):
+    """In a process that sees no OpenCL implementation at all."""
+    environment = {**os.environ, "OCL_ICD_VENDORS": "/nonexistent"}
+    environment.pop("PYAPSP_DEVICE")
+    command = [sys.executable, "-m", "pyapsp", "solve", graph_file, "-o", tmp_path / "out.npz"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 4
+    assert "pip install" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out.npz").exists()
+
+
+def test_disk_full_leaves_nothing(graph_file, tmp_path, capsys, monkeypatch):
+    def full(*arguments, **keywords):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    out = tmp_path / "out.npz"
+    code, _, error = run(capsys, "solve", graph_file, "-o", out)
+    assert code == 5
+    assert "No space left" in error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_usage(capsys):
+    assert run(capsys)[0] == 2
+    assert run(capsys, "frobnicate")[0] == 2
+    code, text, _ = run(capsys, "--help")
+    assert code == 0
+    for command in (
+        "solve",
+        "path",
+        "verify",
+        "fetch",
+        "convert",
+        "generate",
+        "methods",
+        "devices",
+    ):
+        assert command in text
+    assert run(capsys, "--version")[1].split() == ["pyapsp", pyapsp.__version__]
+
+
+def test_sizes_are_parsed():
+    from pyapsp.cli.options import bytes_of
+
+    assert [bytes_of(text) for text in ("4096", "1.5KiB", "2GiB", "3 MB", "1g")] == [
+        4096,
+        1536,
+        2**31,
+        3_000_000,
+        10**9,
+    ]
+
+
+def test_empty_graph(tmp_path, capsys):
+    pyapsp.write(Graph.from_arcs(0, [], []), tmp_path / "g.mtx")
+    out = tmp_path / "out.npz"
+    assert run(capsys, "solve", tmp_path / "g.mtx", "-o", out)[0] == 0
+    assert Result.load(out).distances.shape == (0, 0)

@@ -1,0 +1,47 @@
+"""Mending predecessors that go round a cycle of weight zero."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyapsp.dense.predecessors import mend_predecessors
+from pyapsp.graph import Graph
+from pyapsp.result import NO_PREDECESSOR as NONE
+
+# 0 -> 1 at weight 5, 1 <-> 2 at weight 0, 3 apart
+ZERO_CYCLE = Graph.from_arcs(4, [0, 1, 2], [1, 2, 1], [5, 0, 0])
+INFINITY = 2**30 - 1
+DISTANCES = np.full((4, 4), INFINITY, dtype=np.int32)
+DISTANCES[0, :3], DISTANCES[1, 1:3], DISTANCES[2, 1:3], DISTANCES[3, 3] = (0, 5, 5), 0, 0, 0
+SOUND = np.array(
+    [[NONE, 0, 1, NONE], [NONE, NONE, 1, NONE], [NONE, 2, NONE, NONE], [NONE] * 4], dtype=np.int32
+)
+
+
+def test_only_the_broken_row_is_rebuilt():
+    broken = SOUND.copy()
+    broken[0, 1] = 2  # 1 from 2 and 2 from 1: tight arcs, but never from 0
+    assert mend_predecessors(ZERO_CYCLE, DISTANCES, broken) == 1
+    np.testing.assert_array_equal(broken, SOUND)
+
+
+def test_sound_rows_are_kept():
+    kept = SOUND.copy()
+    assert mend_predecessors(ZERO_CYCLE, DISTANCES, kept) == 0
+    np.testing.assert_array_equal(kept, SOUND)
+
+
+def test_positive_weights_need_no_look():
+    graph = ZERO_CYCLE.with_weights([5, 1, 1])
+    untouched = np.full((4, 4), 7, dtype=np.int32)  # would be out of range if looked at
+    assert mend_predecessors(graph, DISTANCES, untouched) == 0
+    assert (untouched == 7).all()
+
+
+def test_weights_within_rounding_are_treated_like_zeros():
+    graph = Graph.from_arcs(4, [0, 1, 2], [1, 2, 1], [1e6, 1e-12, 1e-12])
+    distances = np.where(DISTANCES < INFINITY, DISTANCES * 2e5, np.inf).astype(np.float32)
+    broken = SOUND.copy()
+    broken[0, 1] = 2
+    assert mend_predecessors(graph, distances, broken) == 1
+    np.testing.assert_array_equal(broken, SOUND)
