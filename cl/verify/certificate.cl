@@ -102,7 +102,7 @@ __kernel void certificate_attain(__global const value_t *rows, __global const lo
     const int r = get_global_id(1);
     __global const value_t *row = rows + (size_t)r * n;
     __global int *marks = marked + (size_t)r * n;
-    if (marks[j] || row[j] == PYAPSP_INFINITY)
+    if (row[j] == PYAPSP_INFINITY || atomic_or(&marks[j], 0))
         return;
     for (long a = entry[j]; a < entry[j + 1]; a++) {
         const int k = entering[a];

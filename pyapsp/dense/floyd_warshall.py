@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.dense.predecessors import mend_predecessors
-from pyapsp.errors import DeviceMemoryError
+from pyapsp.errors import DeviceError, DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch
 from pyapsp.precision import check_weights, infinity
@@ -87,6 +87,8 @@ class FloydWarshall(Method):
                 plan.options.device.capabilities.global_memory,
                 f"the driver could not allocate it ({error})",
             ) from None
+        except cl.Error as error:
+            raise DeviceError(f"{plan.options.device.name} failed: {error}") from error
 
     def _run(self, plan: Plan, configuration: Configuration) -> Answer:
         n, options, watch = plan.graph.n, plan.options, Stopwatch()

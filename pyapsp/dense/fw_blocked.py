@@ -49,37 +49,39 @@ class FwBlocked(FloydWarshall):
     }
 
     def configure(self, graph: Graph, options: Options) -> Configuration:
-        """Take the first candidate that the device's limits and its compiler accept."""
+        """Take the first candidate that is legal and within the limits of the device."""
         for parameters in self._candidates(options):
-            if not _fits(parameters, options):
-                continue
-            program = _build(parameters, graph, options)
-            group = parameters["group_x"] * parameters["group_y"]
-            if program.largest_group("fw_blocked_remainder") >= group:
-                blocks = -(-graph.n // parameters["tile"])
-                return Configuration(
-                    parameters, program, size=blocks * parameters["tile"], rounds=blocks
-                )
+            if _fits(parameters, options):
+                tile = parameters["tile"]
+                blocks = -(-graph.n // tile)
+                program = _build(parameters, graph, options)
+                return Configuration(parameters, program, size=blocks * tile, rounds=blocks)
+        device = options.device
         raise ParameterError(
-            f"no parameters of {self.id} that start from {self.parameters or 'the defaults'} fit "
-            f"{options.device.name}: tile must be a multiple of width x group_x and of rows x "
-            f"group_y, a strip at most {options.device.traits.max_vector_bytes} bytes, and two "
-            f"tiles must fit {options.device.capabilities.local_memory} bytes of local memory"
+            f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
+            f"{device.name}: tile must be a multiple of width x group_x and of rows x group_y, a "
+            f"strip at most {device.traits.lanes(options.dtype.itemsize)} values wide, a group at "
+            f"most {device.capabilities.max_work_group_size} work-items, and two tiles must fit "
+            f"{device.capabilities.local_memory} bytes of local memory"
         )
 
     def _candidates(self, options: Options) -> Iterator[dict[str, int]]:
         """Yield parameter sets from the fastest to the smallest; given values are kept."""
-        traits = options.device.traits
+        lanes = options.device.traits.lanes(options.dtype.itemsize)
         for tile in (64, 32, 16, 8):
-            tile = self.parameters.get("tile", tile)
-            if traits.scalar_groups:
-                width = min(traits.lanes(options.dtype.itemsize), tile)
-                default = {"width": width, "rows": 8, "group_x": 1, "group_y": 1}
+            if options.device.traits.scalar_groups:
+                group = {"rows": 8, "group_x": 1, "group_y": 1}
+            elif tile == 64:
+                group = {"rows": 8, "group_x": 32, "group_y": 8}
             else:
-                tile = min(tile, self.parameters.get("tile", 32))
-                default = {"width": 1, "rows": 4, "group_x": min(tile, 32), "group_y": tile // 4}
-            for rows in (default["rows"], 2, 1):
-                yield {"tile": tile, **default, "rows": rows, **self.parameters}
+                group = {"rows": 4, "group_x": tile, "group_y": tile // 4}
+            # a strip may not be wider than what a work-item has of a row
+            yield {
+                "tile": tile,
+                "width": min(lanes, tile // group["group_x"]),
+                **group,
+                **self.parameters,
+            }
 
     def enqueue_round(
         self,
@@ -108,15 +110,14 @@ def _fits(parameters: dict[str, int], options: Options) -> bool:
     """Return whether the parameters are legal together and within the device's limits."""
     tile, width, rows = parameters["tile"], parameters["width"], parameters["rows"]
     x, y = parameters["group_x"], parameters["group_y"]
-    value = options.dtype.itemsize
+    device, value = options.device, options.dtype.itemsize
     local = (2 * tile**2 + 2 * tile) * value
     if options.predecessors:
         local += (2 * tile**2 + tile) * 4
-    device = options.device
     return (
         tile % (width * x) == 0
         and tile % (rows * y) == 0
-        and (width == 1 or width * value <= device.traits.max_vector_bytes)
+        and width <= device.traits.lanes(value)
         and local <= device.capabilities.local_memory
         and x * y <= device.capabilities.max_work_group_size
     )

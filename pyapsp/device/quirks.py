@@ -98,8 +98,10 @@ _KNOWN = {
     ("portable computing language", "cpu"): _CPU_AVX2,
     # Sound up to 64 bytes; not measured beyond 32.
     ("intel", "cpu"): _CPU_AVX2,
-    # Scalar lanes: neighbouring work-items are the vector.
-    ("nvidia", "gpu"): _GPU,
+    # An interpreter that looks for races: every form works, and every one should be looked at.
+    ("oclgrind", "gpu"): Traits(min_form="builtin", max_vector_bytes=64, scalar_groups=False),
+    # Neighbouring work-items are the vector; pairs of 32-bit values load and store in one go.
+    ("nvidia", "gpu"): Traits(min_form="builtin", max_vector_bytes=8, scalar_groups=False),
 }
 
 

@@ -94,7 +94,7 @@ def rmat(
     a, b, c = (
         probability(parameter, "rmat", value) for parameter, value in (("a", a), ("b", b), ("c", c))
     )
-    if a + b + c > 1:
+    if a + b + c > 1 + 1e-9:
         raise ParameterError.of("c", "rmat", f"at most 1 - a - b = {1 - a - b:g}", c)
     rng = np.random.default_rng(integer("seed", "rmat", seed, 0))
     n = 2**scale

@@ -444,9 +444,12 @@ class Graph:
         return columns.indptr, columns.indices, columns.data
 
     def _equals_reverse(self) -> bool:
-        mine = (self.indptr, self.indices, self.weights)
-        reverse = self._reverse()
-        return all(np.array_equal(a, b) for a, b in zip(mine, reverse, strict=True))
+        starts, heads, weights = self._reverse()
+        return (
+            np.array_equal(self.indptr, starts)
+            and np.array_equal(self.indices, heads)
+            and np.array_equal(self.weights, weights)
+        )
 
 
 def _starts(tails: NDArray[Any], n: int) -> NDArray[np.int64]:

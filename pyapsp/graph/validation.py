@@ -8,7 +8,7 @@ Each function returns its argument in the package's own form (dtype, shape) or r
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -161,6 +161,8 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
         raise GraphError(f"{len(names)} labels do not go with {n} vertices")
     seen: set[Any] = set()
     for name in names:
+        if not isinstance(name, Hashable):
+            raise GraphError(f"labels must be hashable, not {name!r}")
         if name in seen:
             raise GraphError(f"labels must be distinct: {name!r} occurs more than once")
         seen.add(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import threading
 import warnings
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.errors import KernelBuildError
-from pyapsp.kernels.source import assemble
+from pyapsp.kernels.source import assemble, place_of
 
 __all__ = ["Program", "build"]
 
@@ -53,7 +54,7 @@ class Program:
             try:
                 self._program = program.build()
             except cl.RuntimeError as error:
-                raise KernelBuildError(str(error), source) from None
+                raise KernelBuildError(_with_places(str(error), source), source) from None
         remarks = self._program.get_build_info(device.handle, cl.program_build_info.LOG)
         if remarks and remarks.strip():
             _log.debug("build of %s on %s: %s", self.hash, device.name, remarks.strip())
@@ -65,12 +66,10 @@ class Program:
             self._kernels[name] = cl.Kernel(self._program, name)
         return self._kernels[name]
 
-    def largest_group(self, name: str) -> int:
-        """Return how many work-items a group of this kernel may have on the device."""
-        size: int = self.kernel(name).get_work_group_info(
-            cl.kernel_work_group_info.WORK_GROUP_SIZE, self.device.handle
-        )
-        return size
+
+def _with_places(log: str, source: str) -> str:
+    """Replace line numbers of the assembled text, which some compilers report, by file:line."""
+    return re.sub(r"<[a-z ]+>:(\d+)", lambda match: place_of(source, int(match[1])), log)
 
 
 def build(device: Device, name: str, defines: Mapping[str, str | int]) -> Program:

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = ["assemble", "root"]
+__all__ = ["assemble", "place_of", "root"]
 
+_MARKER = re.compile(r'^#line (\d+) "([^"]+)"$')
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[ \t]*$')
 
 
@@ -54,6 +55,18 @@ def assemble(name: str, defines: Mapping[str, str | int] | None = None) -> str:
     lines += [f"#define {macro} {value}" for macro, value in (defines or {}).items()]
     lines += _flatten(name, included=set())
     return "\n".join(lines) + "\n"
+
+
+def place_of(source: str, line: int) -> str:
+    """Return ``file:line`` for a line of an assembled source, counted from 1.
+
+    For the messages of compilers that ignore ``#line``.
+    """
+    file, offset = "<source>", 0
+    for number, text in enumerate(source.splitlines()[:line], start=1):
+        if match := _MARKER.match(text):
+            file, offset = match[2], number + 1 - int(match[1])
+    return f"{file}:{line - offset}"
 
 
 def _flatten(name: str, included: set[str]) -> list[str]:

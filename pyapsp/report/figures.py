@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import math
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter
+from matplotlib.lines import Line2D
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,10 +23,11 @@ _MARKERS = "os^Dv*Xp"
 _PANELS_PER_ROW = 3
 
 
-def _variants(runs: pd.DataFrame) -> pd.Series:
+def _with_variants(runs: pd.DataFrame) -> pd.DataFrame:
     """Name what solved each run: the method, and the device when there are several."""
     devices = runs["device"] + ", " + runs["platform"]
-    return runs["method"] + "\n" + devices if devices.nunique() > 1 else runs["method"]
+    several = devices.nunique() > 1
+    return runs.assign(variant=runs["method"] + " on " + devices if several else runs["method"])
 
 
 def speed_figure(runs: pd.DataFrame) -> Figure:
@@ -39,27 +42,35 @@ def speed_figure(runs: pd.DataFrame) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    runs = runs.assign(variant=_variants(runs))
+    runs = _with_variants(runs)
     graphs = list(runs["graph"].unique())
     variants = sorted(runs["variant"].unique())
     dtypes = sorted(runs["dtype"].unique())
+    colours = dict(zip(dtypes, cycle(_COLOURS), strict=False))
     columns = min(_PANELS_PER_ROW, len(graphs))
     rows = math.ceil(len(graphs) / columns)
-    figure = Figure(figsize=(0.8 + 3.4 * columns, 0.6 + 2.6 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).flat
-    width = 0.8 / len(dtypes)
+    # inches: the names on the left, and a fixed thickness for every bar
+    width = 0.08 * max(map(len, variants)) + 2.8 * columns
+    height = 0.6 + rows * (0.9 + 0.16 * len(variants) * (len(dtypes) + 1))
+    figure = Figure(figsize=(width, height), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False, sharey=True).flat
+    thickness = 1 / (len(dtypes) + 1)
     for graph, panel in zip(graphs, panels, strict=False):
         here = runs[runs["graph"] == graph]
         for slot, dtype in enumerate(dtypes):
             bars = here[here["dtype"] == dtype]
-            left = bars["variant"].map(variants.index) + (slot - (len(dtypes) - 1) / 2) * width
-            panel.bar(
-                left, bars["updates_per_second"], width, color=_COLOURS[slot % 8], label=dtype
+            middle = bars["variant"].map(variants.index) + thickness * (
+                slot - (len(dtypes) - 1) / 2
+            )
+            panel.barh(
+                middle, bars["updates_per_second"], thickness, color=colours[dtype], label=dtype
             )
         panel.set_title(f"{graph} (n = {here['n'].iloc[0]})", fontsize="medium")
-        panel.set_xticks(range(len(variants)), variants)
-        panel.yaxis.set_major_formatter(EngFormatter())
-        panel.set_ylabel("updates/s")
+        panel.set_yticks(range(len(variants)), variants)
+        panel.set_ylim(len(variants) - 0.5, -0.5)
+        panel.xaxis.set_major_formatter(EngFormatter())
+        panel.xaxis.set_major_locator(MaxNLocator(4))
+        panel.set_xlabel("updates/s")
     for panel in panels:
         panel.set_axis_off()
     handles, labels = figure.axes[0].get_legend_handles_labels()
@@ -70,7 +81,7 @@ def speed_figure(runs: pd.DataFrame) -> Figure:
 def times_figure(runs: pd.DataFrame) -> Figure:
     """Draw kernel time against the number of vertices, a line per method and dtype.
 
-    Both axes are logarithmic, so runs that took no time at all (n < 2) are left out.
+    Both axes are logarithmic, so runs that took no time at all (n = 0) are left out.
 
     Parameters
     ----------
@@ -81,27 +92,36 @@ def times_figure(runs: pd.DataFrame) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    runs = runs.assign(variant=_variants(runs))
+    runs = _with_variants(runs)
     variants = sorted(runs["variant"].unique())
-    dtypes = sorted(runs["dtype"].unique())
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    colours = dict(zip(sorted(runs["dtype"].unique()), cycle(_COLOURS), strict=False))
+    markers = dict(zip(variants, cycle(_MARKERS), strict=False))
+    figure = Figure(figsize=(6.4, 4.4 + 0.2 * len(variants)), layout="constrained")
     axes = figure.subplots()
     timed = runs[(runs["n"] > 0) & (runs["kernel_seconds"] > 0)]
     for (variant, dtype), line in timed.groupby(["variant", "dtype"]):
         axes.plot(
             line["n"],
             line["kernel_seconds"],
-            color=_COLOURS[dtypes.index(dtype) % 8],
-            marker=_MARKERS[variants.index(variant) % 8],
-            label=f"{variant} {dtype}".replace("\n", " "),
+            color=colours[dtype],
+            marker=markers[variant],
+            label=f"{variant} {dtype}",
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("n (vertices)")
     axes.set_ylabel("kernel time (s)")
     axes.grid(alpha=0.3)
-    if not timed.empty:
-        figure.legend(loc="outside right upper", frameon=False)
+    # colour and marker are explained apart: that is fewer entries than lines
+    of_dtypes = [Line2D([], [], color=colour, label=dtype) for dtype, colour in colours.items()]
+    of_variants = [
+        Line2D([], [], color="black", marker=marker, linestyle="", label=variant)
+        for variant, marker in markers.items()
+    ]
+    figure.legend(
+        handles=of_dtypes, loc="outside upper center", ncols=len(of_dtypes), frameon=False
+    )
+    figure.legend(handles=of_variants, loc="outside lower center", frameon=False)
     return figure
 
 

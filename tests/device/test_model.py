@@ -99,7 +99,7 @@ def test_an_event_without_profiling_has_no_time(device):
     [
         ("Portable Computing Language", "cpu", "ternary", {1: 16, 4: 8, 8: 4}, True),
         ("Intel(R) OpenCL", "cpu", "ternary", {2: 16, 4: 8, 8: 4}, True),
-        ("NVIDIA CUDA", "gpu", "builtin", {1: 1, 4: 1, 8: 1}, False),
+        ("NVIDIA CUDA", "gpu", "builtin", {1: 8, 4: 2, 8: 1}, False),
         ("Intel(R) OpenCL Graphics", "gpu", "builtin", {4: 1}, False),
         ("Somebody's", "cpu", "ternary", {4: 4, 8: 2}, True),
         ("Somebody's", "gpu", "builtin", {4: 1, 8: 1}, False),

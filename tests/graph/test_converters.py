@@ -11,7 +11,7 @@ import pandas
 import pytest
 import scipy.sparse
 
-from pyapsp.errors import FormatError, GraphError, ParameterError
+from pyapsp.errors import FormatError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import (
     Graph,
     as_graph,
@@ -29,9 +29,9 @@ DENSE = np.array([[0, 3, 0, 1.5], [0, 2, 0, 0], [-1, 0, 0, 0], [0, 0, 7, 0]])
 
 
 @pytest.mark.parametrize("kind", ["array", "matrix"])
-@pytest.mark.parametrize("format", FORMATS)
-def test_every_sparse_format(format: str, kind: str) -> None:
-    matrix = getattr(scipy.sparse, f"{format}_{kind}")(DENSE)
+@pytest.mark.parametrize("layout", FORMATS)
+def test_every_sparse_format(layout: str, kind: str) -> None:
+    matrix = getattr(scipy.sparse, f"{layout}_{kind}")(DENSE)
     for graph in (from_scipy(matrix), as_graph(matrix)):
         assert graph == Graph.from_dense(DENSE)
         assert not graph.is_dense
@@ -42,10 +42,10 @@ def test_every_sparse_format(format: str, kind: str) -> None:
         assert not graph.directed
 
 
-@pytest.mark.parametrize("format", ["coo", "csr", "csc", "lil", "dok"])
-def test_explicit_zeros_are_arcs(format: str) -> None:
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc", "lil", "dok"])
+def test_explicit_zeros_are_arcs(layout: str) -> None:
     entries = scipy.sparse.coo_array(([0, 5], ([0, 1], [1, 0])), shape=(2, 2))
-    graph = from_scipy(entries.asformat(format))
+    graph = from_scipy(entries.asformat(layout))
     assert [a.tolist() for a in graph.arcs()] == [[0, 1], [1, 0], [0, 5]]
 
 
@@ -55,12 +55,12 @@ def test_padding_zeros_are_no_arcs() -> None:
     assert from_scipy(block) == Graph.from_dense(DENSE)
 
 
-@pytest.mark.parametrize("format", ["coo", "csr", "csc"])
-def test_duplicate_entries_keep_the_minimum(format: str) -> None:
-    if format == "coo":
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc"])
+def test_duplicate_entries_keep_the_minimum(layout: str) -> None:
+    if layout == "coo":
         matrix = scipy.sparse.coo_array(([4, 2, 3], ([0, 0, 0], [1, 1, 1])), shape=(2, 2))
     else:
-        kind = getattr(scipy.sparse, f"{format}_array")
+        kind = getattr(scipy.sparse, f"{layout}_array")
         matrix = kind(([4, 2, 3], [1, 1, 1], [0, 3, 3]), shape=(2, 2))
     graph = from_scipy(matrix)
     assert graph.m == 1
@@ -114,7 +114,7 @@ def test_as_graph_refuses(source: object) -> None:
 def test_from_networkx(kind: type) -> None:
     source = kind(name="city")
     source.add_nodes_from(["z", (1, 2), 5, "alone"])
-    source.add_edge("z", (1, 2), weight=4, cost=1.5)
+    source.add_edge("z", (1, 2), weight=4, cost=0.5)
     source.add_edge((1, 2), 5)
     if source.is_multigraph():
         source.add_edge("z", (1, 2), weight=3)
@@ -129,7 +129,7 @@ def test_from_networkx(kind: type) -> None:
     if not graph.directed:
         expected = np.minimum(expected, expected.T)
     np.testing.assert_array_equal(graph.to_dense(), expected)
-    assert from_networkx(source, weight="cost").max_weight == 1.5
+    assert from_networkx(source, weight="cost").min_weight == 0.5
     assert from_networkx(source, weight=None).is_unweighted
 
 
@@ -148,9 +148,7 @@ def test_there_and_back(directed: bool, labels: list[str] | None, dtype: type) -
     rng = np.random.default_rng(3)
     tails, heads = rng.integers(6, size=(2, 20))
     weights = rng.integers(-3, 9, 20).astype(dtype)
-    graph = Graph.from_arcs(
-        6, tails, heads, weights, directed=directed, labels=labels, name="six"
-    )
+    graph = Graph.from_arcs(6, tails, heads, weights, directed=directed, labels=labels, name="six")
     for back in (as_graph(graph.to_networkx()), as_graph(graph.to_igraph())):
         assert back == graph
         assert back.name == "six"
@@ -242,7 +240,19 @@ def test_reweight(recipe: str, weights: list[int]) -> None:
         assert floats.dtype == np.float64
 
 
-@pytest.mark.parametrize("recipe", ["", "subtract-from", "subtract-from:x", "abs", "subtract-from:"])
+def test_reweight_does_not_wrap() -> None:
+    graph = Graph.from_arcs(2, [0, 1], [1, 0], [-2, 3])
+    assert reweight(graph, f"subtract-from:{2**63 - 3}").max_weight == 2**63 - 1
+    for number in (2**63 - 2, 2**70, -(2**63) + 2):
+        with pytest.raises(PrecisionError, match="int64"):
+            reweight(graph, f"subtract-from:{number}")
+    with pytest.raises(PrecisionError, match="int64"):
+        reweight(graph.with_weights([0, -(2**63)]), "absolute")
+
+
+@pytest.mark.parametrize(
+    "recipe", ["", "subtract-from", "subtract-from:x", "abs", "subtract-from:"]
+)
 def test_reweight_refuses(recipe: str) -> None:
     with pytest.raises(ParameterError, match="'weights' parameter"):
         reweight(Graph.from_arcs(1, [], []), recipe)

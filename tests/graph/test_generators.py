@@ -98,11 +98,13 @@ def test_rmat_is_skewed_and_bounded() -> None:
     assert rmat(0).m == rmat(3, 0).m == 0
     # all arcs in the upper right quadrant at every step: 0 -> n - 1 before the shuffle
     assert rmat(4, 4, 0, 1, 0).m == 1
+    # a sum of 1 up to rounding is a sum of 1
+    assert rmat(4, 4, 0.7, 0.1, 0.2 + 1e-16).m > 0
 
 
 def test_grid_is_a_grid_of_streets() -> None:
     graph = grid_2d(4, 6, seed=1)
-    tails, heads, weights = graph.arcs()
+    tails, heads, _ = graph.arcs()
     assert (graph.n, graph.m) == (24, 2 * (2 * 24 - 4 - 6))
     assert set(np.abs(tails - heads).tolist()) == {1, 6}
     steps = abs(tails // 6 - heads // 6) + abs(tails % 6 - heads % 6)

@@ -199,11 +199,11 @@ def test_undirected_needs_both_arcs(weights: list[float]) -> None:
     [
         (["a"], "1 labels do not go with 2"),
         (["a", "a"], "'a' occurs more than once"),
-        ([[], []], "unhashable"),
+        ([[], []], "hashable"),
     ],
 )
 def test_bad_labels(labels: list[object], message: str) -> None:
-    with pytest.raises((GraphError, TypeError), match=message):
+    with pytest.raises(GraphError, match=message):
         Graph.from_arcs(2, [], [], labels=labels)
 
 
@@ -341,7 +341,5 @@ def test_optional_libraries_are_not_imported() -> None:
         "pyapsp.graph.as_graph(eye_array(3));"
         "print({'networkx', 'pandas', 'igraph', 'pooch', 'pyopencl'} & set(sys.modules))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -79,11 +79,11 @@ def test_the_source_distribution_holds_everything_tracked(built):
 
 
 def top_level() -> set[str]:
-    """The names at the top of the repository, without what .gitignore excludes."""
+    """The names at the top of the repository."""
     if not (ROOT / ".git").exists():  # an unpacked archive
         made = {"results", "build", "dist"}
         return {path.name for path in ROOT.iterdir()} - made
-    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT)
+    listed = run("git", "ls-files", cwd=ROOT)
     return {line.split("/")[0] for line in listed.splitlines()}
 
 

@@ -171,21 +171,21 @@ def test_every_run_is_a_bar_of_its_speed(tmp_path):
     figure = figures.speed_figure(tables.load_runs(save(tmp_path, records)))
     ring, grid = figure.axes
     assert ring.get_title() == "ring (n = 50)"
-    assert [text.get_text() for text in ring.get_xticklabels()] == ["fw-blocked", "fw-naive"]
-    heights = {
-        (bars.get_label(), round(bar.get_center()[0])): bar.get_height()
-        for bars in ring.containers
-        for bar in bars
+    assert [text.get_text() for text in ring.get_yticklabels()] == ["fw-blocked", "fw-naive"]
+    bars = {
+        (of_dtype.get_label(), round(bar.get_center()[1])): bar
+        for of_dtype in ring.containers
+        for bar in of_dtype
     }
-    assert heights == {
+    assert {key: bar.get_width() for key, bar in bars.items()} == {
         ("int32", 0): 3e9,
         ("int32", 1): 1e9,
         ("float64", 0): 4e9,
         ("float64", 1): 2e9,
     }
-    edges = sorted(bar.get_bbox().intervalx.tolist() for bars in ring.containers for bar in bars)
-    assert all(left[1] <= right[0] + 1e-9 for left, right in pairwise(edges))
-    assert [bar.get_height() for bars in grid.containers for bar in bars] == [5e9]
+    edges = sorted(bar.get_bbox().intervaly.tolist() for bar in bars.values())
+    assert all(below[1] <= above[0] + 1e-9 for below, above in pairwise(edges))
+    assert [bar.get_width() for of_dtype in grid.containers for bar in of_dtype] == [5e9]
 
 
 def test_every_method_and_dtype_is_a_line_of_its_times(runs):
@@ -205,11 +205,11 @@ def test_devices_are_told_apart(tmp_path):
     loaded = tables.load_runs(save(tmp_path, records))
     (axes,) = figures.times_figure(loaded).axes
     assert [line.get_label() for line in axes.get_lines()] == [
-        "fw-naive A CPU, P float64",
-        "fw-naive A CPU, Q float64",
+        "fw-naive on A CPU, P float64",
+        "fw-naive on A CPU, Q float64",
     ]
     (panel,) = figures.speed_figure(loaded).axes
-    assert len(panel.get_xticklabels()) == 2
+    assert len(panel.get_yticklabels()) == 2
 
 
 @pytest.mark.parametrize("draw", [figures.speed_figure, figures.times_figure])

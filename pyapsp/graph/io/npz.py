@@ -28,10 +28,11 @@ def read(path: Path) -> Graph:
         The archive is damaged or holds neither.
     """
     content = io.BytesIO(path.read_bytes())
+    if not zipfile.is_zipfile(content):
+        raise FormatError(path, None, "this is not an archive of arrays, or not a whole one")
+    content.seek(0)
     try:
         with np.load(content, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise FormatError(path, None, "this is not an archive of arrays")
             if "format" in archive:
                 content.seek(0)
                 matrix = scipy.sparse.load_npz(content)
@@ -44,8 +45,6 @@ def read(path: Path) -> Graph:
                 labels=archive.get("labels"),
                 name=str(archive["name"]) if "name" in archive else text.name_of(path),
             )
-    except FormatError:
-        raise
     except KeyError as error:
         raise FormatError(path, None, f"the archive holds no graph: {error.args[0]}") from None
     except (ValueError, TypeError, EOFError, MemoryError, NotImplementedError) as error:

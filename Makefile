@@ -1,0 +1,52 @@
+# make demo    solve the bundled graphs with every method, check, tabulate, plot
+# make test    run the tests
+# make lint    check style and types
+# make clean   remove everything that the others made
+#
+# Each makes the environment it needs in .venv. It needs nothing but python3 with its venv module.
+
+PYTHON ?= python3
+CORES ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+
+.PHONY: demo test lint clean
+
+demo: $(VENV)/.demo
+	$(BIN)/snakemake --cores $(CORES) --quiet rules
+	@echo
+	@cat results/report/runs.md
+	@echo
+	@echo "The report: $(CURDIR)/results/report/index.html"
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(CORES)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+clean:
+	rm -rf $(VENV) results build dist .snakemake .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find pyapsp tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The files .venv/.* say what was installed there, so that a second call installs nothing.
+$(VENV)/.made:
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/.demo: pyproject.toml $(VENV)/.made
+	$(INSTALL) ".[cpu,workflow]"
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(VENV)/.made
+	$(INSTALL) ".[test]"
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.made
+	$(INSTALL) ".[dev]"
+	@touch $@

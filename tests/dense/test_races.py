@@ -1,0 +1,63 @@
+"""The kernels under an interpreter that reports data races and accesses out of bounds.
+
+Run with ``pytest -m oclgrind``; needs the command ``oclgrind`` (on Debian: the package oclgrind).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import itertools
+import numpy as np
+import pyapsp
+from pyapsp import verify
+from pyapsp.graph import generators
+
+assert [device.platform_name for device in pyapsp.devices()] == ["Oclgrind"]
+random = generators.random_graph(37, seed=1)
+rng = np.random.default_rng(0)
+potential = rng.integers(0, 40, random.n)
+tails, heads, weights = random.arcs()
+graphs = {
+    "positive": random,
+    "zeros": random.with_weights(weights % 3),
+    "negative": random.with_weights(weights + potential[tails] - potential[heads]),
+}
+methods = [
+    pyapsp.method("fw-naive"),
+    pyapsp.method("fw-blocked", tile=16, width=1, rows=1, group_x=16, group_y=16),
+    pyapsp.method("fw-blocked", tile=16, width=1, rows=2, group_x=8, group_y=4),
+    pyapsp.method("fw-blocked", tile=16, width=4, rows=4, group_x=2, group_y=2),
+    pyapsp.method("fw-blocked", tile=16, width=8, rows=8, group_x=1, group_y=1),
+]
+for name, graph in graphs.items():
+    for method, dtype, paths in itertools.product(methods, ("float32", "int64"), (False, True)):
+        result = pyapsp.solve(graph, method, dtype=dtype, predecessors=paths)
+        assert verify.certificate(graph, result).ok, (name, method, dtype, paths)
+        assert verify.against_scipy(graph, result).ok, (name, method, dtype, paths)
+# a negative cycle makes row k and column k change in step k: still nobody reads what another writes
+broken = random.with_weights(weights - 30)
+for method in methods:
+    try:
+        pyapsp.solve(broken, method, dtype="int32")
+    except pyapsp.errors.NegativeCycleError:
+        print("cycle", method)
+print("done")
+"""
+
+
+@pytest.mark.oclgrind
+@pytest.mark.slow
+def test_no_races_and_nothing_out_of_bounds():
+    command = ["oclgrind", "--data-races", "--uniform-writes", sys.executable, "-c", SCRIPT]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "done"
+    assert sum(line.startswith("cycle") for line in lines) == 5
+    for word in ("race", "Invalid", "error"):
+        assert word not in done.stderr, done.stderr[:3000]

@@ -1,0 +1,244 @@
+"""Malformed files: each ends in a FormatError that names the file and the line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import resource
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyapsp.errors import FormatError
+from pyapsp.graph import Graph, read, write
+
+B = "%%MatrixMarket matrix "
+C = B + "coordinate "
+
+MALFORMED = [
+    # Matrix Market: banner and sizes
+    ("a.mtx", "", 1, "first line must be"),
+    ("a.mtx", "1 2 3\n", 1, "first line must be"),
+    ("a.mtx", "%%MatrixMarket vector coordinate real general\n", 1, "first line must be"),
+    ("a.mtx", C + "real\n", 1, "first line must be"),
+    ("a.mtx", B + "sparse real general\n", 1, "coordinate or array, not sparse"),
+    ("a.mtx", C + "complex general\n1 1 0\n", 1, "complex entries"),
+    ("a.mtx", B + "array pattern general\n1 1\n", 1, "pattern entries"),
+    ("a.mtx", C + "real hermitian\n1 1 0\n", 1, "hermitian matrix"),
+    ("a.mtx", C + "real general\n% only\n", 2, "sizes is missing"),
+    ("a.mtx", C + "real general\n%\n2 2\n", 3, "expected '<rows> <columns> <entries>'"),
+    ("a.mtx", B + "array real general\n2 2 4\n", 2, "expected '<rows> <columns>'"),
+    ("a.mtx", C + "real general\n2 x 1\n1 1 1\n", 2, "must be an integer, not 'x'"),
+    ("a.mtx", C + "real general\n2 3 1\n1 1 1\n", 2, "square, not 2 by 3"),
+    ("a.mtx", C + "real general\n-2 -2 1\n1 1 1\n", 2, "cannot have the counts -2"),
+    ("a.mtx", C + "real general\n2147483648 2147483648 1\n1 1 1\n", 2, "cannot have"),
+    ("a.mtx", C + "real general\n2147483647 2147483647 1\n1 1 1\n", 2, "file has 1 entries"),
+    # Matrix Market: entries
+    ("a.mtx", C + "real general\n2 2 2\n1 2 3\n", 3, "ends after 1 of 2 entries"),
+    ("a.mtx", C + "real general\n2 2 9000000000000\n1 2 3\n", 3, "ends after 1 of 90000000"),
+    ("a.mtx", C + "real general\n2 2 2\n1 2 3\n1 2\n", 4, "expected '<row> <column> <weight>'"),
+    ("a.mtx", C + "real general\n2 2 1\n\n1 2 3\n2 1 3\n", 5, "more entries than the 1"),
+    ("a.mtx", C + "real general\n2 2 2\n1 2 3\n1 3 3\n", 4, "vertex 3 is outside 1..2"),
+    ("a.mtx", C + "real general\n2 2 2\n1 2 3\n0 1 3\n", 4, "vertex 0 is outside 1..2"),
+    ("a.mtx", C + "real general\n2 2 1\n1 2 nan\n", 3, "the weight is nan"),
+    ("a.mtx", C + "real general\n2 2 1\n1 2 -inf\n", 3, "the weight is -inf"),
+    ("a.mtx", C + "real general\n2 2 1\n1 2 3x\n", 3, "a weight must be a number, not '3x'"),
+    ("a.mtx", C + "real general\n2 2 1\n1 2 1_0\n", 3, "a weight must be a number, not '1_0'"),
+    ("a.mtx", C + "real general\n2 2 1\n1.0 2 3\n", 3, "a vertex must be an integer"),
+    ("a.mtx", C + "real general\n2 2 1\n1 2 3 4\n", 3, "expected '<row> <column> <weight>'"),
+    ("a.mtx", C + "integer general\n2 2 2\n1 1 1\n1 2 1.5\n", 4, "integer, not '1.5'"),
+    ("a.mtx", C + "integer general\n2 2 1\n1 2 9223372036854775808\n", 3, "fit into int64"),
+    ("a.mtx", C + "pattern general\n2 2 1\n1 2 1\n", 3, "expected '<row> <column>'"),
+    ("a.mtx", C + "integer symmetric\n2 2 1\n2 3 1\n", 3, "vertex 3 is outside"),
+    ("a.mtx", B + "array real general\n2 2\n1\n2\n3\n", 5, "ends after 3 of 4"),
+    ("a.mtx", B + "array real general\n2 2\n1\n2\n3\n4\n5\n", 7, "more entries than the 4"),
+    ("a.mtx", B + "array real symmetric\n2 2\n1\nnan\n3\n", 4, "the weight is nan"),
+    ("a.mtx", B + "array real general\n1 1\nx\n", 3, "number, not 'x'"),
+    ("a.mtx", B + "array real general\n16000000 16000000\n1\n", 3, "ends after 1 of 256000000"),
+    # DIMACS
+    ("a.gr", "", 1, "there is no line 'p sp"),
+    ("a.gr", "c x\nc y\n", 2, "there is no line 'p sp"),
+    ("a.gr", "c x\na 1 2 3\n", 2, "expected 'p sp <n> <m>'"),
+    ("a.gr", "p sp 2\n", 1, "expected 'p sp <n> <m>'"),
+    ("a.gr", "p max 2 1\na 1 2 3\n", 1, "expected 'p sp <n> <m>'"),
+    ("a.gr", "p sp two 1\na 1 2 3\n", 1, "must be an integer, not 'two'"),
+    ("a.gr", "p sp -2 1\na 1 2 3\n", 1, "cannot have the counts"),
+    ("a.gr", "p sp 2000000000 1\na 1 2 3\n", 1, "file has 1 entries"),
+    ("a.gr", "p sp 3 2\na 1 2 3\n", 2, "ends after 1 of 2 arcs"),
+    ("a.gr", "p sp 3 2000000000000\na 1 2 3\n", 2, "ends after 1 of 2000000000000 arcs"),
+    ("a.gr", "p sp 3 1\na 1 2 3\na 2 3 1\n", 3, "more arcs than the 1"),
+    ("a.gr", "p sp 3 2\na 1 2 3\na 2", 3, "expected 'a <tail> <head> <weight>'"),
+    ("a.gr", "p sp 3 2\nc\na 1 2 3\na 2 4 1\n", 4, "vertex 4 is outside 1..3"),
+    ("a.gr", "p sp 3 1\na 0 2 3\n", 2, "vertex 0 is outside 1..3"),
+    ("a.gr", "p sp 3 1\na 1 2 nan\n", 2, "the weight is nan"),
+    ("a.gr", "p sp 3 1\na 1 2 x\n", 2, "number, not 'x'"),
+    ("a.gr", "p sp 3 1\na 1 2 3 4\n", 2, "expected 'a <tail>"),
+    ("a.gr", "p sp 3 2\na 1 2 3\nap 1 2 3\n", 3, "expected 'a <tail>"),
+    ("a.gr", "p sp 3 1\np sp 3 1\na 1 2 3\n", 2, "expected 'a <tail>"),
+    ("a.gr", "\x00\x01\x02", 1, "expected 'p sp"),
+    # edge lists
+    ("a.txt", "1\n", 1, "expected 2 columns, not 1"),
+    ("a.txt", "# c\n1 2\n\n3\n", 4, "expected 2 columns, not 1"),
+    ("a.txt", "1 2\n2 3 4\n", 2, "expected 2 columns, not 3"),
+    ("a.txt", "1 2 3\n2 3\n", 2, "expected 3 columns, not 2"),
+    ("a.txt", "1 2 3\n2 3 x\n", 2, "number, not 'x'"),
+    ("a.txt", "1 2 3\n2 3 nan\n", 2, "the weight is nan"),
+    ("a.txt", "1 2 3\n2 3 -inf\n", 2, "the weight is -inf"),
+    ("a.txt", "1 2\n2 b\n", 2, "a vertex id must be an integer, not 'b'"),
+    ("a.txt", "1 2\n2 1.5\n", 2, "a vertex id must be an integer, not '1.5'"),
+    ("a.txt", "1 2\n2 99999999999999999999\n", 2, "a vertex id must be an integer"),
+    ("a.txt", "1 2\n2 9999999999999999999\n", 2, "does not fit into int64"),
+    ("a.csv", "source,target\n1,2\n3\n", 3, "expected 2 columns, not 1"),
+    ("a.csv", "x,y,z,t\n1,2,3,4\n1,2,x,4\n", 3, "number, not 'x'"),
+    ("a.csv", "a,b\nb,\n", 2, "a vertex id is empty"),
+    ("a.csv", 'a,b\nc,"d\ne,f\n', 2, "a quote is not closed"),
+    ("a.csv", "1,2,x\n", 1, "number, not 'x'"),
+    ("a.tsv", "New York\tBoston\t4,5\n", 1, "number, not '4,5'"),
+    # METIS
+    ("a.graph", "", 1, "there is no line '<n> <m>"),
+    ("a.graph", "% c\n", 1, "there is no line '<n> <m>"),
+    ("a.graph", "3\n", 1, "expected '<n> <m> [fmt [ncon]]'"),
+    ("a.graph", "% c\n2 x\n", 2, "must be an integer, not 'x'"),
+    ("a.graph", "2 1 2\n2\n1\n", 1, "digits 0 or 1, not '2'"),
+    ("a.graph", "2 1 0001\n2\n1\n", 1, "digits 0 or 1"),
+    ("a.graph", "2000000000 1\n2\n1\n", 1, "file has 2 entries"),
+    ("a.graph", "3 1\n2\n1\n", 3, "ends after 2 of 3 vertices"),
+    ("a.graph", "2 1\n2\n1\n\n1\n", 5, "more lines than the 2 vertices"),
+    ("a.graph", "2 1\n2\n3\n", 3, "vertex 3 is outside 1..2"),
+    ("a.graph", "2 1\n0\n1\n", 2, "vertex 0 is outside 1..2"),
+    ("a.graph", "2 1\n2\nx\n", 3, "must be an integer, not 'x'"),
+    ("a.graph", "2 1\n2\n1.0\n", 3, "must be an integer"),
+    ("a.graph", "2 2\n2 1\n1\n", 2, "vertex 1 lists itself"),
+    ("a.graph", "2 1 1\n2 5\n1\n", 3, "needs an edge weight"),
+    ("a.graph", "2 1 1\n2 1.5\n1 1.5\n", 2, "a weight must be an integer, not '1.5'"),
+    ("a.graph", "2 1 1\n2 5\n1 6\n", 2, "vertex 2 does not list the neighbour 1 back with"),
+    ("a.graph", "% c\n3 2\n2\n% d\n1 3\n\n", 5, "vertex 3 does not list the neighbour 2 back"),
+    ("a.graph", "3 1\n2\n1\n1\n", 4, "vertex 1 does not list the neighbour 3 back"),
+    ("a.graph", "2 2\n2\n1\n", 1, "2 edges are announced, the file lists 1"),
+    ("a.graph", "2 0\n2\n1\n", 1, "0 edges are announced, the file lists 1"),
+    ("a.graph", "2 1 10 3\n2\n1\n", 2, "expected 3 vertex weights"),
+]
+
+
+@pytest.fixture
+def little_memory() -> Iterator[None]:
+    """Let the process grow by 1 GiB only, so that trust in a header shows."""
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + 2**30, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gz"])
+@pytest.mark.parametrize(("name", "content", "line", "message"), MALFORMED)
+def test_path_and_line(
+    tmp_path: Path, name: str, content: str, line: int, message: str, compressed: bool
+) -> None:
+    path = tmp_path / (name + ".gz" * compressed)
+    path.write_bytes(gzip.compress(content.encode()) if compressed else content.encode())
+    with pytest.raises(FormatError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert message in str(caught.value)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+def test_ids_must_be_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a b\nc \xe9\n")
+    with pytest.raises(FormatError, match=r"a\.txt:2: a vertex id is not UTF-8"):
+        read(path)
+
+
+@pytest.mark.parametrize("suffix", ["mtx", "gr", "txt", "csv", "tsv", "graph"])
+def test_damaged_gzip(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}.gz"
+    whole = gzip.compress(b"1 2\n" * 1000)
+    flipped = bytearray(whole)
+    flipped[-6] ^= 255
+    for content in (b"1 2\n", b"", whole[:-9], whole[:12], bytes(flipped)):
+        path.write_bytes(content)
+        # an empty file is an empty gzip stream; what is in it is up to the format
+        if content or suffix in ("mtx", "gr", "graph"):
+            with pytest.raises(FormatError) as caught:
+                read(path)
+            assert str(path) in str(caught.value)
+            assert not content or "damaged gzip data" in str(caught.value)
+
+
+def archive(**arrays: object) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+GOOD = {"indptr": [0, 1, 1], "indices": [1], "weights": [5], "directed": True}
+
+
+def huge_header() -> bytes:
+    """An archive whose weights announce 2^40 numbers and hold one."""
+    source = zipfile.ZipFile(io.BytesIO(archive(**GOOD)))
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as target:
+        for item in source.namelist():
+            content = source.read(item)
+            if item == "weights.npy":
+                content = content.replace(b"(1,)", b"(%d,)" % 2**40)
+            target.writestr(item, content)
+    return file.getvalue()
+
+
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not an archive"),
+        (b"not a zip", "not an archive"),
+        (archive(**GOOD)[:-30], "not a whole one"),
+        (archive(**GOOD)[:200], "not a whole one"),
+        (archive(x=[1]), "holds no graph"),
+        (archive(**(GOOD | {"indices": [9]})), "heads of the arcs must lie in 0..1"),
+        (archive(**(GOOD | {"weights": [np.nan]})), "0 -> 1 is nan"),
+        (archive(**(GOOD | {"directed": False})), "both arcs"),
+        (archive(**(GOOD | {"labels": ["a"]})), "1 labels do not go with 2"),
+        (archive(**(GOOD | {"weights": np.array([None])})), "holds no graph"),
+        (archive(format=b"csr", shape=[2, 2], data=[1], indices=[7], indptr=[0, 1, 1]), ""),
+        (archive(format=b"csr", shape=[2, 3], data=[], indices=[], indptr=[0, 0, 0]), "square"),
+        (huge_header(), "holds no graph"),
+    ],
+)
+def test_bad_archives(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(content)
+    with pytest.raises(FormatError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_a_single_array_is_no_archive(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    file = io.BytesIO()
+    np.save(file, np.eye(2))
+    path.write_bytes(file.getvalue())
+    with pytest.raises(FormatError, match="not an archive"):
+        read(path)
+
+
+def test_every_truncation_is_noticed(tmp_path: Path) -> None:
+    """No prefix of a file that lacks a whole arc reads as a graph."""
+    graph = Graph.from_arcs(4, [0, 1, 2, 3], [1, 2, 3, 0], [10, 20, 30, 40])
+    for name in ("a.gr", "a.mtx", "a.npz"):
+        path = tmp_path / name
+        write(graph, path)
+        whole = path.read_bytes()
+        for length in range(len(whole) - 4):
+            path.write_bytes(whole[:length])
+            with pytest.raises(FormatError, match=name):
+                read(path)

@@ -1,0 +1,197 @@
+"""What each format means: small files with the graph that they describe."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+
+from pyapsp.errors import FormatError, ParameterError
+from pyapsp.graph import Graph, read
+
+BANNER = "%%MatrixMarket matrix "
+Arcs = list[tuple[object, object, float]]
+
+
+def arcs_of(graph: Graph) -> Arcs:
+    """Arcs with labels (or numbers) at their ends."""
+    names = graph.labels.tolist() if graph.labels is not None else list(range(graph.n))
+    tails, heads, weights = (array.tolist() for array in graph.arcs())
+    return [(names[t], names[h], w) for t, h, w in zip(tails, heads, weights, strict=True)]
+
+
+CASES: list[tuple[str, str, int, bool, type, Arcs]] = [
+    # Matrix Market
+    ("a.mtx", "coordinate real general\n% c\n\n2 2 2\n1 2 1e-9\n2 2 0\n", 2, True, float,
+     [(0, 1, 1e-9), (1, 1, 0)]),
+    ("a.mtx", "coordinate real general\n2 2 1\n1 2 3\n", 2, True, float, [(0, 1, 3)]),
+    ("a.mtx", "coordinate integer general\n2 2 3\n1 2 5\n\n1 2 -3\n1 2 4\n", 2, True, int,
+     [(0, 1, -3)]),
+    ("a.mtx", "coordinate pattern general\n2 2 1\n2 1\n", 2, True, int, [(1, 0, 1)]),
+    ("a.mtx", "coordinate integer symmetric\n2 2 2\n2 1 7\n1 1 0\n", 2, False, int,
+     [(0, 0, 0), (0, 1, 7), (1, 0, 7)]),
+    ("a.mtx", "coordinate pattern symmetric\n2 2 1\n2 1\n", 2, False, int,
+     [(0, 1, 1), (1, 0, 1)]),
+    ("a.mtx", "coordinate integer skew-symmetric\n2 2 1\n2 1 7\n", 2, True, int,
+     [(0, 1, -7), (1, 0, 7)]),
+    ("a.mtx", "coordinate real general\n2 2 2\n1 2 inf\n2 1 1\n", 2, True, float, [(1, 0, 1)]),
+    ("a.mtx", "coordinate unsigned-integer general\n1 1 1\n1 1 4\n", 1, True, int, [(0, 0, 4)]),
+    ("a.mtx", "array real general\n2 2\n0\n2.5\n3\n0\n", 2, True, float, [(0, 1, 3), (1, 0, 2.5)]),
+    ("a.mtx", "array integer symmetric\n2 2\n0\n4\n5\n", 2, False, int,
+     [(0, 1, 4), (1, 0, 4), (1, 1, 5)]),
+    ("a.mtx", "array integer skew-symmetric\n3 3\n1\n2\n3\n", 3, True, int,
+     [(0, 1, -1), (0, 2, -2), (1, 0, 1), (1, 2, -3), (2, 0, 2), (2, 1, 3)]),
+    ("a.mtx", "coordinate real general\n0 0 0\n", 0, True, float, []),
+    ("a.mtx", "coordinate integer symmetric\n1 1 0\n", 1, False, int, []),
+    ("a.mtx", "array integer general\n0 0\n", 0, True, int, []),
+    # DIMACS
+    ("a.gr", "c hello\n\np sp 3 3\na 1 2 5\nc between\na 1 2 4\na 3 3 0\n", 3, True, int,
+     [(0, 1, 4), (2, 2, 0)]),
+    ("a.gr", "p sp 2 1\na 2 1 -1.5", 2, True, float, [(1, 0, -1.5)]),
+    ("a.gr", "p sp 0 0\n", 0, True, int, []),
+    ("a.gr", "p sp 1 0\n", 1, True, int, []),
+    # edge lists
+    ("a.txt", "# x\n% y\n10 9\n\n9 100\n", 3, True, int, [(9, 100, 1), (10, 9, 1)]),
+    ("a.txt", "1 2 5\n1 2 3\n2 1 4.0\n", 2, True, float, [(1, 2, 3), (2, 1, 4)]),
+    ("a.txt", "0\t1\t5\tsurplus\n1\t0\t6\n", 2, True, int, [(0, 1, 5), (1, 0, 6)]),
+    ("a.txt", "1,2,5\n2,1,6\n", 2, True, int, [(1, 2, 5), (2, 1, 6)]),
+    ("a.txt", "1;2\n2;1\n", 2, True, int, [(1, 2, 1), (2, 1, 1)]),
+    ("a.txt", "b a 1\na C# 2\n", 3, True, int, [("a", "C#", 2), ("b", "a", 1)]),
+    ("a.txt", "-5 3\n3 -5\n", 2, True, int, [(-5, 3, 1), (3, -5, 1)]),
+    ("a.txt", "1 1\r\n1 2\r\n", 2, True, int, [(1, 1, 1), (1, 2, 1)]),
+    ("a.txt", "\ufeff1 2", 2, True, int, [(1, 2, 1)]),
+    ("a.txt", "0 1\n1 0\n", 2, True, int, [(0, 1, 1), (1, 0, 1)]),
+    ("a.txt", "# nothing\n", 0, True, int, []),
+    ("a.txt", "", 0, True, int, []),
+    ("a.csv", "source,target,weight\n7,8,0\n8,7,1\n", 2, True, int, [(7, 8, 0), (8, 7, 1)]),
+    ("a.csv", "from,to\nx,y\n", 2, True, int, [("x", "y", 1)]),
+    ("a.csv", "A,B\n1,2\n", 2, True, int, [(1, 2, 1)]),
+    ("a.csv", "x,y\ny,x\n", 2, True, int, [("x", "y", 1), ("y", "x", 1)]),
+    ("a.csv", "source,target\n", 0, True, int, []),
+    ("a.csv", '"Smith, J","O ""B""",2,1999\nz , z ,3\n', 3, True, int,
+     [("Smith, J", 'O "B"', 2), ("z", "z", 3)]),
+    ("a.csv", "6,2,-4,1289241911.72836\n2,6,10,0\n", 2, True, int, [(2, 6, 10), (6, 2, -4)]),
+    ("a.csv", "1;2;0.5\n2;1;3\n", 2, True, float, [(1, 2, 0.5), (2, 1, 3)]),
+    ("a.tsv", "New York\tLos Angeles\t45\n", 2, True, int, [("New York", "Los Angeles", 45)]),
+    # METIS
+    ("a.graph", "% c\n3 2\n2\n% d\n1 3\n2\n", 3, False, int,
+     [(0, 1, 1), (1, 0, 1), (1, 2, 1), (2, 1, 1)]),
+    ("a.graph", "3 1 001\n3 7\n\n1 7\n", 3, False, int, [(0, 2, 7), (2, 0, 7)]),
+    ("a.graph", "2 1 011 2\n9 9 2 7\n8 8 1 7\n", 2, False, int, [(0, 1, 7), (1, 0, 7)]),
+    ("a.graph", "2 1 111 1\n5 9 2 7\n5 8 1 7\n\n", 2, False, int, [(0, 1, 7), (1, 0, 7)]),
+    ("a.graph", "2 1 100\n5 2\n5 1\n", 2, False, int, [(0, 1, 1), (1, 0, 1)]),
+    ("a.graph", "2 1 10\n5 2\n5 1\n", 2, False, int, [(0, 1, 1), (1, 0, 1)]),
+    ("a.graph", "2 2 1\n2 7 2 5\n1 5 1 7\n", 2, False, int, [(0, 1, 5), (1, 0, 5)]),
+    ("a.graph", "0 0\n", 0, False, int, []),
+    ("a.graph", "2 0\n\n\n", 2, False, int, []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gz"])
+@pytest.mark.parametrize(("name", "content", "n", "directed", "kind", "arcs"), CASES)
+def test_meaning(
+    tmp_path: Path,
+    name: str,
+    content: str,
+    n: int,
+    directed: bool,
+    kind: type,
+    arcs: Arcs,
+    compressed: bool,
+) -> None:
+    if name.endswith(".mtx"):
+        content = BANNER + content
+    path = tmp_path / name
+    path.write_bytes(content.encode())
+    if compressed:
+        path = tmp_path / f"{name}.gz"
+        path.write_bytes(gzip.compress(content.encode()))
+    graph = read(path)
+    assert (graph.n, graph.directed, graph.name) == (n, directed, "a")
+    assert graph.dtype == (np.int64 if kind is int else np.float64)
+    assert arcs_of(graph) == arcs
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "coordinate real general\n3 3 3\n1 2 0.1\n3 1 1e300\n2 2 -7\n",
+        "coordinate integer symmetric\n3 3 2\n2 1 5\n3 3 -2\n",
+        "coordinate pattern general\n3 3 2\n2 1\n3 3\n",
+        "coordinate real skew-symmetric\n3 3 2\n2 1 4\n3 2 5\n",
+        "array real general\n2 2\n1\n2\n3\n4\n",
+        "array integer symmetric\n2 2\n1\n2\n3\n",
+        "array real skew-symmetric\n3 3\n1\n2\n3\n",
+    ],
+)
+def test_matrix_market_agrees_with_scipy(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "a.mtx"
+    path.write_text(BANNER + content)
+    expected = scipy.sparse.csr_array(scipy.io.mmread(io.StringIO(BANNER + content)))
+    np.testing.assert_array_equal(read(path).to_dense(no_arc=0), expected.toarray())
+
+
+def test_direction_can_be_overridden(tmp_path: Path) -> None:
+    path = tmp_path / "a.gr"
+    path.write_text("p sp 3 3\na 1 2 5\na 2 1 3\na 2 3 4\n")
+    assert read(path) == read(path, directed=True)
+    undirected = read(path, directed=False)
+    assert not undirected.directed
+    assert arcs_of(undirected) == [(0, 1, 3), (1, 0, 3), (1, 2, 4), (2, 1, 4)]
+    path = tmp_path / "a.mtx"
+    path.write_text(BANNER + "coordinate integer symmetric\n2 2 1\n2 1 7\n")
+    both = read(path, directed=True)
+    assert both.directed
+    assert arcs_of(both) == [(0, 1, 7), (1, 0, 7)]
+
+
+def test_weighted_option(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("1,2,7\n2,3,8,x\n")
+    assert read(path).max_weight == read(path, weighted=True).max_weight == 8
+    assert read(path, weighted=False).is_unweighted
+    path.write_text("1,2,n/a\n2,3,8\n")
+    assert read(path, weighted=False).m == 2
+    path.write_text("1,2\n")
+    with pytest.raises(FormatError, match=r"a\.csv:1: expected 3 columns, not 2"):
+        read(path, weighted=True)
+    with pytest.raises(ParameterError, match="'weighted' parameter"):
+        read(path, weighted="yes")
+    with pytest.raises(ParameterError, match="'options' parameter of read must be one of"):
+        read(path, separator=",")
+    other = tmp_path / "a.gr"
+    other.write_text("p sp 0 0\n")
+    with pytest.raises(ParameterError, match="absent for this format"):
+        read(other, weighted=True)
+
+
+def test_comments_need_not_be_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "a.gr"
+    path.write_bytes(b"c Universit\xe9\np sp 2 1\na 1 2 3\n")
+    assert read(path).m == 1
+
+
+def test_unknown_suffix_and_missing_file(tmp_path: Path) -> None:
+    for name in ("a.xyz", "a", "a.npz.gz", ".gz"):
+        with pytest.raises(FormatError, match=r"unknown suffix; known are \.mtx \.gr"):
+            read(tmp_path / name)
+    for name in ("a.gr", "a.gr.gz", "a.mtx", "a.txt", "a.graph", "a.npz"):
+        with pytest.raises(FileNotFoundError, match=name):
+            read(tmp_path / name)
+
+
+def test_a_million_lines_take_seconds(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    ends = rng.integers(10**5, size=(10**6, 2))
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join(f"{tail}\t{head}" for tail, head in ends.tolist()))
+    start = time.perf_counter()
+    graph = read(path)
+    assert time.perf_counter() - start < 10
+    assert graph.m == np.unique(ends, axis=0).shape[0]

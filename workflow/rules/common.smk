@@ -1,0 +1,85 @@
+# What several rules share: the datasets, the runs that the config asks for, their needs.
+import shlex
+import sys
+from pathlib import Path
+
+import pandas as pd
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
+
+import pyapsp
+
+# The rules call the pyapsp of the environment that runs Snakemake, activated or not.
+shell.prefix(f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
+
+DATASETS = pd.read_csv("data/datasets.csv", dtype={"name": str})
+validate(DATASETS, "../schemas/datasets.schema.yaml")
+DATASETS = DATASETS.set_index("name")
+
+
+def known(key, known_values):
+    """Return the list under a key of the config after looking for unknown names in it."""
+    values = known_values if config[key] == "all" else config[key]
+    unknown = [value for value in values if value not in known_values]
+    if unknown:
+        raise WorkflowError(
+            f"config key {key!r}: unknown {', '.join(unknown)}; known are {', '.join(known_values)}"
+        )
+    return values
+
+
+GRAPHS = known("datasets", list(DATASETS.index))
+METHODS = known("methods", [method.id for method in pyapsp.methods()])
+
+
+wildcard_constraints:
+    graph="|".join(DATASETS.index),
+    method="[a-z0-9-]+",
+    dtype="[a-z]+[0-9]+",
+    device="[^/]+",
+    format="[a-z]+",
+
+
+def dataset_file(wildcards):
+    """Return the file that the graph is read from."""
+    return (
+        f"<results>/datasets/{wildcards.graph}.{DATASETS.at[wildcards.graph, 'format']}"
+    )
+
+
+def dataset_weights(wildcards):
+    """Return the recipe that makes the weights of the file fit for shortest paths."""
+    return DATASETS.at[wildcards.graph, "weights"]
+
+
+def undirected_option(wildcards):
+    """Return the option that lets every arc run both ways, if the dataset says so."""
+    return "" if DATASETS.at[wildcards.graph, "directed"] else "--undirected"
+
+
+def solve_options(wildcards):
+    """Return the options of a solve that are not always given."""
+    options = ["--predecessors"] if config["predecessors"] else []
+    if wildcards.device != "auto":
+        options += ["--device", wildcards.device]
+    return options
+
+
+def vertices(wildcards):
+    """Return the number of vertices of the graph."""
+    return int(DATASETS.at[wildcards.graph, "n"])
+
+
+def matrix_mem_mb(wildcards):
+    """Return the memory of a job with n x n matrices: some copies of 8 + 4 bytes an element."""
+    return 500 + 50 * vertices(wildcards) ** 2 // 10**6
+
+
+def solve_minutes(wildcards):
+    """Return the time limit of a job with n^3 updates: at least 10^8 updates a second."""
+    return 10 + vertices(wildcards) ** 3 // (60 * 10**8)
+
+
+def all_cores(wildcards):
+    """Return the cores given to Snakemake, so that a job has the machine to itself."""
+    return workflow.cores

@@ -1,0 +1,30 @@
+# Datasets: from their official address, a mirror or the checkout to a graph in one format.
+
+
+rule fetch_dataset:
+    output:
+        "<results>/datasets/{graph}.{format}",
+    log:
+        "<results>/logs/fetch_dataset/{graph}.{format}.log",
+    localrule: True
+    conda:
+        "../envs/pyapsp.yaml"
+    shell:
+        "pyapsp fetch {wildcards.graph:q} -o {output:q} > {log:q} 2>&1"
+
+
+rule normalise_graph:
+    input:
+        dataset_file,
+    output:
+        "<results>/graphs/{graph}.npz",
+    log:
+        "<results>/logs/normalise_graph/{graph}.log",
+    conda:
+        "../envs/pyapsp.yaml"
+    params:
+        weights=dataset_weights,
+        undirected=undirected_option,
+    shell:
+        "pyapsp convert {input:q} {output:q} --weights {params.weights} {params.undirected}"
+        " > {log:q} 2>&1"
