@@ -20,7 +20,7 @@ from pyapsp.kernels import Program, build
 from pyapsp.precision import Tolerance, arithmetic_defines, infinity, tolerance
 from pyapsp.result import Result
 
-__all__ = ["Certificate", "Comparison", "against_scipy", "certificate"]
+__all__ = ["Certificate", "Comparison", "against_distances", "against_scipy", "certificate"]
 
 _FAULTS = (
     "the distance of a vertex to itself is not 0",
@@ -244,16 +244,38 @@ def against_scipy(graph: Graph, result: Result) -> Comparison:
     """
     matrix = graph.to_scipy().astype(np.float64)
     solver = scipy_csgraph.johnson if graph.has_negative else scipy_csgraph.dijkstra
-    if graph.n == 0 or len(result.sources) == 0:
+    if result.distances.size == 0:
         expected = np.empty(result.distances.shape)
     else:
         expected = solver(matrix, directed=True, indices=result.sources)
-    reached = result.distances < infinity(result.distances.dtype)
-    allowed = tolerance(graph, result.distances)
+    return against_distances(graph, result, expected)
+
+
+def against_distances(graph: Graph, result: Result, expected: np.ndarray) -> Comparison:
+    """Compare distances with given ones.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved.
+    result : Result
+        The answer; any subset of rows.
+    expected : ndarray of float64
+        The same rows of the true distances, inf where there is no path.
+
+    Returns
+    -------
+    Comparison
+        Exact agreement is required where sums are exact.
+    """
+    distances = result.distances
+    reached = distances < infinity(distances.dtype)
+    allowed = tolerance(graph, distances)
     if not np.array_equal(reached, np.isfinite(expected)):
         return Comparison(False, float("inf"), allowed)
-    difference = np.abs(
-        np.subtract(result.distances, expected, where=reached, out=np.zeros_like(expected))
-    )
-    limit = allowed.relative * np.where(reached, np.abs(expected), 0) + allowed.absolute
-    return Comparison(bool(np.all(difference <= limit)), float(difference.max(initial=0)), allowed)
+    difference = np.zeros_like(expected)
+    np.subtract(distances, expected, where=reached, out=difference)
+    np.abs(difference, out=difference)
+    limit = allowed.relative * np.abs(expected, where=reached, out=np.zeros_like(expected))
+    ok = bool(np.all(difference <= limit + allowed.absolute))
+    return Comparison(ok, float(difference.max(initial=0)), allowed)

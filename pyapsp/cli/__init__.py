@@ -25,6 +25,7 @@ _COMMANDS = (
     "fetch",
     "convert",
     "generate",
+    "bench",
     "methods",
     "devices",
     "doctor",

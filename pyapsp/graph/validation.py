@@ -156,6 +156,11 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
     """
     if values is None:
         return None
+    if isinstance(values, np.ndarray) and values.dtype == np.int64 and (np.diff(values) > 0).all():
+        # what readers and other graphs give: distinct as they rise
+        if values.shape != (n,):
+            raise GraphError(f"{values.size} labels do not go with {n} vertices")
+        return None if np.array_equal(values, np.arange(n)) else values
     names = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if len(names) != n:
         raise GraphError(f"{len(names)} labels do not go with {n} vertices")

@@ -261,3 +261,38 @@ def test_empty_graph(tmp_path, capsys):
     out = tmp_path / "out.npz"
     assert run(capsys, "solve", tmp_path / "g.mtx", "-o", out)[0] == 0
     assert Result.load(out).distances.shape == (0, 0)
+
+
+def test_bench_compares_with_scipy(graph_file, tmp_path, capsys):
+    out = tmp_path / "bench.json"
+    code, text, _ = run(
+        capsys, "bench", graph_file, "--method", "fw-naive", "fw-blocked",
+        "--dtype", "int32", "float32", "--repeat", "1", "-o", out,
+    )  # fmt: skip
+    assert code == 0
+    assert len(text.splitlines()) == 2 + 4
+    assert text.count("equal") == 4
+    runs = json.loads(out.read_text())["runs"]
+    assert [(run["method"], run["dtype"]) for run in runs] == [
+        ("fw-naive", "int32"),
+        ("fw-naive", "float32"),
+        ("fw-blocked", "int32"),
+        ("fw-blocked", "float32"),
+    ]
+    assert all(run["verified"] and run["max_error"] == 0 for run in runs)
+    assert all(run["median_seconds"] > 0 < run["peer"]["median_seconds"] for run in runs)
+    assert run(capsys, "bench", graph_file, "--repeat", "0")[0] == 2
+
+
+def test_bench_notices_a_wrong_answer(graph_file, capsys, monkeypatch):
+    solve = pyapsp.solve
+
+    def wrong(*arguments, **keywords):
+        result = solve(*arguments, **keywords)
+        result.distances[0, 1] += 1
+        return result
+
+    monkeypatch.setattr(pyapsp, "solve", wrong)
+    code, text, _ = run(capsys, "bench", graph_file, "--repeat", "1")
+    assert code == 1
+    assert "WRONG" in text

@@ -20,6 +20,7 @@ from pyapsp.graph import (
     from_pandas,
     from_scipy,
     generators,
+    read,
     reweight,
     write,
 )
@@ -97,7 +98,8 @@ def test_as_graph_of_graphs_and_files(tmp_path: Path) -> None:
     assert as_graph(graph, directed=False) == graph.symmetrized()
     path = tmp_path / "graph.mtx"
     write(graph, path)
-    assert as_graph(path) == as_graph(str(path)) == graph
+    assert as_graph(path) == as_graph(str(path)) == read(path)
+    assert as_graph(path).content_hash == graph.content_hash
     with pytest.raises(FormatError, match="unknown suffix"):
         as_graph("graph.xyz")
 

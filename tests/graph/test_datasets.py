@@ -141,7 +141,7 @@ def test_the_register_tells_the_truth(name: str, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_generated_samples_are_what_their_command_makes(name: str, graph: Graph) -> None:
-    assert datasets.load(name) == graph
+    assert datasets.load(name).content_hash == graph.content_hash
 
 
 def test_typed_samples_are_what_their_names_say() -> None:

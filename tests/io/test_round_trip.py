@@ -24,13 +24,26 @@ FLOATS = Graph.from_arcs(
 )
 
 
+def as_read(graph: Graph, suffix: str) -> Graph:
+    """Return what a file of the graph holds: some formats number the vertices from 1."""
+    if not suffix.startswith((".gr", ".mtx")):  # .graph, too
+        return graph
+    return Graph(
+        graph.indptr,
+        graph.indices,
+        graph.weights,
+        directed=graph.directed,
+        labels=range(1, graph.n + 1),
+    )
+
+
 @pytest.mark.parametrize("graph", [INTEGERS, FLOATS], ids=["integers", "floats"])
 @pytest.mark.parametrize("suffix", [*EXACT, *LISTS])
 def test_weights_come_back_exactly(tmp_path: Path, suffix: str, graph: Graph) -> None:
     path = tmp_path / f"graph{suffix}"
     write(graph, path)
     back = read(path)
-    assert back == graph
+    assert back == as_read(graph, suffix)
     assert back.name == "graph"
 
 
@@ -39,9 +52,9 @@ def test_undirected(tmp_path: Path, suffix: str) -> None:
     for graph in (generators.grid_2d(3, 4), generators.small_world(12, max_weight=1)):
         path = tmp_path / f"graph{suffix}"
         write(graph, path)
-        assert read(path, directed=False) == graph
+        assert read(path, directed=False) == as_read(graph, suffix)
         if suffix[:4] in (".mtx", ".npz", ".gra"):
-            assert read(path) == graph
+            assert read(path) == as_read(graph, suffix)
 
 
 @pytest.mark.parametrize("suffix", [*EXACT, ".graph"])
@@ -50,7 +63,7 @@ def test_no_arcs(tmp_path: Path, suffix: str, n: int) -> None:
     graph = Graph.from_arcs(n, [], [], directed=suffix != ".graph")
     path = tmp_path / f"graph{suffix}"
     write(graph, path)
-    assert read(path) == graph
+    assert read(path) == as_read(graph, suffix)
 
 
 @pytest.mark.parametrize("suffix", LISTS)
@@ -209,4 +222,4 @@ def test_random_graphs_come_back(tmp_path: Path, suffix: str, graph: Graph) -> N
     back = read(path, directed=graph.directed)
     if suffix == ".graph" or (suffix != ".npz" and graph.m == 0):
         back = back.with_weights(back.weights.astype(graph.dtype))
-    assert back == graph
+    assert back == as_read(graph, suffix)

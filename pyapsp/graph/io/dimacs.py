@@ -43,7 +43,14 @@ def read(path: Path) -> Graph:
         or text.not_weights(arcs["weight"])
     ):
         raise _fault(path, lines, n, m)
-    return Graph.from_arcs(n, ends[0] - 1, ends[1] - 1, arcs["weight"], name=text.name_of(path))
+    return Graph.from_arcs(
+        n,
+        ends[0] - 1,
+        ends[1] - 1,
+        arcs["weight"],
+        labels=text.numbers_from_one(n),
+        name=text.name_of(path),
+    )
 
 
 def write(graph: Graph, path: Path) -> None:

@@ -72,8 +72,10 @@ def read(path: Path) -> Graph:
         raise _fault(path, lines, header)
     name = text.name_of(path)
     directed = header.symmetry != "symmetric"
+    labels = text.numbers_from_one(header.n)
     if header.layout == "array":
-        return Graph.from_dense(_square(header, weights), directed=directed, name=name)
+        matrix = _square(header, weights)
+        return Graph.from_dense(matrix, directed=directed, labels=labels, name=name)
     ends = np.stack([table["row"], table["column"]])
     if ((ends < 1) | (ends > header.n)).any():
         raise _fault(path, lines, header)
@@ -81,7 +83,9 @@ def read(path: Path) -> Graph:
     if header.symmetry == "skew-symmetric":
         tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
         weights = np.concatenate([weights, -weights])
-    return Graph.from_arcs(header.n, tails, heads, weights, directed=directed, name=name)
+    return Graph.from_arcs(
+        header.n, tails, heads, weights, directed=directed, labels=labels, name=name
+    )
 
 
 def write(graph: Graph, path: Path) -> None:

@@ -76,7 +76,15 @@ def read(path: Path) -> Graph:
             header.line,
             f"{header.edges} edges are announced, the file lists {len(flat) // 2}",
         )
-    return Graph.from_arcs(header.n, tails, heads, weights, directed=False, name=text.name_of(path))
+    return Graph.from_arcs(
+        header.n,
+        tails,
+        heads,
+        weights,
+        directed=False,
+        labels=text.numbers_from_one(header.n),
+        name=text.name_of(path),
+    )
 
 
 def write(graph: Graph, path: Path) -> None:

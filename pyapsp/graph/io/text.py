@@ -27,6 +27,7 @@ __all__ = [
     "locate",
     "name_of",
     "not_weights",
+    "numbers_from_one",
     "read_bytes",
     "read_lines",
     "table",
@@ -197,6 +198,11 @@ def announced(path: Path, line: int, fields: Sequence[str], found: int) -> list[
             path, line, f"{counts[0]} vertices are announced, but the file has {found} entries"
         )
     return counts
+
+
+def numbers_from_one(n: int) -> NDArray[np.int64]:
+    """Return the labels of n vertices in a format that counts them from 1."""
+    return np.arange(1, n + 1)
 
 
 def not_weights(weights: NDArray[Any]) -> bool:
