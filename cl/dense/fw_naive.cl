@@ -12,7 +12,7 @@
  *                 . . ^ . . .
  *               k . . . . . .
  *
- *           One work-item per element. Row k and column k do not change in step k (a path through k
+ *           One work-item per element, in groups that may reach past n. Row k and column k do not change in step k (a path through k
  *           to k is no shorter unless there is a negative cycle), so the work-items of step k leave
  *           them alone: what they read, nobody writes.
  *
