@@ -12,9 +12,9 @@
  *                 . . ^ . . .
  *               k . . . . . .
  *
- *           One work-item per element, in groups that may reach past n. Row k and column k do not change in step k (a path through k
- *           to k is no shorter unless there is a negative cycle), so the work-items of step k leave
- *           them alone: what they read, nobody writes.
+ *           One work-item per element, in groups that may reach past n. Row k and column k do not
+ *           change in step k (a path through k to k is no shorter unless there is a negative cycle),
+ *           so the work-items of step k leave them alone: what they read, nobody writes.
  *
  * Parameters  those of common/types.h with PYAPSP_WIDTH 1 and of common/semiring.h, and
  *             PYAPSP_PREDECESSORS  0   1: keep the last vertex before j on the path from i
