@@ -13,9 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 import pyapsp
+
+if sys.version_info < (3, 11):
+    pytest.skip("Snakemake 9 needs Python 3.11", allow_module_level=True)
+
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 
