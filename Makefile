@@ -36,6 +36,7 @@ clean:
 
 # The files .venv/.* say what was installed there, so that a second call installs nothing.
 $(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=")'
 	$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 

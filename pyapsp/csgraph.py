@@ -14,6 +14,7 @@ Differences from SciPy 1.17, each pinned by a test:
   it there, and keeps it in dijkstra;
 - duplicate entries of a sparse array are parallel arcs, of which the shortest counts; SciPy sums
   them;
+- NaN and -inf stored in a sparse array are errors;
 - NegativeCycleError carries a cycle.
 """
 
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.result import Result
 from pyapsp.solver import solve
@@ -140,8 +141,15 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
     if issparse(csgraph) or isinstance(csgraph, Graph):
         graph = as_graph(csgraph)
     else:
-        graph = Graph.from_dense(csgraph, nan_is_no_arc=True)
-    return graph.with_weights(np.ones(graph.m, dtype=np.int64)) if unweighted else graph
+        try:
+            graph = Graph.from_dense(csgraph, nan_is_no_arc=True)
+        except ValueError as error:
+            if isinstance(error, GraphError):
+                raise
+            raise GraphError(f"no matrix of weights: {error}") from None
+    if unweighted:
+        return graph.with_weights(np.ones(graph.m))
+    return graph.with_weights(graph.weights.astype(np.float64))  # as SciPy, which rounds here
 
 
 def _indices(indices: Any, n: int) -> np.ndarray:

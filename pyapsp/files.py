@@ -31,8 +31,13 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     file object
         Open for writing.
     """
-    target = Path(path)
+    target = Path(path).resolve()  # a link stays a link
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    if target.exists() and not target.is_file():
+        # a pipe or a device is written to, never replaced; a directory is refused by open()
+        with open(target, mode, **text) as file:  # type: ignore[call-overload]
+            yield file
+        return
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with open(handle, mode, **text) as file:  # type: ignore[call-overload]

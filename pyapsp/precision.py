@@ -95,14 +95,18 @@ def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:
         chosen = np.dtype(dtype)  # type: ignore[call-overload]
     except TypeError:
         chosen = None
-    if chosen is None or chosen.name not in DTYPES:
-        raise ParameterError.of("dtype", "solve", f"'auto' or one of {', '.join(DTYPES)}", dtype)
+    if chosen is None or chosen.name not in DTYPES or not chosen.isnative:
+        rule = f"'auto' or one of {', '.join(DTYPES)} in this machine's byte order"
+        raise ParameterError.of("dtype", "solve", rule, dtype)
     return chosen, "as asked"
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What rounding may do to a distance d: ``relative * |d| + absolute``; both 0 when exact."""
+    """What rounding may do to a distance d: ``relative * |d| + absolute``; both 0 when exact.
+
+    ``cl/verify/certificate.cl`` has the same comparison.
+    """
 
     relative: float
     absolute: float
@@ -112,14 +116,22 @@ class Tolerance:
         """Whether the sums are exact."""
         return self.relative == 0 and self.absolute == 0
 
+    def equal(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return where two arrays of finite distances are equal but for rounding in each."""
+        equal: np.ndarray = a == b
+        if not self.exact:
+            equal |= np.abs(a - b) <= self.relative * (np.abs(a) + np.abs(b)) + self.absolute
+        return equal
+
 
 def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
     """Return how far rounding may move a distance of this answer.
 
     Zero for integer types, and for whole-number weights where every distance plus one weight is
     counted in ones by the float type. Otherwise a path of at most n - 1 arcs is summed with as
-    many roundings, each at most half a unit in the last place of a partial sum; partial sums do
-    not exceed the distance when no weight is negative, and the largest distance otherwise.
+    many roundings, each at most half a unit in the last place of a partial sum. Partial sums do
+    not exceed the distance when no weight is negative. Otherwise they are distances themselves,
+    or, when only some rows are here, differences of two.
 
     Parameters
     ----------
@@ -138,6 +150,8 @@ def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
         float(distances.max(where=finite, initial=0)),
         -float(distances.min(where=finite, initial=0)),
     )
+    if graph.has_negative and len(distances) < graph.n:
+        largest *= 2
     heaviest = float(graph.max_magnitude)
     if graph.is_integer and largest + heaviest <= 2 ** (np.finfo(dtype).nmant + 1):
         return Tolerance(0.0, 0.0)
@@ -151,13 +165,30 @@ def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
 def check_weights(graph: Graph, dtype: np.dtype) -> None:
     """Refuse weights that this type cannot hold.
 
+    Float weights round to a float type, as floats do; integer weights are exact by declaration,
+    so a float type must hold each of them exactly.
+
     Raises
     ------
     PrecisionError
-        If the type is an integer and a weight is not whole, or a weight is out of range.
+        If the type is an integer and a weight is not whole, a weight is out of range, an integer
+        weight would be rounded, or a weight would become zero.
     """
     if graph.m == 0:
         return
+    if dtype.kind == "f" and graph.dtype != dtype:
+        with np.errstate(over="ignore", under="ignore"):
+            held = graph.weights.astype(dtype)
+        lost = (held == 0) & (graph.weights != 0)
+        if graph.dtype.kind == "i" and graph.max_magnitude > 2 ** (np.finfo(dtype).nmant + 1):
+            # compared as integers; what rounds up to 2**63 would not convert back
+            lost |= held >= 2.0**63
+            lost[~lost] = held[~lost].astype(np.int64) != graph.weights[~lost]
+        if lost.any():
+            raise PrecisionError(
+                f"{dtype} does not hold the weight {graph.weights[lost][0]}: use int64, or give "
+                "the graph weights of a float type if they may be rounded"
+            )
     if dtype.kind == "i" and not graph.is_integer:
         raise PrecisionError(f"the weights are not whole numbers: {dtype} would round them")
     heaviest = graph.max_magnitude
@@ -219,6 +250,8 @@ def arithmetic_defines(
     """
     if dtype == np.float64 and not device.capabilities.fp64:
         raise CapabilityError(f"{device.name} has no float64: ask for dtype='float32'")
+    if dtype == np.int64 and not device.capabilities.int64:
+        raise CapabilityError(f"{device.name} has no int64: ask for dtype='int32'")
     integer = dtype.kind == "i"
     suffix = "L" if dtype == np.int64 else ""
     return {

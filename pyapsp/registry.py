@@ -9,6 +9,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -148,10 +149,11 @@ class Method(ABC):
             if name not in self.choices:
                 known = ", ".join(self.choices) or "none"
                 raise ParameterError(f"{self.id} has no parameter {name!r}; it has: {known}")
-            if value not in self.choices[name]:
+            is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+            if not is_integer or value not in self.choices[name]:
                 legal = ", ".join(map(str, self.choices[name]))
                 raise ParameterError.of(name, self.id, f"one of {legal}", value)
-        self.parameters = dict(parameters)
+        self.parameters = {name: int(value) for name, value in parameters.items()}
 
     def __repr__(self) -> str:
         given = "".join(f", {name}={value}" for name, value in self.parameters.items())

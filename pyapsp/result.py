@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import FormatError, ParameterError
+from pyapsp.errors import FormatError, GraphError, ParameterError, VerificationError
 from pyapsp.files import atomic_write
-from pyapsp.precision import infinity
+from pyapsp.precision import DTYPES, infinity
 
 __all__ = ["NO_PREDECESSOR", "Result"]
 
@@ -71,6 +72,8 @@ class Result:
         ------
         ParameterError
             If a vertex does not exist, i is no source, or there are no predecessors.
+        VerificationError
+            If the predecessors go round: they are none of a shortest path.
         """
         n = self.distances.shape[1]
         for name, vertex in (("i", i), ("j", j)):
@@ -89,6 +92,8 @@ class Result:
             step = int(before[backwards[-1]])
             if step == NO_PREDECESSOR:
                 return []
+            if len(backwards) > n:
+                raise VerificationError(f"the predecessors of row {i} do not lead from {j} to {i}")
             backwards.append(step)
         return backwards[::-1]
 
@@ -118,7 +123,19 @@ class Result:
         return "\n".join(self.reasons)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to a NumPy ``.npz`` file, which appears only when it is complete."""
+        """Write everything to a NumPy ``.npz`` file, which appears only when it is complete.
+
+        Raises
+        ------
+        GraphError
+            If labels are neither all integers nor all strings (NetworkX nodes can be anything):
+            such cannot be read back without running code from the file.
+        """
+        if self.labels is not None and self.labels.dtype.kind not in "iU":
+            raise GraphError(
+                "labels that are neither all integers nor all strings cannot be saved: "
+                "dataclasses.replace(result, labels=None) goes without"
+            )
         about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
         arrays = {"distances": self.distances, "sources": self.sources}
         if self.predecessors is not None:
@@ -142,16 +159,35 @@ class Result:
             with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
                 if about["schema"] != _SCHEMA:
-                    raise FormatError(path, None, f"result schema {about['schema']} is not known")
+                    raise ValueError(f"its schema {about['schema']} is not known")
                 return cls(
-                    distances=file["distances"],
-                    predecessors=file.get("predecessors"),
-                    sources=file["sources"],
-                    labels=file.get("labels"),
-                    stats=about["stats"],
+                    **_checked_arrays(file),
+                    stats=dict(about["stats"]),
                     reasons=tuple(about["reasons"]),
                 )
-        except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            if isinstance(error, FormatError):
-                raise
+        except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise FormatError(path, None, f"not a saved result: {error}") from None
+
+
+def _checked_arrays(file: Any) -> dict[str, Any]:
+    """Return the arrays of a saved result; ValueError unless they go together."""
+    arrays = {name: file.get(name) for name in ("distances", "predecessors", "sources", "labels")}
+    distances, before, sources, labels = arrays.values()
+    if distances is None or distances.ndim != 2 or distances.dtype.name not in DTYPES:
+        raise ValueError(f"there is no matrix of distances in one of {', '.join(DTYPES)}")
+    rows, n = distances.shape
+    arrays["distances"] = distances.astype(distances.dtype.newbyteorder("="), copy=False)
+    if sources is None or sources.shape != (rows,) or sources.dtype.kind != "i":
+        raise ValueError(f"there are not {rows} sources")
+    if rows and not 0 <= sources.min() <= sources.max() < n:
+        raise ValueError("a source is out of range")
+    if before is not None:
+        if before.shape != (rows, n) or before.dtype != np.int32:
+            raise ValueError(f"the predecessors are no ({rows}, {n}) matrix of int32")
+        if before.size and not NO_PREDECESSOR <= before.min() <= before.max() < n:
+            raise ValueError("a predecessor is out of range")
+        if np.any((before < 0) & (before != NO_PREDECESSOR)):
+            raise ValueError("a predecessor is out of range")
+    if labels is not None and labels.shape != (n,):
+        raise ValueError(f"there are not {n} labels")
+    return arrays

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
@@ -114,16 +115,23 @@ def solve(
     if not directed:
         graph = graph.symmetrized()
     rows = _rows(sources, graph.n)
-    if cutoff is not None and not cutoff >= 0:
+    if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
         raise ParameterError.of("cutoff", "solve", "a non-negative number", cutoff)
-    if memory_limit is not None and memory_limit <= 0:
+    if memory_limit is not None and not (isinstance(memory_limit, Integral) and memory_limit > 0):
         raise ParameterError.of("memory_limit", "solve", "a positive number of bytes", memory_limit)
+    if progress is not None and not callable(progress):
+        raise ParameterError.of("progress", "solve", "a function of (done, total)", progress)
+    if out is not None and not isinstance(out, np.ndarray):
+        raise ParameterError.of("out", "solve", "a NumPy array", type(out).__name__)
     chosen, method_reason = _choose_method(method)
     if checkpoint is not None:
         raise CapabilityError(f"{chosen.id} writes no checkpoints")
     if chosen.requires.non_negative and graph.has_negative:
         raise NegativeWeightError(f"{chosen.id} needs non-negative weights")
     chosen_device = choose(device)
+    for capability in chosen.requires.capabilities:
+        if not getattr(chosen_device.capabilities, capability):
+            raise CapabilityError(f"{chosen.id} needs {capability}: {chosen_device.name} has none")
     chosen_dtype, dtype_reason = resolve(
         graph, out.dtype if dtype is None and out is not None else dtype
     )
@@ -143,7 +151,8 @@ def solve(
     if np.any(np.diagonal(answer.distances) < 0):
         _raise_negative_cycle(graph, chosen_dtype)
     if check:
-        check_answer(graph, answer.distances)
+        # of the rows asked for: others may pass the range unseen
+        check_answer(graph, answer.distances if sources is None else answer.distances[rows])
 
     distances, before = answer.distances, answer.predecessors
     if sources is not None:
@@ -155,6 +164,7 @@ def solve(
         if before is not None:
             before[beyond] = NO_PREDECESSOR
     stats = _stats(chosen, plan, answer, time.perf_counter() - started)
+    stats |= {"sources": None if sources is None else len(rows), "cutoff": cutoff}
     reasons = (
         f"method {chosen.id}: {method_reason}",
         f"dtype {chosen_dtype}: {dtype_reason}",
@@ -181,32 +191,28 @@ def _choose_method(method: str | Method) -> tuple[Method, str]:
     if isinstance(method, Method):
         return method, "as asked"
     if method == "auto":
-        return find_method("fw-blocked"), "auto: the fastest method for any weights and any density"
+        return find_method(
+            "fw-blocked"
+        ), "auto: takes any weights, and reads the matrix less often than fw-naive"
     return find_method(method), "as asked"
 
 
 def _check_out(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> None:
     fits = (
-        isinstance(out, np.ndarray)
-        and out.shape == shape
-        and out.dtype == dtype
-        and out.flags.c_contiguous
-        and out.flags.writeable
+        out.shape == shape and out.dtype == dtype and out.flags.c_contiguous and out.flags.writeable
     )
     if not fits:
         rule = f"a writeable C-contiguous {dtype} array of shape {shape}"
-        got = f"{getattr(out, 'dtype', type(out).__name__)} {getattr(out, 'shape', '')}"
-        raise ParameterError.of("out", "solve", rule, got)
+        raise ParameterError.of("out", "solve", rule, f"{out.dtype} {out.shape}")
 
 
 def _raise_negative_cycle(graph: Graph, dtype: np.dtype) -> None:
-    """Name the cycle that made a diagonal negative; it must be one in the dtype's arithmetic."""
-    weighted = graph if dtype.kind == "i" else graph.with_weights(graph.weights.astype(dtype))
-    found = find_negative_cycle(weighted)
+    """Name the cycle that made a diagonal negative; it must be one in exact arithmetic, too."""
+    found = find_negative_cycle(graph)
     if found is None:
         raise PrecisionError(
-            f"rounding in {dtype} made a cycle of weight zero look negative: use a wider dtype, or "
-            "whole-number weights with an integer dtype"
+            f"rounding in {dtype} made a cycle that is not negative look negative: use a wider "
+            "dtype, or whole-number weights with an integer dtype"
         )
     cycle, weight = found
     labels = None if graph.labels is None else [graph.labels[vertex] for vertex in cycle]

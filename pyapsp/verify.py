@@ -13,11 +13,11 @@ import numpy as np
 import pyopencl as cl
 import scipy.sparse.csgraph as scipy_csgraph
 
-from pyapsp.device import choose
-from pyapsp.errors import GraphError, VerificationError
+from pyapsp.device import Device, choose, device_errors
+from pyapsp.errors import GraphError, PrecisionError, VerificationError
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, build
-from pyapsp.precision import Tolerance, arithmetic_defines, infinity, tolerance
+from pyapsp.kernels import build
+from pyapsp.precision import Tolerance, arithmetic_defines, check_weights, infinity, tolerance
 from pyapsp.result import Result
 
 __all__ = ["Certificate", "Comparison", "against_distances", "against_scipy", "certificate"]
@@ -115,16 +115,24 @@ def certificate(graph: Graph, result: Result, *, device: Any = None) -> Certific
         raise GraphError(f"the answer has {distances.shape[-1]} vertices, the graph has {n}")
     allowed = tolerance(graph, distances)
     chosen = choose(device)
-    program = build(chosen, "verify/certificate.cl", arithmetic_defines(chosen, distances.dtype))
-    checker = _Checker(program, chosen.queue(), graph, distances.dtype, allowed)
-    fault = None
-    rows_each = max(_BLOCK_BYTES // (max(n, 1) * distances.dtype.itemsize), 1)
-    for start in range(0, len(distances) if n else 0, rows_each):
-        block = slice(start, start + rows_each)
-        before = None if result.predecessors is None else result.predecessors[block]
-        fault = checker.check(distances[block], before, result.sources[block])
-        if fault is not None:
-            break
+    try:
+        check_weights(graph, distances.dtype)
+    except PrecisionError as error:  # these cannot be sums of such weights
+        fault: str | None = str(error)
+    else:
+        each = max(_BLOCK_BYTES // (max(n, 1) * distances.dtype.itemsize), 1)
+        with device_errors(chosen, _BLOCK_BYTES + 16 * graph.m):
+            checker = _Checker(chosen, graph, distances.dtype, allowed)
+            faults = (
+                checker.check(
+                    distances[block],
+                    None if result.predecessors is None else result.predecessors[block],
+                    result.sources[block],
+                )
+                for start in range(0, len(distances) if n else 0, each)
+                for block in [slice(start, start + each)]
+            )
+            fault = next((fault for fault in faults if fault is not None), None)
     return Certificate(
         fault is None, fault, len(distances), result.predecessors is not None, allowed
     )
@@ -133,15 +141,10 @@ def certificate(graph: Graph, result: Result, *, device: Any = None) -> Certific
 class _Checker:
     """The arcs on the device, and the kernels that hold rows against them."""
 
-    def __init__(
-        self,
-        program: Program,
-        queue: cl.CommandQueue,
-        graph: Graph,
-        dtype: np.dtype,
-        allowed: Tolerance,
-    ) -> None:
-        self.program, self.queue, self.dtype, self.n = program, queue, dtype, graph.n
+    def __init__(self, device: Device, graph: Graph, dtype: np.dtype, allowed: Tolerance) -> None:
+        defines = arithmetic_defines(device, dtype)
+        self.program = build(device, "verify/certificate.cl", defines)
+        self.queue, self.dtype, self.n = device.queue(), dtype, graph.n
         entering = graph.reversed()
         weights = entering.weights.astype(dtype)
         self.arcs = [

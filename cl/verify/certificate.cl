@@ -76,6 +76,9 @@ __kernel void certificate_relax(__global const value_t *rows, __global const int
     __global const value_t *row = rows + (size_t)r * n;
     const value_t here = row[j];
     int attained = (here == PYAPSP_INFINITY);
+    /* what no distance can be: NaN, -infinity, an integer past infinity */
+    if (!(here > -PYAPSP_INFINITY && here <= PYAPSP_INFINITY))
+        REPORT(FAULT_UNATTAINED, r, j);
     for (long a = entry[j]; a < entry[j + 1]; a++) {
         const value_t before = row[entering[a]];
         if (before == PYAPSP_INFINITY)

@@ -1,8 +1,8 @@
 """The ``pyapsp`` command: one module per subcommand, and the exit codes they share.
 
 Exit codes: 0 ok, 1 a check failed, 2 usage, 3 input, 4 no device or capability, 5 memory or
-disk, 6 negative cycle. A mistake of the user ends in one line on standard error, never in a
-traceback.
+disk, 6 negative cycle, 70 a fault of pyapsp itself. A mistake of the user ends in one line on
+standard error, never in a traceback.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import errno
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
-from pyapsp import __version__
+from pyapsp import __version__, errors
 
 __all__ = ["main"]
 
@@ -31,6 +32,10 @@ _COMMANDS = (
     "doctor",
     "report",
 )
+
+
+# An exception that nobody foresaw; not 1, which says that a check failed.
+_OWN_FAULT = 70
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,15 +85,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         failure = _exit_code(error)
         if failure is None:
-            raise
+            traceback.print_exc()
+            return _OWN_FAULT
         print(f"pyapsp: {error}", file=sys.stderr)
         return failure
 
 
 def _exit_code(error: Exception) -> int | None:
     """Return the exit code of an error that the user can do something about."""
-    from pyapsp import errors  # imports SciPy: not needed for --help
-
     codes: tuple[tuple[type[Exception], int], ...] = (
         (errors.VerificationError, 1),
         (errors.ParameterError, 2),

@@ -17,7 +17,7 @@ from itertools import product
 from statistics import median
 from typing import Any
 
-from pyapsp.cli.options import add_device, write_json
+from pyapsp.cli.options import add_device, check_outputs, commit, write_json
 
 __all__ = ["configure", "run"]
 
@@ -47,15 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.repeat < 1:
         raise ParameterError.of("repeat", "bench", "at least 1", arguments.repeat)
+    check_outputs(arguments.output)
     graph = pyapsp.read(arguments.graph)
-    weights = graph.to_dense()
     runs: dict[str, Callable[[], Any]] = {
-        "SciPy": partial(
-            csgraph.floyd_warshall, weights, return_predecessors=arguments.predecessors
-        )
-    }
-    for method, dtype in product(arguments.method, arguments.dtype):
-        runs[f"{method} {dtype}"] = partial(
+        f"{method} {dtype}": partial(
             pyapsp.solve,
             graph,
             method,
@@ -63,6 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
             predecessors=arguments.predecessors,
             device=arguments.device,
         )
+        for method, dtype in product(arguments.method, arguments.dtype)
+    }
+    # last, so that a negative cycle is told in our words; sparse, so that SciPy keeps all arcs
+    runs["SciPy"] = partial(
+        csgraph.floyd_warshall,
+        graph.to_scipy().astype(float),
+        return_predecessors=arguments.predecessors,
+    )
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     last: dict[str, Any] = {}
     for turn in range(arguments.repeat + 1):
@@ -91,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         records.append(
             {
                 **result.stats,
+                "commit": commit(),
                 "median_seconds": own,
                 "peer": {"name": "SciPy floyd_warshall", "median_seconds": peer},
                 "verified": comparison.ok,

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print length and vertices; exit 1 when there is no path."""
+    """Print length and vertices, or that there is no path."""
     from pyapsp.errors import ParameterError
     from pyapsp.result import Result
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = result.path(vertex[arguments.source], vertex[arguments.target])
     if not path:
         print(f"no path from {arguments.source} to {arguments.target}")
-        return 1
+        return 0
     row = int((result.sources == path[0]).argmax())
     print(f"length {result.distances[row, path[-1]]}: {' -> '.join(names[v] for v in path)}")
     return 0

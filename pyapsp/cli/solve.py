@@ -8,11 +8,15 @@ For example:
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
-from pathlib import Path
 
-from pyapsp.cli.options import add_device, bytes_of, parameter_of, write_json
+from pyapsp.cli.options import (
+    add_device,
+    bytes_of,
+    check_outputs,
+    commit,
+    parameter_of,
+    write_json,
+)
 
 __all__ = ["configure", "run"]
 
@@ -56,10 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     method = arguments.method
     if method != "auto":
         method = pyapsp.method(method, **parameters)
-    # found out now, not after hours of work
-    for path in filter(None, (arguments.output, arguments.record)):
-        if not Path(path).resolve().parent.is_dir():
-            raise FileNotFoundError(f"{path}: its folder does not exist")
+    check_outputs(arguments.output, arguments.record)
     result = pyapsp.solve(
         pyapsp.read(arguments.graph),
         method,
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     result.save(arguments.output)
     if arguments.record:
-        write_json(arguments.record, {**result.stats, "commit": _commit()})
+        write_json(arguments.record, {**result.stats, "commit": commit()})
     print(result.explain())
     stats = result.stats
     rate = stats["updates_per_second"]
@@ -80,19 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
         f"solved n = {stats['graph']['n']:,}, m = {stats['graph']['m']:,} in "
         f"{stats['wall_seconds']:.3f} s (kernels {stats['kernel_seconds']:.3f} s"
         + (f", {rate / 1e9:.2f} G updates/s)" if rate else ")")
-        + f" -> {arguments.output}",
-        file=sys.stdout,
+        + f" -> {arguments.output}"
     )
     return 0
-
-
-def _commit() -> str | None:
-    """Return the commit of the checkout this runs from, None in an installed package."""
-    top = Path(__file__).resolve().parents[2]
-    if not (top / ".git").exists():
-        return None
-    git = ["git", "-C", str(top), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pyapsp.cli.options import add_device, write_json
+from pyapsp.cli.options import add_device, check_outputs, write_json
 
 __all__ = ["configure", "run"]
 
@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.errors import FormatError
     from pyapsp.result import Result
 
+    check_outputs(arguments.output)
     graph = pyapsp.read(arguments.graph)
     if arguments.undirected:
         graph = graph.symmetrized()
@@ -48,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
             record = json.loads(Path(arguments.record).read_text(encoding="utf-8"))
         except ValueError as error:
             raise FormatError(arguments.record, None, f"no JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise FormatError(arguments.record, None, "not the record of a run")
     certificate = verify.certificate(graph, result, device=arguments.device)
     print(f"certificate: {'holds' if certificate.ok else certificate.fault}")
     verified, max_error = certificate.ok, None

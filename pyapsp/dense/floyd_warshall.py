@@ -11,7 +11,8 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.dense.predecessors import mend_predecessors
-from pyapsp.errors import DeviceError, DeviceMemoryError
+from pyapsp.device import device_errors
+from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch
 from pyapsp.precision import check_weights, infinity
@@ -78,22 +79,13 @@ class FloydWarshall(Method):
 
     def run(self, plan: Plan) -> Answer:
         """Upload the matrix, run all rounds, download it."""
-        configuration: Configuration = plan.state
-        try:
-            return self._run(plan, configuration)
-        except cl.MemoryError as error:
-            raise DeviceMemoryError(
-                plan.device_bytes,
-                plan.options.device.capabilities.global_memory,
-                f"the driver could not allocate it ({error})",
-            ) from None
-        except cl.Error as error:
-            raise DeviceError(f"{plan.options.device.name} failed: {error}") from error
+        with device_errors(plan.options.device, plan.device_bytes):
+            return self._run(plan, plan.state)
 
     def _run(self, plan: Plan, configuration: Configuration) -> Answer:
         n, options, watch = plan.graph.n, plan.options, Stopwatch()
         distances = np.empty((n, n), options.dtype) if options.out is None else options.out
-        distances[...] = initial_distances(plan.graph, options.dtype)
+        initial_distances(plan.graph, distances)
         host = [distances]
         padding: list[int | float] = [infinity(options.dtype)]
         if options.predecessors:
@@ -131,15 +123,14 @@ class FloydWarshall(Method):
 _INDEX = np.dtype(np.int32)
 
 
-def initial_distances(graph: Graph, dtype: np.dtype) -> np.ndarray:
-    """Return the matrix before the first round: the weights, infinity, 0 on the diagonal.
+def initial_distances(graph: Graph, matrix: np.ndarray) -> None:
+    """Fill the matrix before the first round: the weights, infinity, 0 on the diagonal.
 
     A negative self-loop stays on the diagonal: it is a negative cycle.
     """
-    matrix = graph.to_dense(dtype=dtype, no_arc=infinity(dtype))
+    graph.to_dense(no_arc=infinity(matrix.dtype), out=matrix)
     diagonal = np.einsum("ii->i", matrix)
     np.minimum(diagonal, 0, out=diagonal)
-    return matrix
 
 
 def initial_predecessors(graph: Graph) -> np.ndarray:

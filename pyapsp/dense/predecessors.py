@@ -3,11 +3,13 @@
 The kernels carry the last vertex of the shortest path they know. When every weight is larger than
 rounding, distances fall along these vertices, so they end at the source. With weights of zero or
 below they may not: a tiled kernel finds the two vertices of a zero-weight cycle in different steps,
-and each may have been found through the other. Then the rows concerned get a breadth-first tree
-of the arcs that attain their distances instead.
+and each may have been found through the other. Such vertices are then reached anew, breadth first
+over the arcs that attain their distances, from those whose predecessors are sound.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,7 +23,7 @@ __all__ = ["mend_predecessors"]
 
 
 def mend_predecessors(graph: Graph, distances: np.ndarray, predecessors: np.ndarray) -> int:
-    """Rebuild, in place, the rows whose predecessors do not lead to the source.
+    """Repair, in place, the rows whose predecessors do not lead to the source.
 
     Parameters
     ----------
@@ -35,7 +37,7 @@ def mend_predecessors(graph: Graph, distances: np.ndarray, predecessors: np.ndar
     Returns
     -------
     int
-        The number of rows rebuilt. Looking for them costs O(n^2 log h) for paths of h arcs, and
+        The number of rows repaired. Looking for them costs O(n^2 log h) for paths of h arcs, and
         is left out where all weights exceed rounding; a row costs O(m).
     """
     if graph.min_weight is None:
@@ -43,27 +45,29 @@ def mend_predecessors(graph: Graph, distances: np.ndarray, predecessors: np.ndar
     allowed = tolerance(graph, distances)
     finite = distances < infinity(distances.dtype)
     largest = float(np.abs(distances).max(where=finite, initial=0))
-    slack = allowed.relative * largest + allowed.absolute
-    if graph.min_weight > 2 * slack:
+    if graph.min_weight > 4 * (allowed.relative * largest + allowed.absolute):
         return 0
     tails, heads, weights = graph.arcs()
     weights = weights.astype(distances.dtype)
-    broken = _rows_with_cycles(predecessors)
-    for row in broken:
-        reached, distance = finite[row], distances[row]
-        usable = reached[tails]  # then the head is reached, too
-        with np.errstate(invalid="ignore", over="ignore"):
-            tight = np.abs(distance[tails] + weights - distance[heads]) <= slack
-        keep = usable & tight & (tails != heads)
-        arcs = (np.ones(np.count_nonzero(keep), np.int8), (tails[keep], heads[keep]))
-        predecessors[row] = breadth_first_order(csr_array(arcs, shape=(graph.n, graph.n)), row)[1]
-    return len(broken)
+    repaired = 0
+    for row, lost in _rows_with_cycles(predecessors):
+        distance, before = distances[row], predecessors[row]
+        # into a lost vertex every arc in equality may lead, into others the one they have
+        usable = lost[heads] & finite[row][tails]
+        usable[usable] = allowed.equal(
+            distance[tails[usable]] + weights[usable], distance[heads[usable]]
+        )
+        kept = np.flatnonzero(~lost & (before != NO_PREDECESSOR))
+        ends = (np.append(tails[usable], before[kept]), np.append(heads[usable], kept))
+        arcs = csr_array((np.ones(ends[0].size, np.int8), ends), shape=(graph.n, graph.n))
+        predecessors[row] = breadth_first_order(arcs, row)[1]
+        repaired += 1
+    return repaired
 
 
-def _rows_with_cycles(predecessors: np.ndarray) -> np.ndarray:
-    """Return the rows in which following the predecessors never ends."""
+def _rows_with_cycles(predecessors: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the rows in which some predecessors go round, and the vertices that lead there."""
     n = len(predecessors)
-    broken = []
     each = max(2**22 // n, 1)
     for start in range(0, n, each):
         block = predecessors[start : start + each]
@@ -74,5 +78,6 @@ def _rows_with_cycles(predecessors: np.ndarray) -> np.ndarray:
             if (jump == n).all():
                 break
             jump = np.take_along_axis(jump, jump, axis=1)
-        broken.append(start + np.flatnonzero((jump != n).any(axis=1)))
-    return np.concatenate(broken)
+        lost = jump[:, :n] != n
+        for row in np.flatnonzero(lost.any(axis=1)):
+            yield start + int(row), lost[row]

@@ -6,8 +6,17 @@ Implementations are found by :mod:`~pyapsp.device.loader`, facts about vendors l
 
 from __future__ import annotations
 
+from pyapsp.device.failures import device_errors
 from pyapsp.device.model import Capabilities, Device, event_seconds
 from pyapsp.device.quirks import Traits
 from pyapsp.device.selection import choose, devices
 
-__all__ = ["Capabilities", "Device", "Traits", "choose", "devices", "event_seconds"]
+__all__ = [
+    "Capabilities",
+    "Device",
+    "Traits",
+    "choose",
+    "device_errors",
+    "devices",
+    "event_seconds",
+]

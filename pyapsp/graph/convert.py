@@ -234,4 +234,9 @@ def _numbers(values: list[Any]) -> NDArray[Any]:
     for place, value in enumerate(values):
         if not isinstance(value, int | float | np.number | np.bool_):
             raise GraphError(f"the weight of edge number {place} is no real number: {value!r}")
-    return np.array(values) if values else np.zeros(0, np.int64)
+    if all(isinstance(value, int | np.integer | np.bool_) for value in values):
+        try:
+            return np.array([int(value) for value in values], dtype=np.int64)
+        except OverflowError:
+            raise GraphError("a weight does not fit into int64") from None
+    return np.array(values, dtype=np.float64)

@@ -43,8 +43,6 @@ class Graph:
         are the same as None.
     name : str, optional
         What the graph is called in records.
-    is_dense : bool, default False
-        Whether it came from a dense matrix.
 
     Raises
     ------
@@ -62,7 +60,6 @@ class Graph:
     directed: bool
     labels: NDArray[Any] | None
     name: str | None
-    is_dense: bool
 
     def __init__(
         self,
@@ -73,9 +70,10 @@ class Graph:
         directed: bool = True,
         labels: Iterable[Any] | None = None,
         name: str | None = None,
-        is_dense: bool = False,
     ) -> None:
         values = validation.weights(weights)
+        if values.ndim != 1:
+            raise GraphError(f"the weights must be one-dimensional, not {values.ndim}-dimensional")
         n = validation.csr(indptr, indices, values.size)
         starts, heads = np.asarray(indptr, np.int64), np.asarray(indices, np.int32)
         tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(starts))
@@ -89,7 +87,6 @@ class Graph:
             directed=bool(directed),
             labels=None,
             name=name,
-            is_dense=bool(is_dense),
         )
         names = validation.labels(labels, n)
         if names is not None:
@@ -197,7 +194,6 @@ class Graph:
         """
         values = np.asarray(matrix)
         n = validation.square(values.shape)
-        values = validation.weights(values)
         if isinstance(matrix, np.ma.MaskedArray):
             arc = ~np.ma.getmaskarray(matrix)
         else:
@@ -209,7 +205,7 @@ class Graph:
         starts = np.zeros(n + 1, np.int64)
         np.cumsum(np.count_nonzero(arc, axis=1), out=starts[1:])
         heads = _sealed(np.nonzero(arc)[1].astype(np.int32))
-        graph = cls(starts, heads, _sealed(values[arc]), labels=labels, name=name, is_dense=True)
+        graph = cls(starts, heads, values[arc], labels=labels, name=name)
         return graph if directed else graph.symmetrized()
 
     def __setattr__(self, attribute: str, value: object) -> None:
@@ -285,9 +281,7 @@ class Graph:
         if not self.directed:
             return self
         starts, heads, weights = self._reverse()
-        return Graph(
-            starts, heads, weights, labels=self.labels, name=self.name, is_dense=self.is_dense
-        )
+        return Graph(starts, heads, weights, labels=self.labels, name=self.name)
 
     def symmetrized(self) -> Graph:
         """Return the undirected graph: each edge has the smaller weight of its two arcs."""
@@ -301,7 +295,6 @@ class Graph:
             directed=False,
             labels=self.labels,
             name=self.name,
-            is_dense=self.is_dense,
         )
 
     def with_weights(self, weights: ArrayLike) -> Graph:
@@ -313,11 +306,16 @@ class Graph:
             directed=self.directed,
             labels=self.labels,
             name=self.name,
-            is_dense=self.is_dense,
         )
 
-    def to_dense(self, dtype: DTypeLike = np.float64, no_arc: float = np.inf) -> NDArray[Any]:
-        """Return the n-by-n matrix of weights.
+    def to_dense(
+        self,
+        dtype: DTypeLike = np.float64,
+        no_arc: float = np.inf,
+        *,
+        out: NDArray[Any] | None = None,
+    ) -> NDArray[Any]:
+        """Return the n x n matrix of weights.
 
         Parameters
         ----------
@@ -326,6 +324,8 @@ class Graph:
         no_arc : number, default inf
             Value where there is no arc. The diagonal is no exception: only self-loops are
             written there.
+        out : ndarray of shape (n, n), optional
+            The array to fill and return, which then decides the dtype.
 
         Raises
         ------
@@ -334,7 +334,7 @@ class Graph:
         PrecisionError
             An integer dtype cannot hold a weight.
         """
-        target = np.dtype(dtype)
+        target: np.dtype[Any] = np.dtype(dtype) if out is None else out.dtype
         weights = self.weights
         if target.kind in "iu":
             limits = np.iinfo(target)
@@ -345,7 +345,8 @@ class Graph:
             fits = (weights >= limits.min) & (weights <= limits.max) & (weights == weights // 1)
             if not fits.all():
                 raise PrecisionError(f"{target.name} cannot hold the weight {weights[~fits][0]}")
-        matrix = np.full((self.n, self.n), no_arc, dtype=target)
+        matrix = np.empty((self.n, self.n), dtype=target) if out is None else out
+        matrix[...] = no_arc
         matrix[_tails(self.indptr), self.indices] = weights
         return matrix
 

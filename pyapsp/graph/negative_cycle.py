@@ -27,8 +27,9 @@ def find_negative_cycle(graph: Graph) -> tuple[list[int], int | float] | None:
     Returns
     -------
     tuple of (list of int, int or float), or None
-        The vertices in order, the first repeated at the end, and the sum of the weights, computed
-        exactly; None when there is no such cycle.
+        The vertices in order, the first repeated at the end, and the exact sum of the weights.
+        None when there is no such cycle; with weights that are not whole numbers also when
+        rounding in float64 hides it.
     """
     if graph.m == 0 or not graph.has_negative:
         return None
@@ -37,10 +38,10 @@ def find_negative_cycle(graph: Graph) -> tuple[list[int], int | float] | None:
     starts = reverse.indptr[heads]
     tails = reverse.indices
     weights = reverse.weights
-    if weights.dtype == np.float32:
+    if graph.is_integer and graph.n * graph.max_magnitude >= 2**53:
+        weights = np.array([int(weight) for weight in weights.tolist()], dtype=object)  # exact
+    elif weights.dtype == np.float32:
         weights = weights.astype(np.float64)
-    elif graph.n * graph.max_magnitude >= 2**62:
-        weights = weights.astype(object)  # Python's integers do not wrap round
     arc_head = np.repeat(np.arange(heads.size), np.diff(np.append(starts, graph.m)))
 
     distance = np.zeros(graph.n, dtype=weights.dtype)

@@ -95,10 +95,10 @@ def weights(values: ArrayLike) -> NDArray[Any]:
         if array.size and int(array.max()) > np.iinfo(np.int64).max:
             raise GraphError(f"the weight {array.max()} does not fit into int64")
         return array.astype(np.int64)
-    if array.dtype.kind == "f":
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         narrow = array.dtype.itemsize <= 4
         return array.astype(np.float32 if narrow else np.float64, copy=False)
-    raise GraphError(f"weights must be real numbers, not {array.dtype}")
+    raise GraphError(f"weights must be real numbers of at most 64 bits, not {array.dtype}")
 
 
 def finite(

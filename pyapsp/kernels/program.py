@@ -1,4 +1,4 @@
-"""Built programs: one per device and source text, one kernel object per kernel, kept."""
+"""Built programs: one per device and source text, one kernel object per kernel and thread."""
 
 from __future__ import annotations
 
@@ -53,18 +53,21 @@ class Program:
             warnings.simplefilter("ignore", cl.CompilerWarning)
             try:
                 self._program = program.build()
-            except cl.RuntimeError as error:
+            except cl.Error as error:
                 raise KernelBuildError(_with_places(str(error), source), source) from None
         remarks = self._program.get_build_info(device.handle, cl.program_build_info.LOG)
         if remarks and remarks.strip():
             _log.debug("build of %s on %s: %s", self.hash, device.name, remarks.strip())
-        self._kernels: dict[str, cl.Kernel] = {}
+        # A kernel object holds its arguments between setting and launching them, so each thread
+        # needs its own.
+        self._kernels = threading.local()
 
     def kernel(self, name: str) -> cl.Kernel:
-        """Return the kernel of this name, the same object each time."""
-        if name not in self._kernels:
-            self._kernels[name] = cl.Kernel(self._program, name)
-        return self._kernels[name]
+        """Return the kernel of this name, the same object each time in a thread."""
+        kernels: dict[str, cl.Kernel] = self._kernels.__dict__
+        if name not in kernels:
+            kernels[name] = cl.Kernel(self._program, name)
+        return kernels[name]
 
 
 def _with_places(log: str, source: str) -> str:

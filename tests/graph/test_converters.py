@@ -35,7 +35,6 @@ def test_every_sparse_format(layout: str, kind: str) -> None:
     matrix = getattr(scipy.sparse, f"{layout}_{kind}")(DENSE)
     for graph in (from_scipy(matrix), as_graph(matrix)):
         assert graph == Graph.from_dense(DENSE)
-        assert not graph.is_dense
     both = np.where(DENSE == 0, np.inf, DENSE)
     both = np.minimum(both, both.T)
     for graph in (from_scipy(matrix, directed=False), as_graph(matrix, directed=False)):
@@ -89,7 +88,6 @@ def test_bad_sparse_matrices(matrix: object) -> None:
 def test_as_graph_of_dense(source: object) -> None:
     graph = as_graph(source)
     assert graph == Graph.from_dense(DENSE)
-    assert graph.is_dense
 
 
 def test_as_graph_of_graphs_and_files(tmp_path: Path) -> None:

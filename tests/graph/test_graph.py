@@ -129,8 +129,8 @@ def test_weights_come_in_three_types(given: str, kept: str) -> None:
         ([1.0, -np.inf], "the arc 2 -> 0 is -inf"),
         ([1, 2, 3], "do not make a list of arcs"),
         ([[1, 2]], "do not make a list of arcs"),
-        ([1, 2j], "real numbers, not complex128"),
-        (["1", "2"], "real numbers, not <U1"),
+        ([1, 2j], "not complex128"),
+        (["1", "2"], "not <U1"),
         (np.array([1, 2**63], np.uint64), "does not fit into int64"),
     ],
 )
@@ -274,14 +274,11 @@ def test_from_dense_conventions() -> None:
     matrix = [[0, 1e-9, np.inf], [0, 5, 0], [-3, 0, 0]]
     graph = Graph.from_dense(matrix)
     assert [a.tolist() for a in graph.arcs()] == [[0, 1, 2], [1, 1, 0], [1e-9, 5, -3]]
-    assert graph.is_dense
-    assert not Graph.from_arcs(1, [], []).is_dense
     zeros = Graph.from_dense(matrix, no_arc=np.inf)
     assert zeros.m == 8
     assert zeros.min_weight == -3
     undirected = Graph.from_dense(matrix, directed=False)
     assert undirected.to_dense()[0, 2] == undirected.to_dense()[2, 0] == -3
-    assert undirected.is_dense
     assert Graph.from_dense(np.array(matrix)[:, :0][:0]).n == 0
     assert Graph.from_dense(np.array([[0, 1], [1, 0]], bool)).dtype == np.int64
 

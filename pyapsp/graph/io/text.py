@@ -113,7 +113,13 @@ def table(
     try:
         return _load(lines, [*columns, ("weight", "i8")], **options)
     except ValueError:
-        return _load(lines, [*columns, ("weight", "f8")], **options)
+        loaded = _load(lines, [*columns, ("weight", "f8")], **options)
+    if (np.abs(loaded["weight"]) >= 2.0**63).any():
+        # integers that were too large for int64, unless another weight is no integer
+        texts = _load(lines, [*columns, ("weight", "O")], **options)["weight"]
+        if all(re.fullmatch(r"[+-]?[0-9]+", token.strip()) for token in texts):
+            raise ValueError("a weight does not fit into int64")
+    return loaded
 
 
 def _load(lines: Sequence[str], columns: list[tuple[str, str]], **options: Any) -> NDArray[Any]:
@@ -165,7 +171,10 @@ def vertex(token: str, n: int) -> int:
 
 
 def weight(token: str) -> None:
-    """Raise ValueError unless the token is a weight: a number, not NaN, not -inf."""
+    """Raise ValueError unless the token is a weight: no NaN, no -inf, no integer beyond int64."""
+    if re.fullmatch(r"[+-]?[0-9]+", token):
+        integer(token, "a weight")
+        return
     try:
         number = float(token) if "_" not in token else None
     except ValueError:
@@ -230,7 +239,7 @@ def weight_texts(graph: Graph, *, whole: bool = False) -> list[str]:
         The format has only integers: refuse other weights.
     """
     if whole and graph.dtype.kind != "i":
-        if not graph.is_integer:
+        if not graph.is_integer or graph.max_magnitude >= 2**63:
             raise GraphError("this format holds integer weights only; use .mtx, .csv or .npz")
         return [str(int(value)) for value in graph.weights.tolist()]
     return [repr(value) for value in graph.weights.tolist()]
