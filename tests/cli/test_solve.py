@@ -13,7 +13,8 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp.cli import main
-from pyapsp.graph import Graph, generators
+from pyapsp.files import atomic_write
+from pyapsp.graph import Graph, datasets, generators
 from pyapsp.result import Result
 
 
@@ -223,6 +224,64 @@ def test_disk_full_leaves_nothing(graph_file, tmp_path, capsys, monkeypatch):
     assert code == 5
     assert "No space left" in error
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_outputs_are_checked_before_the_work(graph_file, tmp_path, capsys, monkeypatch):
+    def never(*arguments, **keywords):
+        raise AssertionError("it started to work")
+
+    monkeypatch.setattr(pyapsp, "solve", never)
+    out = tmp_path / "o"
+    for options, code, message in (
+        (["-o", tmp_path], 3, "is a directory"),
+        (["-o", out, "--record", tmp_path], 3, "is a directory"),
+        (["-o", out, "--record", out], 2, "must differ"),
+        (["-o", out, "--record", tmp_path / "no" / "r"], 3, "does not exist"),
+    ):
+        got, _, error = run(capsys, "solve", graph_file, *options)
+        assert (got, message in error) == (code, True)
+    assert not out.exists()
+
+
+def test_a_device_file_is_written_to_not_replaced(graph_file, tmp_path, capsys):
+    link = tmp_path / "link.npz"
+    (tmp_path / "there").mkdir()
+    link.symlink_to(tmp_path / "there" / "real.npz")
+    assert run(capsys, "solve", graph_file, "-o", link)[0] == 0
+    assert link.is_symlink()
+    assert Result.load(tmp_path / "there" / "real.npz").distances.shape == (70, 70)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        with atomic_write(pipe) as file:
+            file.write("through")
+        assert reader.communicate()[0] == b"through"
+    assert pipe.is_fifo()
+
+
+def test_a_fault_of_our_own_is_not_a_failed_check(graph_file, tmp_path, capsys, monkeypatch):
+    def broken(*arguments, **keywords):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(pyapsp, "solve", broken)
+    code, _, error = run(capsys, "solve", graph_file, "-o", tmp_path / "o.npz")
+    assert code == 70
+    assert "ZeroDivisionError" in error
+
+
+def test_record_that_is_none(graph_file, tmp_path, capsys):
+    out, record = tmp_path / "d.npz", tmp_path / "r.json"
+    run(capsys, "solve", graph_file, "-o", out)
+    for content in ("[1]", "{"):
+        record.write_text(content)
+        code, _, error = run(capsys, "verify", graph_file, out, "--record", record)
+        assert (code, "r.json" in error) == (3, True)
+
+
+def test_bench_of_zero_weights_and_of_a_negative_cycle(tmp_path, capsys):
+    for name, code in (("negative-weights", 0), ("negative-cycle", 6)):
+        path = datasets.fetch(name)
+        assert run(capsys, "bench", path, "--repeat", "1")[0] == code
 
 
 def test_usage(capsys):

@@ -116,31 +116,38 @@ def test_float_weights_agree_within_rounding(method, device):
 LEGAL_SETS = [
     {"tile": tile, "width": width, "rows": rows, "group_x": x, "group_y": y}
     for tile, width, rows, x, y in itertools.product(
-        (8, 16, 32), (1, 2, 4), (1, 2, 4, 8), (1, 2, 8, 16, 32), (1, 2, 4, 8, 16)
+        (8, 16, 32, 64, 128), (1, 2, 4, 8), (1, 2, 4, 8), (1, 2, 8, 16, 32), (1, 2, 4, 8, 16)
     )
     if tile % (width * x) == 0 and tile % (rows * y) == 0
 ]
-# Each set is one more compilation, so an even sample of them is run.
-SAMPLED = LEGAL_SETS[:: len(LEGAL_SETS) // 40]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parameters", SAMPLED, ids=lambda p: "-".join(map(str, p.values())))
-def test_blocked_parameter_sets(parameters, device):
-    widest = device.traits.lanes(4)
-    if parameters["width"] > widest:
-        parameters = {**parameters, "width": widest}
+@pytest.mark.parametrize("start", range(4))
+def test_blocked_parameter_sets(start, device):
+    """An even sample of the legal sets that this device takes; each is one more compilation."""
     graph = random_graph(51, low=-9, seed=1)
-    result = pyapsp.solve(
-        graph,
-        pyapsp.method("fw-blocked", **parameters),
-        dtype="int32",
-        predecessors=True,
-        device=device,
-    )
-    assert result.stats["parameters"] == parameters
-    assert_solves(graph, result)
-    assert verify.certificate(graph, result, device=device).ok
+    widest = device.traits.lanes(4)
+    ran = 0
+    for parameters in LEGAL_SETS[start * 11 :: 44]:
+        method = pyapsp.method("fw-blocked", **parameters)
+        fits = (
+            parameters["width"] <= widest
+            and parameters["group_x"] * parameters["group_y"]
+            <= device.capabilities.max_work_group_size
+            and 16 * parameters["tile"] ** 2 + 12 * parameters["tile"]
+            <= device.capabilities.local_memory
+        )
+        if not fits:
+            with pytest.raises(ParameterError, match="fit"):
+                pyapsp.solve(graph, method, dtype="int32", predecessors=True, device=device)
+            continue
+        result = pyapsp.solve(graph, method, dtype="int32", predecessors=True, device=device)
+        assert result.stats["parameters"] == parameters
+        assert_solves(graph, result)
+        assert verify.certificate(graph, result, device=device).ok
+        ran += 1
+    assert ran > 3
 
 
 @pytest.mark.parametrize("tile", [8, 16, 32])
@@ -161,6 +168,8 @@ def test_blocked_as_published_one_item_per_element(tile, device):
             "The 'tile' parameter of fw-blocked must be one of 8, 16, 32, 64, 128. Got 12",
         ),
         ({"rows": 3}, "The 'rows' parameter of fw-blocked"),
+        ({"tile": 16.0}, "The 'tile' parameter of fw-blocked"),
+        ({"rows": True}, "The 'rows' parameter of fw-blocked"),
         ({"depth": 1}, "fw-blocked has no parameter 'depth'"),
     ],
 )

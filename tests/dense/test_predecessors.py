@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+import pyapsp
+from pyapsp import verify
 from pyapsp.dense.predecessors import mend_predecessors
 from pyapsp.graph import Graph
 from pyapsp.result import NO_PREDECESSOR as NONE
@@ -45,3 +48,20 @@ def test_weights_within_rounding_are_treated_like_zeros():
     broken[0, 1] = 2
     assert mend_predecessors(graph, distances, broken) == 1
     np.testing.assert_array_equal(broken, SOUND)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("method", ["fw-naive", "fw-blocked"])
+def test_small_weights_beside_a_heavy_arc(method, dtype, device):
+    # what is rounding for the heavy arc is a detour of many arcs among the light ones
+    rng = np.random.default_rng(4)
+    n = 130
+    tails, heads = rng.integers(0, n - 2, (2, 5 * n))
+    weights = np.where(rng.random(5 * n) < 0.3, 0, rng.random(5 * n) * 1e-6)
+    graph = Graph.from_arcs(
+        n, [*tails, *heads, n - 2], [*heads, *tails, n - 1], [*weights, *weights, 1e4]
+    )
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
+    outcome = verify.certificate(graph, result, device=device)
+    assert outcome.ok, outcome.fault
+    assert outcome.predecessors

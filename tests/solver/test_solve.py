@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -62,6 +64,8 @@ def test_out_is_filled_and_returned(device, tmp_path):
     result = pyapsp.solve(WEIGHTS, out=out, device=device)
     assert result.distances is out
     np.testing.assert_array_equal(out, csgraph.floyd_warshall(WEIGHTS))
+    pyapsp.solve(WEIGHTS, out=out, cutoff=2, device=device)
+    assert np.isinf(out[0, 1])
     rows = np.empty((2, 4))
     result = pyapsp.solve(WEIGHTS, out=rows, sources=[1, 3], device=device)
     assert result.distances is rows
@@ -79,6 +83,13 @@ def test_out_is_filled_and_returned(device, tmp_path):
         ({"memory_limit": 0}, "memory_limit"),
         ({"dtype": "float16"}, "dtype"),
         ({"dtype": "no such"}, "dtype"),
+        ({"dtype": np.dtype("float64").newbyteorder()}, "dtype"),
+        ({"out": np.empty((4, 4), np.dtype("float64").newbyteorder())}, "dtype"),
+        ({"out": [[0.0] * 4] * 4}, "out"),
+        ({"cutoff": "far"}, "cutoff"),
+        ({"memory_limit": "1G"}, "memory_limit"),
+        ({"memory_limit": float("nan")}, "memory_limit"),
+        ({"progress": 3}, "progress"),
         ({"method": "dijkstra?"}, "method"),
         ({"out": np.empty((3, 3))}, "out"),
         ({"out": np.empty((4, 4), order="F")}, "out"),
@@ -151,6 +162,29 @@ def test_float32_overflow_is_an_error(device):
         pyapsp.solve(chain(3, 3e38), dtype="float32", device=device)
 
 
+@pytest.mark.parametrize(("dtype", "bits"), [("float64", 53), ("float32", 24)])
+def test_integer_weights_are_not_rounded(dtype, bits, device):
+    fits, too_fine = chain(3, 2**bits), chain(3, 2**bits + 1)
+    assert pyapsp.solve(fits, dtype=dtype, device=device).distances[0, 1] == 2**bits
+    with pytest.raises(errors.PrecisionError, match=f"{dtype} does not hold the weight"):
+        pyapsp.solve(too_fine, dtype=dtype, device=device)
+    as_float = too_fine.with_weights(too_fine.weights.astype(float))
+    assert pyapsp.solve(as_float, dtype=dtype, device=device).distances[0, 1] >= 2**bits
+
+
+def test_a_weight_must_not_become_zero(device):
+    with pytest.raises(errors.PrecisionError, match="float32 does not hold the weight 1e-50"):
+        pyapsp.solve(chain(3, 1e-50), dtype="float32", device=device)
+
+
+def test_only_the_rows_asked_for_must_fit(device):
+    graph = chain(6, 2**29)
+    result = pyapsp.solve(graph, dtype="int32", sources=[4], device=device)
+    assert result.distances[0, 5] == 2**29
+    with pytest.raises(errors.PrecisionError):
+        pyapsp.solve(graph, dtype="int32", sources=[4, 3], device=device)
+
+
 # -- negative cycles ---------------------------------------------------------------------------
 
 
@@ -211,6 +245,26 @@ def test_a_zero_cycle_that_rounding_makes_negative_is_a_precision_error(device):
     assert (np.diagonal(result.distances) == 0).all()
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 1, 0), (1, 0, 2)])
+def test_cycles_that_only_exact_sums_can_judge(order, device):
+    # in float64, -2**60 + 2**60 - 1 is -1 or 0, whichever comes first
+    weights = np.array([-1, -(2**60), 2**60])[list(order)]
+    graph = Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], weights)
+    with pytest.raises(errors.NegativeCycleError) as caught:
+        pyapsp.solve(graph, dtype="int64", device=device)
+    assert caught.value.weight == -1
+    balanced = graph.with_weights(weights + (weights == -1))
+    assert (np.diagonal(pyapsp.solve(balanced, dtype="int64", device=device).distances) == 0).all()
+
+
+def test_rounded_weights_make_no_negative_cycle(device):
+    # 2**24 + 1 becomes 2**24 in float32, and the cycle of weight 0 one of weight -1
+    graph = Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], [2.0**24 + 1, -(2.0**24), -1.0])
+    with pytest.raises(errors.PrecisionError, match="look negative"):
+        pyapsp.solve(graph, dtype="float32", device=device)
+    assert pyapsp.solve(graph, device=device).distances[0, 0] == 0
+
+
 # -- results -----------------------------------------------------------------------------------
 
 
@@ -237,6 +291,68 @@ def test_loading_what_is_no_result(tmp_path, content):
         path.write_bytes(content)
     with pytest.raises(errors.FormatError, match=r"r\.npz: not a saved result"):
         Result.load(path)
+
+
+def spoiled(name, change):
+    """The arrays of a good result of 4 vertices, one of them changed or left out."""
+    result = pyapsp.solve(WEIGHTS, predecessors=True)
+    arrays = {
+        "about": np.array('{"schema": 1, "stats": {}, "reasons": []}'),
+        "distances": result.distances,
+        "predecessors": result.predecessors,
+        "sources": result.sources,
+        "labels": np.array(["a", "b", "c", "d"]),
+    }
+    arrays[name] = change(arrays[name])
+    return arrays
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("about", lambda a: np.array("{")),
+        ("about", lambda a: np.array('{"schema": 2, "stats": {}, "reasons": []}')),
+        ("about", lambda a: np.array('["schema"]')),
+        ("distances", lambda a: a[0]),
+        ("distances", lambda a: a.astype(np.float16)),
+        ("predecessors", lambda a: a[:2]),
+        ("predecessors", lambda a: a.astype(np.int64)),
+        ("predecessors", lambda a: np.where(a == 2, 100, a).astype(np.int32)),
+        ("predecessors", lambda a: np.where(a == 2, -5, a).astype(np.int32)),
+        ("sources", lambda a: a[:3]),
+        ("sources", lambda a: a + 1),
+        ("sources", lambda a: a * 1.0),
+        ("labels", lambda a: a[:3]),
+    ],
+)
+def test_loading_a_spoiled_result(tmp_path, name, change):
+    path = tmp_path / "r.npz"
+    np.savez(path, **spoiled(name, change))
+    with pytest.raises(errors.FormatError, match=r"r\.npz: not a saved result"):
+        Result.load(path)
+
+
+def test_loading_turns_foreign_byte_order(tmp_path):
+    path = tmp_path / "r.npz"
+    np.savez(path, **spoiled("distances", lambda a: a.astype(a.dtype.newbyteorder())))
+    loaded = Result.load(path).distances
+    assert loaded.dtype.isnative
+    np.testing.assert_array_equal(loaded, csgraph.floyd_warshall(WEIGHTS))
+
+
+def test_a_path_that_goes_round_is_an_error(device):
+    result = pyapsp.solve(WEIGHTS, predecessors=True, device=device)
+    result.predecessors[0, 1], result.predecessors[0, 2] = 2, 1
+    with pytest.raises(errors.VerificationError, match="do not lead from 1 to 0"):
+        result.path(0, 1)
+
+
+def test_labels_that_cannot_be_read_back_are_not_written(tmp_path, device):
+    graph = Graph.from_arcs(2, [0], [1], labels=[(0, 0), (0, 1)])
+    result = pyapsp.solve(graph, device=device)
+    with pytest.raises(errors.GraphError, match="cannot be saved"):
+        result.save(tmp_path / "r.npz")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_path_and_its_errors(device):
@@ -276,6 +392,28 @@ def test_stats_and_explain_say_what_ran(device):
         assert word in text
 
 
+# -- threads ---------------------------------------------------------------------------------
+
+
+def test_threads_do_not_mix_their_answers(device):
+    graphs = [generators.random_graph(90, seed=seed) for seed in range(4)]
+    expected = [csgraph.dijkstra(graph.to_scipy()) for graph in graphs]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            answers = list(
+                pool.map(
+                    lambda number: pyapsp.solve(graphs[number % 4], "fw-naive", device=device),
+                    range(40),
+                )
+            )
+    finally:
+        sys.setswitchinterval(interval)
+    for number, answer in enumerate(answers):
+        np.testing.assert_array_equal(answer.distances, expected[number % 4])
+
+
 # -- properties --------------------------------------------------------------------------------
 
 
@@ -294,10 +432,12 @@ property_settings = settings(
 )
 
 
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+@pytest.mark.parametrize("method", ["fw-naive", "fw-blocked"])
 @property_settings
 @given(graph=graphs())
-def test_triangle_inequality_and_paths_sum_up(graph, device):
-    result = pyapsp.solve(graph, dtype="int64", predecessors=True, device=device)
+def test_triangle_inequality_and_paths_sum_up(graph, method, dtype, device):
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
     d = result.distances
     assert (d[:, None, :] <= d[:, :, None] + d[None, :, :]).all()
     matrix = graph.to_dense(no_arc=np.inf)

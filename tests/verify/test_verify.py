@@ -71,6 +71,34 @@ def test_fails_for_each_single_wrong_distance(graph, by, device):
         assert not verify.against_scipy(graph, changed(result, distances=wrong)).ok
 
 
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("float64", np.nan),
+        ("float64", -np.inf),
+        ("float32", -np.inf),
+        ("int32", -(2**31)),
+        ("int32", 2**31 - 1),
+        ("int64", 2**63 - 1),
+    ],
+)
+def test_fails_for_what_no_distance_can_be(graph, dtype, value, device):
+    result = pyapsp.solve(graph, dtype=dtype, device=device)
+    for where in ((3, 4), (3, 3), 3):  # one distance, a diagonal, a whole row
+        wrong = result.distances.copy()
+        wrong[where] = value
+        assert not verify.certificate(graph, changed(result, distances=wrong), device=device).ok
+
+
+def test_fails_for_a_graph_whose_weights_the_dtype_cannot_hold(device):
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [2, 3])
+    result = pyapsp.solve(graph, dtype="int32", device=device)
+    for weights in ([2.7, 3.9], [2**32 + 2, 3]):
+        outcome = verify.certificate(graph.with_weights(weights), result, device=device)
+        assert not outcome.ok
+        assert outcome.fault
+
+
 def test_fails_for_reached_reported_as_unreachable(graph, device):
     result = pyapsp.solve(graph, dtype="float64", device=device)
     wrong = result.distances.copy()
