@@ -185,6 +185,16 @@ def test_only_the_rows_asked_for_must_fit(device):
         pyapsp.solve(graph, dtype="int32", sources=[4, 3], device=device)
 
 
+def test_a_row_asked_for_is_wrong_when_another_was_clamped(device):
+    # from 1 to 4 is past the range; from 0 to 4 is not, but would be computed from it
+    step = 2**29
+    graph = Graph.from_arcs(5, [0, 1, 2, 3], [1, 2, 3, 4], [2**30 - 2, -step, -step, -step])
+    with pytest.raises(errors.PrecisionError, match="too large for int32"):
+        pyapsp.solve(graph, dtype="int32", sources=[0], device=device)
+    exact = pyapsp.solve(graph, dtype="int64", sources=[0], device=device)
+    assert exact.distances[0, 4] == 2**30 - 2 - 3 * step
+
+
 # -- negative cycles ---------------------------------------------------------------------------
 
 
