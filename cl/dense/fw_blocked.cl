@@ -103,7 +103,7 @@ static inline size_t tile_at(const int size, const int row, const int column)
 
 /* Tile (row, column) of the matrix into local memory. */
 static inline void fetch(__local value_t *tile, __global const value_t *matrix, const int size,
-                  const int row, const int column)
+                         const int row, const int column)
 {
     __global const value_t *origin = matrix + tile_at(size, row, column);
     EACH_STRIP(x, y)
@@ -111,7 +111,7 @@ static inline void fetch(__local value_t *tile, __global const value_t *matrix, 
 }
 
 static inline void put(__global value_t *matrix, __local const value_t *tile, const int size,
-                const int row, const int column)
+                       const int row, const int column)
 {
     __global value_t *origin = matrix + tile_at(size, row, column);
     EACH_STRIP(x, y)
@@ -120,15 +120,15 @@ static inline void put(__global value_t *matrix, __local const value_t *tile, co
 
 #if PYAPSP_PREDECESSORS
 static inline void fetch_index(__local int *tile, __global const int *matrix, const int size,
-                        const int row, const int column)
+                               const int row, const int column)
 {
     __global const int *origin = matrix + tile_at(size, row, column);
     EACH_STRIP(x, y)
         STORE_STRIP(LOAD_STRIP(origin + (size_t)y * size + x), tile + y * TILE + x);
 }
 
-static inline void put_index(__global int *matrix, __local const int *tile, const int size, const int row,
-                      const int column)
+static inline void put_index(__global int *matrix, __local const int *tile, const int size,
+                             const int row, const int column)
 {
     __global int *origin = matrix + tile_at(size, row, column);
     EACH_STRIP(x, y)
@@ -139,8 +139,9 @@ static inline void put_index(__global int *matrix, __local const int *tile, cons
 /* One tile through the t steps of its pivot: tile[y, x] <- min(tile[y, x], left[y, k] + right[k, x]).
  * left, right or both may be the tile itself. The last three are not used without predecessors. */
 static inline void close_tile(__local value_t *tile, __local const value_t *left,
-                       __local const value_t *right, __local value_t *column, __local value_t *row,
-                       __local int *via, __local const int *right_via, __local int *row_via)
+                              __local const value_t *right, __local value_t *column,
+                              __local value_t *row, __local int *via,
+                              __local const int *right_via, __local int *row_via)
 {
     const int item = get_local_id(1) * PYAPSP_GROUP_X + get_local_id(0);
     for (int k = 0; k < TILE; k++) {

@@ -104,7 +104,7 @@ class FloydWarshall(Method):
                     queue.finish()
                     options.progress(number + 1, configuration.rounds)
             for array, matrix in zip(host, matrices, strict=True):
-                _download(queue, array, matrix, configuration.size, watch)
+                watch.add("transfer", _copy(queue, array, matrix, array, configuration.size))
                 matrix.release()
         # a negative diagonal is a negative cycle, for which there are no predecessors to mend
         if options.predecessors and not np.any(np.diagonal(distances) < 0):
@@ -153,12 +153,6 @@ def _upload(
         watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, bytes_all))
     watch.add("transfer", _copy(queue, buffer, array, array, size))
     return buffer
-
-
-def _download(
-    queue: cl.CommandQueue, array: np.ndarray, buffer: cl.Buffer, size: int, watch: Stopwatch
-) -> None:
-    watch.add("transfer", _copy(queue, array, buffer, array, size))
 
 
 def _copy(queue: cl.CommandQueue, to: Any, from_: Any, array: np.ndarray, size: int) -> cl.Event:
