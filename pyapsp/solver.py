@@ -79,8 +79,8 @@ def solve(
     progress : callable, optional
         Called as ``progress(done, total)``; an exception from it ends the run.
     check : bool
-        Look whether an integer distance passed the range of its type, in the cases where the
-        weights alone do not rule it out. Costs O(n m) on the host.
+        Look whether a distance passed the range of its type, in the cases where the weights
+        alone do not rule it out. Costs O(n m) on the host.
 
     Returns
     -------
