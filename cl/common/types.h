@@ -41,14 +41,17 @@ typedef PYAPSP_VALUE value_t;
 #if PYAPSP_WIDTH == 1
 typedef value_t strip_t;
 typedef int index_strip_t;
-#define LOAD_STRIP(address) (*(address))
-#define STORE_STRIP(strip, address) (*(address) = (strip))
 #define INDEX_MASK(mask) (mask)
 #else
 typedef PYAPSP_JOIN(PYAPSP_VALUE, PYAPSP_WIDTH) strip_t;
 typedef PYAPSP_JOIN(int, PYAPSP_WIDTH) index_strip_t;
-#define LOAD_STRIP(address) PYAPSP_JOIN(vload, PYAPSP_WIDTH)(0, address)
-#define STORE_STRIP(strip, address) PYAPSP_JOIN(vstore, PYAPSP_WIDTH)(strip, 0, address)
 /* comparing 64-bit strips gives 64-bit masks; predecessors are 32-bit */
 #define INDEX_MASK(mask) PYAPSP_JOIN(convert_int, PYAPSP_WIDTH)(mask)
 #endif
+
+/* The strip at an address, to read or to assign: STRIP(__global const, row + x). The address must be
+ * a multiple of the strip's size. Not vload and vstore, which need no alignment: one compiler calls
+ * functions for them, and spills every register around each call (2.5 times slower). */
+#define STRIP(space, address) (*(space strip_t *)(address))
+#define INDEX_STRIP(space, address) (*(space index_strip_t *)(address))
+#define STRIP_ALIGNED __attribute__((aligned(128)))

@@ -107,7 +107,8 @@ static inline void fetch(__local value_t *tile, __global const value_t *matrix, 
 {
     __global const value_t *origin = matrix + tile_at(size, row, column);
     EACH_STRIP(x, y)
-        STORE_STRIP(LOAD_STRIP(origin + (size_t)y * size + x), tile + y * TILE + x);
+        STRIP(__local, tile + y * TILE + x) =
+            STRIP(__global const, origin + (size_t)y * size + x);
 }
 
 static inline void put(__global value_t *matrix, __local const value_t *tile, const int size,
@@ -115,7 +116,8 @@ static inline void put(__global value_t *matrix, __local const value_t *tile, co
 {
     __global value_t *origin = matrix + tile_at(size, row, column);
     EACH_STRIP(x, y)
-        STORE_STRIP(LOAD_STRIP(tile + y * TILE + x), origin + (size_t)y * size + x);
+        STRIP(__global, origin + (size_t)y * size + x) =
+            STRIP(__local const, tile + y * TILE + x);
 }
 
 #if PYAPSP_PREDECESSORS
@@ -124,7 +126,8 @@ static inline void fetch_index(__local int *tile, __global const int *matrix, co
 {
     __global const int *origin = matrix + tile_at(size, row, column);
     EACH_STRIP(x, y)
-        STORE_STRIP(LOAD_STRIP(origin + (size_t)y * size + x), tile + y * TILE + x);
+        INDEX_STRIP(__local, tile + y * TILE + x) =
+            INDEX_STRIP(__global const, origin + (size_t)y * size + x);
 }
 
 static inline void put_index(__global int *matrix, __local const int *tile, const int size,
@@ -132,7 +135,8 @@ static inline void put_index(__global int *matrix, __local const int *tile, cons
 {
     __global int *origin = matrix + tile_at(size, row, column);
     EACH_STRIP(x, y)
-        STORE_STRIP(LOAD_STRIP(tile + y * TILE + x), origin + (size_t)y * size + x);
+        INDEX_STRIP(__global, origin + (size_t)y * size + x) =
+            INDEX_STRIP(__local const, tile + y * TILE + x);
 }
 #endif
 
@@ -155,15 +159,15 @@ static inline void close_tile(__local value_t *tile, __local const value_t *left
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         EACH_STRIP(x, y) {
-            const strip_t candidate = extend(column[y], LOAD_STRIP(row + x));
-            const strip_t current = LOAD_STRIP(tile + y * TILE + x);
+            const strip_t candidate = extend(column[y], STRIP(__local const, row + x));
+            const strip_t current = STRIP(__local const, tile + y * TILE + x);
 #if PYAPSP_PREDECESSORS
-            const index_strip_t old = LOAD_STRIP(via + y * TILE + x);
-            STORE_STRIP(INDEX_MASK(candidate < current) ? LOAD_STRIP(row_via + x) : old,
-                        via + y * TILE + x);
-            STORE_STRIP((candidate < current) ? candidate : current, tile + y * TILE + x);
+            const index_strip_t old = INDEX_STRIP(__local const, via + y * TILE + x);
+            INDEX_STRIP(__local, via + y * TILE + x) =
+                INDEX_MASK(candidate < current) ? INDEX_STRIP(__local const, row_via + x) : old;
+            STRIP(__local, tile + y * TILE + x) = (candidate < current) ? candidate : current;
 #else
-            STORE_STRIP(SHORTER(candidate, current), tile + y * TILE + x);
+            STRIP(__local, tile + y * TILE + x) = SHORTER(candidate, current);
 #endif
         }
     }
@@ -174,10 +178,10 @@ static inline void close_tile(__local value_t *tile, __local const value_t *left
 __kernel GROUP void fw_blocked_pivot(__global value_t *distances PREDECESSORS_ARGUMENT,
                                      const int size, const int K)
 {
-    __local value_t tile[AREA], column[TILE], row[TILE];
+    __local STRIP_ALIGNED value_t tile[AREA], column[TILE], row[TILE];
     fetch(tile, distances, size, K, K);
 #if PYAPSP_PREDECESSORS
-    __local int via[AREA], row_via[TILE];
+    __local STRIP_ALIGNED int via[AREA], row_via[TILE];
     fetch_index(via, predecessors, size, K, K);
 #else
     __local int *via = 0, *row_via = 0;
@@ -194,7 +198,7 @@ __kernel GROUP void fw_blocked_pivot(__global value_t *distances PREDECESSORS_AR
 __kernel GROUP void fw_blocked_panels(__global value_t *distances PREDECESSORS_ARGUMENT,
                                       const int size, const int K)
 {
-    __local value_t tile[AREA], pivot[AREA], column[TILE], row[TILE];
+    __local STRIP_ALIGNED value_t tile[AREA], pivot[AREA], column[TILE], row[TILE];
     const int other = (int)get_group_id(0) + ((int)get_group_id(0) >= K);
     const int is_column = get_group_id(1);
     const int I = is_column ? other : K;
@@ -202,7 +206,7 @@ __kernel GROUP void fw_blocked_panels(__global value_t *distances PREDECESSORS_A
     fetch(pivot, distances, size, K, K);
     fetch(tile, distances, size, I, J);
 #if PYAPSP_PREDECESSORS
-    __local int via[AREA], pivot_via[AREA], row_via[TILE];
+    __local STRIP_ALIGNED int via[AREA], pivot_via[AREA], row_via[TILE];
     fetch_index(pivot_via, predecessors, size, K, K);
     fetch_index(via, predecessors, size, I, J);
 #else
@@ -221,13 +225,13 @@ __kernel GROUP void fw_blocked_panels(__global value_t *distances PREDECESSORS_A
 __kernel GROUP void fw_blocked_remainder(__global value_t *distances PREDECESSORS_ARGUMENT,
                                          const int size, const int K)
 {
-    __local value_t left[AREA], right[AREA];
+    __local STRIP_ALIGNED value_t left[AREA], right[AREA];
     const int I = (int)get_group_id(1) + ((int)get_group_id(1) >= K);
     const int J = (int)get_group_id(0) + ((int)get_group_id(0) >= K);
     fetch(left, distances, size, I, K);
     fetch(right, distances, size, K, J);
 #if PYAPSP_PREDECESSORS
-    __local int right_via[AREA];
+    __local STRIP_ALIGNED int right_via[AREA];
     fetch_index(right_via, predecessors, size, K, J);
 #endif
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -235,17 +239,17 @@ __kernel GROUP void fw_blocked_remainder(__global value_t *distances PREDECESSOR
     for (int y = get_local_id(1) * PYAPSP_ROWS; y < TILE; y += PYAPSP_GROUP_Y * PYAPSP_ROWS)
         for (int x = get_local_id(0) * PYAPSP_WIDTH; x < TILE; x += PYAPSP_GROUP_X * PYAPSP_WIDTH) {
             __global value_t *block = distances + origin + (size_t)y * size + x;
-#define LOAD_ROW(r) strip_t current##r = LOAD_STRIP(block + (size_t)r * size);
+#define LOAD_ROW(r) strip_t current##r = STRIP(__global, block + (size_t)r * size);
             EACH_ROW(LOAD_ROW)
 #if PYAPSP_PREDECESSORS
             __global int *via = predecessors + origin + (size_t)y * size + x;
-#define LOAD_VIA(r) index_strip_t via##r = LOAD_STRIP(via + (size_t)r * size);
+#define LOAD_VIA(r) index_strip_t via##r = INDEX_STRIP(__global, via + (size_t)r * size);
             EACH_ROW(LOAD_VIA)
 #endif
             for (int k = 0; k < TILE; k++) {
-                const strip_t step = LOAD_STRIP(right + k * TILE + x);
+                const strip_t step = STRIP(__local const, right + k * TILE + x);
 #if PYAPSP_PREDECESSORS
-                const index_strip_t last = LOAD_STRIP(right_via + k * TILE + x);
+                const index_strip_t last = INDEX_STRIP(__local const, right_via + k * TILE + x);
 #define UPDATE_ROW(r)                                                                              \
                 {                                                                                  \
                     const strip_t candidate = extend(left[(y + r) * TILE + k], step);              \
@@ -261,10 +265,10 @@ __kernel GROUP void fw_blocked_remainder(__global value_t *distances PREDECESSOR
 #endif
                 EACH_ROW(UPDATE_ROW)
             }
-#define STORE_ROW(r) STORE_STRIP(current##r, block + (size_t)r * size);
+#define STORE_ROW(r) STRIP(__global, block + (size_t)r * size) = current##r;
             EACH_ROW(STORE_ROW)
 #if PYAPSP_PREDECESSORS
-#define STORE_VIA(r) STORE_STRIP(via##r, via + (size_t)r * size);
+#define STORE_VIA(r) INDEX_STRIP(__global, via + (size_t)r * size) = via##r;
             EACH_ROW(STORE_VIA)
 #endif
         }

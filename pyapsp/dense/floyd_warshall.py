@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.dense.predecessors import mend_predecessors
+from pyapsp.dense.predecessors import Recovery, mend_predecessors
 from pyapsp.device import device_errors
-from pyapsp.errors import DeviceMemoryError
+from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch
 from pyapsp.precision import check_weights, infinity
@@ -22,9 +23,29 @@ from pyapsp.result import NO_PREDECESSOR
 __all__ = [
     "Configuration",
     "FloydWarshall",
+    "Layout",
     "initial_distances",
     "initial_predecessors",
 ]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the device holds the matrix, where that is not a value of the answer's dtype each.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        Of a word.
+    columns : int
+        Words in a row.
+    padding : int or float
+        What the words have that stand for no vertex.
+    """
+
+    dtype: np.dtype
+    columns: int
+    padding: int | float
 
 
 @dataclass(frozen=True)
@@ -40,78 +61,159 @@ class Configuration:
         Rows of the matrix on the device: n, padded to what the kernels need.
     rounds : int
         How many times `FloydWarshall.enqueue_round` has to be called.
+    scratch : tuple of int
+        Bytes of further device buffers, filled with zeros before the first round.
+    layout : Layout or None
+        None: `size` values of the answer's dtype in a row, infinity past n.
     """
 
     parameters: dict[str, int]
     program: Program
     size: int
     rounds: int
+    scratch: tuple[int, ...] = ()
+    layout: Layout | None = None
 
 
 class FloydWarshall(Method):
-    """Base of the methods that update an n x n matrix on the device in rounds."""
+    """Base of the methods that update an n x n matrix on the device in rounds.
+
+    Attributes
+    ----------
+    carries_predecessors : bool
+        Whether the kernels keep predecessors beside the distances. Else they are found
+        afterwards, from the distances.
+    """
+
+    carries_predecessors: ClassVar[bool] = False
 
     @abstractmethod
-    def configure(self, graph: Graph, options: Options) -> Configuration:
-        """Choose what is not given, and build the kernels."""
+    def candidates(self, options: Options) -> Iterator[dict[str, int]]:
+        """Yield complete parameter sets, from the one likely fastest to the least demanding."""
+
+    @abstractmethod
+    def fits(self, parameters: Mapping[str, int], options: Options) -> bool:
+        """Return whether parameters are legal together and within the limits of the device."""
+
+    @abstractmethod
+    def rule(self, options: Options) -> str:
+        """Return in words what `fits` asks, with the numbers of the device, for messages."""
+
+    @abstractmethod
+    def configure(
+        self, graph: Graph, options: Options, parameters: dict[str, int]
+    ) -> Configuration:
+        """Build the kernels for these parameters."""
 
     @abstractmethod
     def enqueue_round(
         self,
         configuration: Configuration,
         queue: cl.CommandQueue,
-        matrices: list[cl.Buffer],
+        buffers: list[cl.Buffer],
         number: int,
     ) -> list[cl.Event]:
-        """Enqueue the kernels of one round on the distances (and predecessors)."""
+        """Enqueue the kernels of one round.
+
+        The buffers are the distances, the predecessors if they are carried, and the scratch.
+        """
+
+    def encode(self, distances: np.ndarray) -> np.ndarray:
+        """Return the words that hold these distances: the distances themselves."""
+        return distances
+
+    def decode(self, words: np.ndarray, distances: np.ndarray) -> None:
+        """Put into `distances`, in place, what the words hold; nothing to do without a layout."""
+
+    def choose_parameters(self, graph: Graph, options: Options) -> dict[str, int]:
+        """Return the given parameters, completed by the first candidate with which they fit.
+
+        Raises
+        ------
+        ParameterError
+            If none does.
+        """
+        for candidate in self.candidates(options):
+            parameters = candidate | self.parameters
+            if self.fits(parameters, options):
+                return parameters
+        raise ParameterError(
+            f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
+            f"{options.device.name}: {self.rule(options)}"
+        )
 
     def plan(self, graph: Graph, options: Options) -> Plan:
         """Check weights and memory, choose parameters and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
-        configuration = self.configure(graph, options)
-        seconds = time.perf_counter() - started
-        each = [options.dtype.itemsize * configuration.size**2]
-        if options.predecessors:
+        configuration = self.configure(graph, options, self.choose_parameters(graph, options))
+        recovery = None
+        layout = _layout(configuration, options)
+        each = [layout.dtype.itemsize * configuration.size * layout.columns]
+        each += configuration.scratch
+        if options.predecessors and self.carries_predecessors:
             each.append(_INDEX.itemsize * configuration.size**2)
+        elif options.predecessors:
+            recovery = Recovery(graph, options)
+            each += recovery.buffers
+        seconds = time.perf_counter() - started
         _check_memory(each, options)
-        return Plan(graph, options, configuration.parameters, sum(each), configuration, seconds)
+        state = (configuration, recovery)
+        return Plan(graph, options, configuration.parameters, sum(each), state, seconds)
 
     def run(self, plan: Plan) -> Answer:
         """Upload the matrix, run all rounds, download it."""
         with device_errors(plan.options.device, plan.device_bytes):
-            return self._run(plan, plan.state)
+            return self._run(plan, *plan.state)
 
-    def _run(self, plan: Plan, configuration: Configuration) -> Answer:
-        n, options, watch = plan.graph.n, plan.options, Stopwatch()
+    def _run(self, plan: Plan, configuration: Configuration, recovery: Recovery | None) -> Answer:
+        graph, options, watch = plan.graph, plan.options, Stopwatch()
+        n, size = graph.n, configuration.size
         distances = np.empty((n, n), options.dtype) if options.out is None else options.out
-        initial_distances(plan.graph, distances)
-        host = [distances]
-        padding: list[int | float] = [infinity(options.dtype)]
-        if options.predecessors:
-            host.append(initial_predecessors(plan.graph))
-            padding.append(NO_PREDECESSOR)
+        predecessors = None
+        initial_distances(graph, distances)
+        layouts = [_layout(configuration, options)]
+        host = [self.encode(distances)]
+        if options.predecessors and recovery is None:
+            predecessors = initial_predecessors(graph)
+            layouts.append(Layout(_INDEX, size, NO_PREDECESSOR))
+            host.append(predecessors)
         if n > 0:
             queue = options.device.queue()
             matrices = [
-                _upload(queue, array, configuration.size, pad, watch)
-                for array, pad in zip(host, padding, strict=True)
+                _upload(queue, array, size, layout, watch)
+                for array, layout in zip(host, layouts, strict=True)
             ]
+            scratch = [_zeros(queue, count, watch) for count in configuration.scratch]
             for number in range(configuration.rounds):
-                for event in self.enqueue_round(configuration, queue, matrices, number):
+                for event in self.enqueue_round(
+                    configuration, queue, [*matrices, *scratch], number
+                ):
                     watch.add("kernel", event)
                 if options.progress is not None:
                     queue.finish()
                     options.progress(number + 1, configuration.rounds)
-            for array, matrix in zip(host, matrices, strict=True):
-                watch.add("transfer", _copy(queue, array, matrix, array, configuration.size))
-                matrix.release()
+            for array, matrix, layout in zip(host, matrices, layouts, strict=True):
+                watch.add("transfer", _copy(queue, array, matrix, array, layout))
+            for buffer in [*matrices[1:], *scratch]:
+                buffer.release()
+            self.decode(host[0], distances)
+            if recovery is not None:
+                if configuration.layout is not None:
+                    matrices[0].release()
+                    plain = Layout(options.dtype, n, infinity(options.dtype))
+                    matrices = [_upload(queue, distances, n, plain, watch)]
+                    size = n
+                predecessors = recovery.run(queue, matrices[0], size, watch)
+            matrices[0].release()
+        elif options.predecessors:
+            predecessors = np.empty((0, 0), _INDEX)
         # a negative diagonal is a negative cycle, for which there are no predecessors to mend
-        if options.predecessors and not np.any(np.diagonal(distances) < 0):
-            mend_predecessors(plan.graph, distances, host[1])
+        if predecessors is not None and not np.any(np.diagonal(distances) < 0):
+            mend_predecessors(graph, distances, predecessors)
         return Answer(
             distances,
-            host[1] if options.predecessors else None,
+            predecessors,
             {
                 "kernel_seconds": watch.seconds("kernel"),
                 "transfer_seconds": watch.seconds("transfer"),
@@ -142,22 +244,36 @@ def initial_predecessors(graph: Graph) -> np.ndarray:
     return matrix
 
 
+def _layout(configuration: Configuration, options: Options) -> Layout:
+    plain = Layout(options.dtype, configuration.size, infinity(options.dtype))
+    return configuration.layout or plain
+
+
 def _upload(
-    queue: cl.CommandQueue, array: np.ndarray, size: int, pad: int | float, watch: Stopwatch
+    queue: cl.CommandQueue, array: np.ndarray, size: int, layout: Layout, watch: Stopwatch
 ) -> cl.Buffer:
-    """Make a size x size device matrix with the array in its corner and padding around it."""
-    bytes_all = array.dtype.itemsize * size**2
+    """Make a device matrix of `size` rows with the array in its corner and padding around it."""
+    bytes_all = layout.dtype.itemsize * size * layout.columns
     buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, bytes_all)
-    if size > len(array):
-        pattern = np.array(pad, array.dtype)
+    if array.shape != (size, layout.columns):
+        pattern = np.array(layout.padding, layout.dtype)
         watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, bytes_all))
-    watch.add("transfer", _copy(queue, buffer, array, array, size))
+    watch.add("transfer", _copy(queue, buffer, array, array, layout))
     return buffer
 
 
-def _copy(queue: cl.CommandQueue, to: Any, from_: Any, array: np.ndarray, size: int) -> cl.Event:
-    """Copy between an n x n host array and the corner of a size x size device matrix."""
-    rows, row_bytes = len(array), array.dtype.itemsize * len(array)
+def _zeros(queue: cl.CommandQueue, count: int, watch: Stopwatch) -> cl.Buffer:
+    """Make a device buffer of `count` zero bytes, a multiple of 4."""
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, count)
+    watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, np.int32(0), 0, count))
+    return buffer
+
+
+def _copy(
+    queue: cl.CommandQueue, to: Any, from_: Any, array: np.ndarray, layout: Layout
+) -> cl.Event:
+    """Copy between a host array and the corner of a device matrix."""
+    rows, row_bytes = len(array), array.dtype.itemsize * array.shape[1]
     # the type stubs do not know the names of the rectangle's arguments
     event: cl.Event = cl.enqueue_copy(  # type: ignore[call-overload]
         queue,
@@ -166,7 +282,7 @@ def _copy(queue: cl.CommandQueue, to: Any, from_: Any, array: np.ndarray, size: 
         buffer_origin=(0, 0),
         host_origin=(0, 0),
         region=(row_bytes, rows),
-        buffer_pitches=(array.dtype.itemsize * size,),
+        buffer_pitches=(layout.dtype.itemsize * layout.columns,),
         host_pitches=(row_bytes,),
     )
     return event

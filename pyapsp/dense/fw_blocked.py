@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
-from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, build
+from pyapsp.kernels import build
 from pyapsp.precision import arithmetic_defines
 from pyapsp.registry import Options, register
 
@@ -48,25 +47,10 @@ class FwBlocked(FloydWarshall):
         "group_y": (1, 2, 4, 8, 16, 32),
     }
 
-    def configure(self, graph: Graph, options: Options) -> Configuration:
-        """Take the first candidate that is legal and within the limits of the device."""
-        for parameters in self._candidates(options):
-            if _fits(parameters, options):
-                tile = parameters["tile"]
-                blocks = -(-graph.n // tile)
-                program = _build(parameters, graph, options)
-                return Configuration(parameters, program, size=blocks * tile, rounds=blocks)
-        device = options.device
-        raise ParameterError(
-            f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
-            f"{device.name}: tile must be a multiple of width x group_x and of rows x group_y, a "
-            f"strip at most {device.traits.lanes(options.dtype.itemsize)} values wide, a group at "
-            f"most {device.capabilities.max_work_group_size} work-items, and two tiles must fit "
-            f"{device.capabilities.local_memory} bytes of local memory"
-        )
+    carries_predecessors = True
 
-    def _candidates(self, options: Options) -> Iterator[dict[str, int]]:
-        """Yield parameter sets from the fastest to the smallest; given values are kept."""
+    def candidates(self, options: Options) -> Iterator[dict[str, int]]:
+        """Yield parameter sets from the fastest to the smallest."""
         lanes = options.device.traits.lanes(options.dtype.itemsize)
         for tile in (64, 32, 16, 8):
             if options.device.traits.scalar_groups:
@@ -80,20 +64,64 @@ class FwBlocked(FloydWarshall):
                 "tile": tile,
                 "width": min(lanes, tile // group["group_x"]),
                 **group,
-                **self.parameters,
             }
+
+    def fits(self, parameters: Mapping[str, int], options: Options) -> bool:
+        """Return whether the parameters are legal together and within the device's limits."""
+        tile, width, rows = parameters["tile"], parameters["width"], parameters["rows"]
+        x, y = parameters["group_x"], parameters["group_y"]
+        device, value = options.device, options.dtype.itemsize
+        local = (2 * tile**2 + 2 * tile) * value
+        if options.predecessors:
+            local += (2 * tile**2 + tile) * 4
+        return (
+            tile % (width * x) == 0
+            and tile % (rows * y) == 0
+            and width <= device.traits.lanes(value)
+            and local <= device.capabilities.local_memory
+            and x * y <= device.capabilities.max_work_group_size
+        )
+
+    def rule(self, options: Options) -> str:
+        """Return what `fits` asks, in words."""
+        device = options.device
+        return (
+            "tile must be a multiple of width x group_x and of rows x group_y, a strip at most "
+            f"{device.traits.lanes(options.dtype.itemsize)} values wide, a group at most "
+            f"{device.capabilities.max_work_group_size} work-items, and two tiles must fit "
+            f"{device.capabilities.local_memory} bytes of local memory"
+        )
+
+    def configure(
+        self, graph: Graph, options: Options, parameters: dict[str, int]
+    ) -> Configuration:
+        """Build the kernels."""
+        defines = arithmetic_defines(
+            options.device, options.dtype, width=parameters["width"], guard=graph.has_negative
+        )
+        defines |= {
+            "PYAPSP_TILE": parameters["tile"],
+            "PYAPSP_ROWS": parameters["rows"],
+            "PYAPSP_GROUP_X": parameters["group_x"],
+            "PYAPSP_GROUP_Y": parameters["group_y"],
+            "PYAPSP_PREDECESSORS": int(options.predecessors),
+        }
+        program = build(options.device, "dense/fw_blocked.cl", defines)
+        tile = parameters["tile"]
+        blocks = -(-graph.n // tile)
+        return Configuration(parameters, program, size=blocks * tile, rounds=blocks)
 
     def enqueue_round(
         self,
         configuration: Configuration,
         queue: cl.CommandQueue,
-        matrices: list[cl.Buffer],
+        buffers: list[cl.Buffer],
         number: int,
     ) -> list[cl.Event]:
         """Enqueue the pivot tile, its row and column tiles, and all others."""
         program, others = configuration.program, configuration.rounds - 1
         x, y = configuration.parameters["group_x"], configuration.parameters["group_y"]
-        arguments: list[Any] = [*matrices, np.int32(configuration.size), np.int32(number)]
+        arguments: list[Any] = [*buffers, np.int32(configuration.size), np.int32(number)]
         pivot = program.kernel("fw_blocked_pivot")
         events = [pivot(queue, (x, y), (x, y), *arguments)]
         if others > 0:
@@ -104,34 +132,3 @@ class FwBlocked(FloydWarshall):
                 remainder(queue, (others * x, others * y), (x, y), *arguments),
             ]
         return events
-
-
-def _fits(parameters: dict[str, int], options: Options) -> bool:
-    """Return whether the parameters are legal together and within the device's limits."""
-    tile, width, rows = parameters["tile"], parameters["width"], parameters["rows"]
-    x, y = parameters["group_x"], parameters["group_y"]
-    device, value = options.device, options.dtype.itemsize
-    local = (2 * tile**2 + 2 * tile) * value
-    if options.predecessors:
-        local += (2 * tile**2 + tile) * 4
-    return (
-        tile % (width * x) == 0
-        and tile % (rows * y) == 0
-        and width <= device.traits.lanes(value)
-        and local <= device.capabilities.local_memory
-        and x * y <= device.capabilities.max_work_group_size
-    )
-
-
-def _build(parameters: dict[str, int], graph: Graph, options: Options) -> Program:
-    defines = arithmetic_defines(
-        options.device, options.dtype, width=parameters["width"], guard=graph.has_negative
-    )
-    defines |= {
-        "PYAPSP_TILE": parameters["tile"],
-        "PYAPSP_ROWS": parameters["rows"],
-        "PYAPSP_GROUP_X": parameters["group_x"],
-        "PYAPSP_GROUP_Y": parameters["group_y"],
-        "PYAPSP_PREDECESSORS": int(options.predecessors),
-    }
-    return build(options.device, "dense/fw_blocked.cl", defines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyopencl as cl
@@ -32,18 +33,34 @@ class FwNaive(FloydWarshall):
     summary = "Floyd-Warshall, one launch per intermediate vertex"
     source = "Floyd 1962, doi:10.1145/367766.368168; Okuyama 2013, section 4.2, fig. 4.1"
 
-    def configure(self, graph: Graph, options: Options) -> Configuration:
-        """Build the kernel; there is nothing to choose."""
+    carries_predecessors = True
+
+    def candidates(self, options: Options) -> Iterator[dict[str, int]]:
+        """Yield the only one: there is nothing to choose."""
+        yield {}
+
+    def fits(self, parameters: Mapping[str, int], options: Options) -> bool:
+        """Return True."""
+        return True
+
+    def rule(self, options: Options) -> str:
+        """Return no rule."""
+        return "there are none"
+
+    def configure(
+        self, graph: Graph, options: Options, parameters: dict[str, int]
+    ) -> Configuration:
+        """Build the kernel."""
         defines = arithmetic_defines(options.device, options.dtype, guard=graph.has_negative)
         defines["PYAPSP_PREDECESSORS"] = int(options.predecessors)
         program = build(options.device, "dense/fw_naive.cl", defines)
-        return Configuration({}, program, size=graph.n, rounds=graph.n)
+        return Configuration(parameters, program, size=graph.n, rounds=graph.n)
 
     def enqueue_round(
         self,
         configuration: Configuration,
         queue: cl.CommandQueue,
-        matrices: list[cl.Buffer],
+        buffers: list[cl.Buffer],
         number: int,
     ) -> list[cl.Event]:
         """Enqueue the step of one intermediate vertex."""
@@ -51,4 +68,4 @@ class FwNaive(FloydWarshall):
         x, y = _GROUP if queue.device.max_work_group_size >= math.prod(_GROUP) else (1, 1)
         kernel = configuration.program.kernel("fw_naive")
         everything = (-(-n // x) * x, -(-n // y) * y)
-        return [kernel(queue, everything, (x, y), *matrices, np.int32(n), np.int32(number))]
+        return [kernel(queue, everything, (x, y), *buffers, np.int32(n), np.int32(number))]

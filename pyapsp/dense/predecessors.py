@@ -12,14 +12,83 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pyopencl as cl
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from pyapsp.graph import Graph
-from pyapsp.precision import infinity, tolerance
+from pyapsp.kernels import Stopwatch, build
+from pyapsp.precision import arithmetic_defines, infinity, tolerance
+from pyapsp.registry import Options
 from pyapsp.result import NO_PREDECESSOR
 
-__all__ = ["mend_predecessors"]
+__all__ = ["Recovery", "mend_predecessors"]
+
+
+class Recovery:
+    """Predecessors from distances: the tail of the arc that best explains each distance.
+
+    For methods whose kernels compute distances alone. It takes O(n m) steps on the device.
+
+    Parameters
+    ----------
+    graph : Graph
+        What is solved.
+    options : Options
+
+    Attributes
+    ----------
+    buffers : list of int
+        Bytes of the device buffers that `run` allocates.
+    """
+
+    def __init__(self, graph: Graph, options: Options) -> None:
+        self._options = options
+        defines = arithmetic_defines(options.device, options.dtype, guard=graph.has_negative)
+        self._program = build(options.device, "dense/predecessors.cl", defines)
+        # arcs by head, so that a work-item reads the arcs into its vertex one after the other
+        into = graph.to_scipy().astype(options.dtype).tocsc()
+        self._arrays = [
+            into.indptr.astype(np.int32),
+            into.indices.astype(np.int32),
+            into.data,
+        ]
+        self.buffers = [max(array.nbytes, 4) for array in self._arrays]
+        self.buffers.append(4 * graph.n**2)
+
+    def run(
+        self, queue: cl.CommandQueue, distances: cl.Buffer, columns: int, watch: Stopwatch
+    ) -> np.ndarray:
+        """Find the predecessors of distances that are on the device.
+
+        Parameters
+        ----------
+        queue : pyopencl.CommandQueue
+        distances : pyopencl.Buffer
+            Final distances, `columns` values in a row.
+        columns : int
+        watch : Stopwatch
+            Told of what runs.
+
+        Returns
+        -------
+        (n, n) int32 ndarray
+        """
+        n = len(self._arrays[0]) - 1
+        arcs = []
+        for array, count in zip(self._arrays, self.buffers, strict=False):
+            arcs.append(cl.Buffer(queue.context, cl.mem_flags.READ_ONLY, count))
+            if array.size:
+                watch.add("transfer", cl.enqueue_copy(queue, arcs[-1], array))
+        before = cl.Buffer(queue.context, cl.mem_flags.WRITE_ONLY, 4 * n * n)
+        kernel = self._program.kernel("predecessors_from_arcs")
+        scalars = (np.int32(n), np.int32(columns))
+        watch.add("kernel", kernel(queue, (n, n), None, before, distances, *arcs, *scalars))
+        result = np.empty((n, n), np.int32)
+        watch.add("transfer", cl.enqueue_copy(queue, result, before))
+        for buffer in [*arcs, before]:
+            buffer.release()
+        return result
 
 
 def mend_predecessors(graph: Graph, distances: np.ndarray, predecessors: np.ndarray) -> int:
