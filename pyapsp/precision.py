@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csgraph, csr_array
 
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, ParameterError, PrecisionError
@@ -29,12 +30,33 @@ __all__ = [
     "tolerance",
 ]
 
-_C_TYPES = {"float64": "double", "float32": "float", "int64": "long", "int32": "int"}
+_C_TYPES = {
+    "float64": "double",
+    "float32": "float",
+    "float16": "half",
+    "int64": "long",
+    "int32": "int",
+    "int16": "short",
+    "uint16": "ushort",
+}
 DTYPES = tuple(_C_TYPES)
+# What the device must have for a type that is not in every OpenCL, and what to ask for instead.
+_NEEDS = {
+    "float64": ("fp64", "float32"),
+    "float16": ("fp16", "float32"),
+    "int64": ("int64", "int32"),
+}
+# Graphs with more arcs are not looked at for a bound: it would cost as much as solving them.
+_MAX_ARCS = 2**26
+# From the narrowest: what "auto" tries.
+_AUTOMATIC = ("uint16", "int16", "int32", "int64")
 
 
 def infinity(dtype: np.dtype) -> int | float:
-    """Return the distance of an unreachable vertex: inf, or 2**30 - 1 and 2**62 - 1."""
+    """Return the distance of an unreachable vertex: inf, or half of the range of an integer.
+
+    2**62 - 1 for int64, 2**30 - 1 for int32, 2**14 - 1 for int16, 2**15 - 1 for uint16.
+    """
     if dtype.kind == "f":
         return float("inf")
     return int(np.iinfo(dtype).max) // 2
@@ -45,6 +67,48 @@ def distance_bound(graph: Graph) -> int | float:
     return max(graph.n - 1, 1) * graph.max_magnitude
 
 
+def _eccentricity_bound(graph: Graph) -> int | float:
+    """Return a tighter bound, from the distances of a few vertices: the work of two Dijkstras.
+
+    Between two vertices of a strongly connected part, a path through its first vertex is no
+    shorter than a shortest one. A path passes each part once, and leaves it by one arc. So no
+    distance exceeds the sum over the parts that hang together, of the largest distances to and
+    from the first vertex and the largest weight that leads out.
+    """
+    coarse = distance_bound(graph)
+    if graph.has_negative or not 0 < graph.m <= _MAX_ARCS:
+        return coarse
+    tails, heads, weights = graph.arcs()
+    shape = (graph.n, graph.n)
+    arcs = csr_array((np.ones(graph.m, np.int8), graph.indices, graph.indptr), shape=shape)
+    _, part = csgraph.connected_components(arcs, connection="strong")
+    _, whole = csgraph.connected_components(arcs, connection="weak")
+    parts, first = np.unique(part, return_index=True)
+    inside = part[tails] == part[heads]
+    out_of = np.zeros(parts.size)
+    np.maximum.at(out_of, part[tails[~inside]], weights[~inside])
+    ends = (tails[inside], heads[inside])
+    bounds = out_of
+    for rows, columns in (ends, ends[::-1]):
+        within = csr_array((weights[inside].astype(np.float64), (rows, columns)), shape=shape)
+        distances = csgraph.dijkstra(within, indices=first, min_only=True)
+        farthest = np.zeros(parts.size)
+        np.maximum.at(farthest, part, distances)
+        bounds = bounds + farthest
+    bound = float(np.bincount(whole[first], weights=bounds).max())
+    return min(coarse, bound) if bound < 2**52 else coarse  # below it, float64 counts in ones
+
+
+def _narrowest(graph: Graph, bound: int | float) -> np.dtype | None:
+    """Return the narrowest integer type that holds all distances up to a bound."""
+    if not graph.is_integer:
+        return None
+    for candidate in map(np.dtype, _AUTOMATIC):
+        if bound < infinity(candidate) and not (candidate.kind == "u" and graph.has_negative):
+            return candidate
+    return None
+
+
 def is_exact(graph: Graph, dtype: np.dtype) -> bool:
     """Return whether every sum of weights along a path is exact in this type, proved.
 
@@ -53,7 +117,9 @@ def is_exact(graph: Graph, dtype: np.dtype) -> bool:
     """
     if not graph.is_integer:
         return False
-    limit = infinity(dtype) if dtype.kind == "i" else 2 ** (np.finfo(dtype).nmant + 1)
+    if dtype.kind == "u" and graph.has_negative:
+        return False
+    limit = infinity(dtype) if dtype.kind in "iu" else 2 ** (np.finfo(dtype).nmant + 1)
     return distance_bound(graph) < limit
 
 
@@ -83,11 +149,13 @@ def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:
     if dtype is None:
         return np.dtype(np.float64), "the default, as in SciPy"
     if isinstance(dtype, str) and dtype == "auto":
-        for name in ("int32", "int64"):
-            candidate = np.dtype(name)
-            if is_exact(graph, candidate):
-                bound = distance_bound(graph)
-                return candidate, f"the narrowest exact type: no distance exceeds {bound:g}"
+        bound = distance_bound(graph)
+        candidate = _narrowest(graph, bound)
+        if graph.is_integer and (candidate is None or candidate.itemsize > 2):
+            bound = _eccentricity_bound(graph)
+            candidate = _narrowest(graph, bound)
+        if candidate is not None:
+            return candidate, f"the narrowest exact type: no distance exceeds {bound:g}"
         if graph.dtype == np.float32:
             return np.dtype(np.float32), "the type of the weights"
         return np.dtype(np.float64), "no narrower type is proved exact"
@@ -120,6 +188,8 @@ class Tolerance:
         """Return where two arrays of finite distances are equal but for rounding in each."""
         equal: np.ndarray = a == b
         if not self.exact:
+            # in float64, where the sum of two large numbers of a narrow type is none too large
+            a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
             equal |= np.abs(a - b) <= self.relative * (np.abs(a) + np.abs(b)) + self.absolute
         return equal
 
@@ -143,7 +213,7 @@ def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
     Tolerance
     """
     dtype = distances.dtype
-    if dtype.kind == "i" or graph.m == 0:
+    if dtype.kind in "iu" or graph.m == 0:
         return Tolerance(0.0, 0.0)
     finite = np.isfinite(distances)
     largest = max(
@@ -171,8 +241,8 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
     Raises
     ------
     PrecisionError
-        If the type is an integer and a weight is not whole, a weight is out of range, an integer
-        weight would be rounded, or a weight would become zero.
+        If the type is an integer and a weight is not whole, the type has no sign and a weight has,
+        a weight is out of range, an integer weight would be rounded, or a weight would become zero.
     """
     if graph.m == 0:
         return
@@ -182,18 +252,23 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
         lost = (held == 0) & (graph.weights != 0)
         if graph.dtype.kind == "i" and graph.max_magnitude > 2 ** (np.finfo(dtype).nmant + 1):
             # compared as integers; what rounds up to 2**63 would not convert back
-            lost |= held >= 2.0**63
+            held = held.astype(np.float64)
+            lost |= (held >= 2.0**63) | (held < -(2.0**63))
             lost[~lost] = held[~lost].astype(np.int64) != graph.weights[~lost]
         if lost.any():
             raise PrecisionError(
                 f"{dtype} does not hold the weight {graph.weights[lost][0]}: use int64, or give "
                 "the graph weights of a float type if they may be rounded"
             )
-    if dtype.kind == "i" and not graph.is_integer:
+    if dtype.kind in "iu" and not graph.is_integer:
         raise PrecisionError(f"the weights are not whole numbers: {dtype} would round them")
+    if dtype.kind == "u" and graph.has_negative:
+        raise PrecisionError(
+            f"{dtype} does not hold the negative weight {graph.min_weight}: use a signed dtype"
+        )
     heaviest = graph.max_magnitude
-    limit = infinity(dtype) if dtype.kind == "i" else float(np.finfo(dtype).max)
-    if heaviest > limit or (dtype.kind == "i" and heaviest == limit):
+    limit = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
+    if heaviest > limit or (dtype.kind in "iu" and heaviest == limit):
         raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}")
 
 
@@ -202,7 +277,8 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
 
     A vertex j that is reached but reported as infinitely far has, on its shortest path, a first
     such vertex, so some arc leads from a finite distance to an infinite one: no other sign of a
-    sum past infinity is needed. Distances at the negative end were clamped there.
+    sum past infinity is needed. Distances at the negative end were clamped there. Rows that
+    reach the same vertices are looked at once.
 
     Parameters
     ----------
@@ -218,13 +294,17 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
     """
     dtype = distances.dtype
     limit = infinity(dtype)
-    if distance_bound(graph) < (limit if dtype.kind == "i" else float(np.finfo(dtype).max)):
+    if distance_bound(graph) < (limit if dtype.kind in "iu" else float(np.finfo(dtype).max)):
         return
-    tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    for row in distances:
-        finite = row < limit
-        if np.any(row <= -limit) or np.any(finite[tails] & ~finite[graph.indices]):
-            raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
+    clipped = bool(np.any(distances <= -limit))
+    reached = distances < limit
+    if not clipped and not reached.all():
+        tails, heads, _ = graph.arcs()
+        for row in {bits.tobytes() for bits in np.packbits(reached, axis=1)}:
+            finite = np.unpackbits(np.frombuffer(row, np.uint8), count=graph.n).view(bool)
+            clipped |= bool(np.any(finite[tails] & ~finite[heads]))
+    if clipped:
+        raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
 
 
 def arithmetic_defines(
@@ -248,11 +328,10 @@ def arithmetic_defines(
     CapabilityError
         If the device has no such type.
     """
-    if dtype == np.float64 and not device.capabilities.fp64:
-        raise CapabilityError(f"{device.name} has no float64: ask for dtype='float32'")
-    if dtype == np.int64 and not device.capabilities.int64:
-        raise CapabilityError(f"{device.name} has no int64: ask for dtype='int32'")
-    integer = dtype.kind == "i"
+    capability, instead = _NEEDS.get(dtype.name, (None, None))
+    if capability is not None and not getattr(device.capabilities, capability):
+        raise CapabilityError(f"{device.name} has no {dtype}: ask for dtype='{instead}'")
+    integer = dtype.kind in "iu"
     suffix = "L" if dtype == np.int64 else ""
     return {
         "PYAPSP_VALUE": _C_TYPES[dtype.name],
@@ -260,6 +339,7 @@ def arithmetic_defines(
         "PYAPSP_INFINITY": f"{infinity(dtype)}{suffix}" if integer else "INFINITY",
         "PYAPSP_WIDTH": width,
         "PYAPSP_HAS_FP64": int(device.capabilities.fp64),
-        "PYAPSP_GUARD": int(integer and guard),
+        "PYAPSP_HAS_FP16": int(device.capabilities.fp16),
+        "PYAPSP_GUARD": int(dtype.kind == "i" and guard),
         "PYAPSP_MIN_BUILTIN": int(device.traits.min_form == "builtin"),
     }

@@ -32,11 +32,18 @@ class Requirements:
     ----------
     non_negative : bool
         Negative weights are refused.
+    integer : bool
+        Weights that are not whole numbers are refused.
+    largest_distance : int or None
+        The largest distance that the method can hold, whatever the dtype of the answer. Larger
+        weights are refused before the run, larger distances after it.
     capabilities : tuple of str
         Names of `Capabilities` that the device must have, beside those of the dtype.
     """
 
     non_negative: bool = False
+    integer: bool = False
+    largest_distance: int | None = None
     capabilities: tuple[str, ...] = ()
 
 
@@ -82,14 +89,17 @@ class Plan:
         What the method prepared: built programs.
     build_seconds : float
         Time spent on building them.
+    tuning : dict or None
+        The tuning row that parameters were taken from: level, database, device, dtype, n.
     """
 
     graph: Graph
     options: Options
-    parameters: dict[str, int]
+    parameters: dict[str, int | str]
     device_bytes: int
     state: Any = None
     build_seconds: float = 0.0
+    tuning: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,7 @@ class Method(ABC):
 
     Parameters
     ----------
-    **parameters : int
+    **parameters : int or str
         Values for names in `choices`; what is not given is chosen for the device.
 
     Attributes
@@ -128,7 +138,7 @@ class Method(ABC):
     source : str
         Paper and section.
     requires : Requirements
-    choices : mapping of str to tuple of int
+    choices : mapping of str to tuple of int or str
         The legal values of each parameter.
 
     Raises
@@ -142,18 +152,21 @@ class Method(ABC):
     summary: ClassVar[str]
     source: ClassVar[str]
     requires: ClassVar[Requirements] = Requirements()
-    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {}
+    choices: ClassVar[Mapping[str, tuple[int | str, ...]]] = {}
 
-    def __init__(self, **parameters: int) -> None:
+    def __init__(self, **parameters: int | str) -> None:
         for name, value in parameters.items():
             if name not in self.choices:
                 known = ", ".join(self.choices) or "none"
                 raise ParameterError(f"{self.id} has no parameter {name!r}; it has: {known}")
             is_integer = isinstance(value, Integral) and not isinstance(value, bool)
-            if not is_integer or value not in self.choices[name]:
+            if not (is_integer or isinstance(value, str)) or value not in self.choices[name]:
                 legal = ", ".join(map(str, self.choices[name]))
                 raise ParameterError.of(name, self.id, f"one of {legal}", value)
-        self.parameters = {name: int(value) for name, value in parameters.items()}
+        self.parameters: dict[str, int | str] = {
+            name: value if isinstance(value, str) else int(value)
+            for name, value in parameters.items()
+        }
 
     def __repr__(self) -> str:
         given = "".join(f", {name}={value}" for name, value in self.parameters.items())
@@ -196,14 +209,14 @@ def methods() -> tuple[type[Method], ...]:
     return tuple(_registered.values())
 
 
-def method(name: str, **parameters: int) -> Method:
+def method(name: str, **parameters: int | str) -> Method:
     """Return a method, with parameters of your own choice.
 
     Parameters
     ----------
     name : str
         A method id, see `methods`.
-    **parameters : int
+    **parameters : int or str
         For example ``tile=16``; what is not given is chosen for the device.
 
     Returns

@@ -62,8 +62,9 @@ def solve(
     cutoff : float, optional
         Report distances above this as unreachable.
     dtype : dtype-like or "auto", optional
-        Of the distances: float64 (the default), float32, int64 or int32. ``"auto"`` takes the
-        narrowest integer type that is proved exact for this graph, else a float type.
+        Of the distances: float64 (the default), float32, float16 where the device has it, int64,
+        int32, int16 or uint16. ``"auto"`` takes the narrowest integer type that is proved exact
+        for this graph, else a float type.
     predecessors : bool
         Also compute the last vertex before j on each path, for `Result.path`.
     out : ndarray, optional
@@ -128,6 +129,8 @@ def solve(
         raise CapabilityError(f"{chosen.id} writes no checkpoints")
     if chosen.requires.non_negative and graph.has_negative:
         raise NegativeWeightError(f"{chosen.id} needs non-negative weights")
+    if chosen.requires.integer and not graph.is_integer:
+        raise PrecisionError(f"{chosen.id} needs weights that are whole numbers")
     chosen_device = choose(device)
     for capability in chosen.requires.capabilities:
         if not getattr(chosen_device.capabilities, capability):
@@ -160,7 +163,8 @@ def solve(
         distances = np.take(distances, rows, axis=0, out=out)
         before = None if before is None else before[rows]
     if cutoff is not None:
-        beyond = distances > cutoff
+        # a float type must not round the cutoff
+        beyond = distances > (np.float64(cutoff) if chosen_dtype.kind == "f" else cutoff)
         distances[beyond] = infinity(chosen_dtype)
         if before is not None:
             before[beyond] = NO_PREDECESSOR
@@ -170,10 +174,26 @@ def solve(
         f"method {chosen.id}: {method_reason}",
         f"dtype {chosen_dtype}: {dtype_reason}",
         f"device {chosen_device.id} ({chosen_device.name}, {chosen_device.platform_name})",
-        f"parameters: {', '.join(f'{k}={v}' for k, v in plan.parameters.items()) or 'none'}",
+        f"parameters: {_parameters(chosen, plan)}",
         f"device memory: {plan.device_bytes / 2**20:,.1f} MiB for n = {graph.n:,}",
     )
     return Result(distances, before, rows, graph.labels, stats, reasons)
+
+
+def _parameters(method: Method, plan: Plan) -> str:
+    """Say which parameters were taken, and where from."""
+    if not plan.parameters:
+        return "none"
+    listed = ", ".join(f"{name}={value}" for name, value in plan.parameters.items())
+    if method.parameters.keys() == plan.parameters.keys():
+        return f"{listed} (as asked)"
+    row, origin = plan.tuning, "the default of the method, not tuned"
+    if row is not None:
+        near = {"device": "this device", "architecture": "this architecture"}
+        where = near.get(row["level"], "this kind of device")
+        origin = f"tuned for {where}: {row['device']}, {row['dtype']}, n = {row['n']:,}"
+    asked = ", ".join(method.parameters)
+    return f"{listed} ({f'{asked} as asked; ' if asked else ''}{origin})"
 
 
 def _rows(sources: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray:
@@ -226,10 +246,11 @@ def _stats(method: Method, plan: Plan, answer: Answer, wall_seconds: float) -> d
     updates = graph.n**3
     seconds = answer.stats["kernel_seconds"]
     return {
-        "schema": 1,
+        "schema": 2,
         "pyapsp": __version__,
         "method": method.id,
         "parameters": plan.parameters,
+        "tuning": plan.tuning,
         "dtype": plan.options.dtype.name,
         "predecessors": plan.options.predecessors,
         "device": {
@@ -253,6 +274,8 @@ def _stats(method: Method, plan: Plan, answer: Answer, wall_seconds: float) -> d
         "wall_seconds": wall_seconds,
         "updates": updates,
         "updates_per_second": updates / seconds if seconds > 0 else None,
+        "roof_updates_per_second": None,
+        "fraction_of_roof": None,
         "peak_device_bytes": plan.device_bytes,
         "verified": None,
     }

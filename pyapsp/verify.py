@@ -143,6 +143,8 @@ class _Checker:
 
     def __init__(self, device: Device, graph: Graph, dtype: np.dtype, allowed: Tolerance) -> None:
         defines = arithmetic_defines(device, dtype)
+        slack = np.dtype(np.float32) if dtype == np.float16 else dtype
+        defines["PYAPSP_SLACK"] = "float" if dtype == np.float16 else defines["PYAPSP_VALUE"]
         self.program = build(device, "verify/certificate.cl", defines)
         self.queue, self.dtype, self.n = device.queue(), dtype, graph.n
         entering = graph.reversed()
@@ -152,7 +154,7 @@ class _Checker:
             self._buffer(entering.indices.astype(np.int32)),
             self._buffer(weights),
         ]
-        self.slack = (dtype.type(allowed.relative), dtype.type(allowed.absolute))
+        self.slack = (slack.type(allowed.relative), slack.type(allowed.absolute))
         # tight arcs cannot close a cycle: distances fall along them
         self.falling = allowed.exact and graph.min_weight is not None and graph.min_weight > 0
 

@@ -17,6 +17,8 @@ from pyapsp.errors import NoDeviceError
 # Compiled kernels are kept between runs, whatever the caller's shell says.
 os.environ["POCL_KERNEL_CACHE"] = "1"
 os.environ.pop("PYOPENCL_NO_CACHE", None)
+# What the user has tuned is not what is tested.
+os.environ["PYAPSP_TUNING"] = os.path.join(os.path.dirname(__file__), "no tuning of the user")
 
 
 def tested_devices() -> list[Device]:

@@ -5,13 +5,17 @@
  * the same width.
  *
  *     macro             default    meaning
- *     PYAPSP_VALUE      float      float, double, int or long
- *     PYAPSP_INTEGER    0          1 when PYAPSP_VALUE is int or long
+ *     PYAPSP_VALUE      float      float, double, half, int, long, short or ushort
+ *     PYAPSP_INTEGER    0          1 when PYAPSP_VALUE is one of the integers
  *     PYAPSP_INFINITY   INFINITY   the distance between vertices that no path connects
  *     PYAPSP_WIDTH      1          values in a strip: 1, 2, 4, 8 or 16
  *
+ *     PYAPSP_HAS_FP64   0          1 on devices with double
+ *     PYAPSP_HAS_FP16   0          1 on devices with half
+ *
  * For integers PYAPSP_INFINITY is about half of the largest number, so that the sum of two distances
- * never wraps round.
+ * never wraps round. C adds shorts and ushorts as ints: the sum of two scalar values is to be put
+ * into a value_t before it is an argument of an overloaded function.
  */
 #ifndef PYAPSP_VALUE
 #define PYAPSP_VALUE float
@@ -29,8 +33,15 @@
 #define PYAPSP_HAS_FP64 0
 #endif
 
+#ifndef PYAPSP_HAS_FP16
+#define PYAPSP_HAS_FP16 0
+#endif
+
 #if PYAPSP_HAS_FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#if PYAPSP_HAS_FP16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #endif
 
 #define PYAPSP_JOIN_(a, b) a##b
@@ -45,7 +56,7 @@ typedef int index_strip_t;
 #else
 typedef PYAPSP_JOIN(PYAPSP_VALUE, PYAPSP_WIDTH) strip_t;
 typedef PYAPSP_JOIN(int, PYAPSP_WIDTH) index_strip_t;
-/* comparing 64-bit strips gives 64-bit masks; predecessors are 32-bit */
+/* comparing strips gives masks as wide as their values; predecessors are 32-bit */
 #define INDEX_MASK(mask) PYAPSP_JOIN(convert_int, PYAPSP_WIDTH)(mask)
 #endif
 

@@ -3,42 +3,150 @@
  * Purpose   Methods that compute distances alone get their predecessors here, once, at the end: the
  *           predecessor of j on the path from i is the tail k of the arc (k, j) that makes
  *           d(i,k) + w(k,j) smallest. With exact sums that minimum is d(i,j); with rounding it is
- *           within rounding of it, whatever the order in which the method added.
+ *           within rounding of it, whatever the order in which the method added. An arc that is
+ *           longer than the distance between its ends is on no shortest path, and is put aside first:
+ *           most arcs of a dense graph with random weights.
  *
  * Layout    distances: row-major, `columns` values in a row, the first n of them vertices.
  *           before: n x n ints, row-major, -9999 where there is none.
  *           The arcs by head: those into j are first[j] <= a < first[j + 1], from tails[a], of
- *           length weights[a].
+ *           length weights[a]; predecessors_sift moves those that matter to the front of each range
+ *           and leaves their number in kept[j].
+ *           slab: the distances from `span` sources on, transposed, so that the distances of
+ *           neighbouring sources to a vertex are one strip:
  *
- * Parameters  those of common/types.h and common/semiring.h, for strips of one value.
+ *                         sources start ... start + span
+ *               vertex 0 | d d d d d d d d d ...
+ *               vertex 1 | d d d d d d d d d ...      an arc into j, for many sources at once:
+ *                  ...   |  ...                       row of its tail + weight
  *
- * Cost      n m sums; each is a read from a row of n distances that stays in cache.
+ *           A group treats SOURCES = GROUP_X * STRIPS * WIDTH sources and 32 vertices j. Its answers
+ *           go through local memory, to be written in rows.
+ *
+ * Parameters  those of common/types.h and common/semiring.h, and
+ *             PYAPSP_STRIPS   1  strips of sources of a work-item: 1, 2 or 4
+ *             PYAPSP_GROUP_X 32  work-items along the sources; 1 when WIDTH is more than 1
+ *             PYAPSP_GROUP_Y  8  work-items along the vertices
+ *
+ * Cost      n m' sums for m' arcs as long as the distance between their ends, m to find them.
  *
  * Source    A shortest path ends in an arc in equality: T. H. Cormen et al., Introduction to
  *           Algorithms, the predecessor subgraph. On cycles of weight zero the arcs in equality can
  *           go round: the host mends that (pyapsp/dense/predecessors.py).
  */
+#ifndef PYAPSP_STRIPS
+#define PYAPSP_STRIPS 1
+#endif
+#ifndef PYAPSP_GROUP_X
+#define PYAPSP_GROUP_X 32
+#endif
+#ifndef PYAPSP_GROUP_Y
+#define PYAPSP_GROUP_Y 8
+#endif
+
 #include "common/types.h"
 #include "common/semiring.h"
 
-/* n x n work-items: (j, i). */
-__kernel void predecessors_from_arcs(__global int *before, __global const value_t *distances,
-                                     __global const int *first, __global const int *tails,
-                                     __global const value_t *weights, const int n,
-                                     const int columns)
+#define NO_PREDECESSOR (-9999)
+#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
+#define OWN (PYAPSP_STRIPS * PYAPSP_WIDTH)
+#define SOURCES (PYAPSP_GROUP_X * OWN)
+#define TILE 32
+/* one int between rows keeps work-items that read a column out of each other's way */
+#define PITCH (SOURCES + (PYAPSP_WIDTH == 1))
+
+#if PYAPSP_STRIPS == 1
+#define EACH_STRIP(DO) DO(0)
+#elif PYAPSP_STRIPS == 2
+#define EACH_STRIP(DO) DO(0) DO(1)
+#elif PYAPSP_STRIPS == 4
+#define EACH_STRIP(DO) DO(0) DO(1) DO(2) DO(3)
+#else
+#error "PYAPSP_STRIPS must be 1, 2 or 4"
+#endif
+
+/* One work-item for each vertex. An arc may exceed the distance by what rounding does:
+ * relative * (|w| + |d|) + absolute, both 0 for exact sums. */
+__kernel void predecessors_sift(__global const value_t *distances, const int columns,
+                                __global const int *first, __global int *tails,
+                                __global value_t *weights, __global int *kept, const float relative,
+                                const float absolute)
 {
     const int j = get_global_id(0);
-    const int i = get_global_id(1);
-    __global const value_t *row = distances + (size_t)i * columns;
-    value_t shortest = PYAPSP_INFINITY;
-    int last = -9999;
-    if (i != j)
-        for (int a = first[j]; a < first[j + 1]; a++) {
-            const value_t candidate = extend(row[tails[a]], weights[a]);
-            if (candidate < shortest) {
-                shortest = candidate;
-                last = tails[a];
-            }
+    int next = first[j];
+    for (int a = first[j]; a < first[j + 1]; a++) {
+        const value_t weight = weights[a];
+        const value_t distance = distances[(size_t)tails[a] * columns + j];
+#if PYAPSP_INTEGER
+        const int matters = weight <= distance;
+#else
+        const value_t slack = (value_t)relative * (fabs(weight) + fabs(distance)) + (value_t)absolute;
+        const int matters = weight <= distance + slack;
+#endif
+        if (matters) {
+            tails[next] = tails[a];
+            weights[next] = weight;
+            next++;
         }
-    before[(size_t)i * n + j] = last;
+    }
+    kept[j] = next - first[j];
+}
+
+/* slab[k][s] <- d(start + s, k), infinity for sources past n. Groups of tiles (k, s). */
+__kernel GROUP void predecessors_slab(__global const value_t *distances, const int columns,
+                                      const int n, const int start, const int span,
+                                      __global value_t *slab)
+{
+    __local value_t tile[TILE][TILE + 1];
+    const int k = get_group_id(0) * TILE, s = get_group_id(1) * TILE;
+    for (int y = get_local_id(1); y < TILE; y += PYAPSP_GROUP_Y)
+        for (int x = get_local_id(0); x < TILE; x += PYAPSP_GROUP_X)
+            tile[y][x] = (start + s + y < n && k + x < n)
+                             ? distances[(size_t)(start + s + y) * columns + k + x]
+                             : PYAPSP_INFINITY;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int y = get_local_id(1); y < TILE; y += PYAPSP_GROUP_Y)
+        for (int x = get_local_id(0); x < TILE; x += PYAPSP_GROUP_X)
+            slab[(size_t)(k + y) * span + s + x] = tile[x][y];
+}
+
+/* The answer for the sources of a slab. Groups (SOURCES sources, TILE vertices). */
+__kernel GROUP void predecessors_search(__global int *before, const int n, const int start,
+                                        const int span, __global const value_t *slab,
+                                        __global const int *first, __global const int *tails,
+                                        __global const value_t *weights, __global const int *kept)
+{
+    __local int found[TILE * PITCH] STRIP_ALIGNED;
+    const int x = get_local_id(0) * OWN;
+    const int source = get_group_id(0) * SOURCES;
+    const int corner = get_group_id(1) * TILE;
+    for (int y = get_local_id(1); y < TILE; y += PYAPSP_GROUP_Y) {
+        const int j = min(corner + y, n - 1);
+#define START(s)                                                                                   \
+    strip_t shortest_##s = (strip_t)(PYAPSP_INFINITY);                                             \
+    index_strip_t last_##s = (index_strip_t)(NO_PREDECESSOR);
+        EACH_STRIP(START)
+        for (int a = first[j]; a < first[j] + kept[j]; a++) {
+            const int tail = tails[a];
+            const value_t weight = weights[a];
+            __global const value_t *row = slab + (size_t)tail * span + source + x;
+#define TRY(s)                                                                                     \
+    {                                                                                              \
+        const strip_t candidate =                                                                  \
+            extend(weight, STRIP(__global const, row + (s) * PYAPSP_WIDTH));                       \
+        last_##s = INDEX_MASK(candidate < shortest_##s) ? (index_strip_t)(tail) : last_##s;        \
+        shortest_##s = (candidate < shortest_##s) ? candidate : shortest_##s;                      \
+    }
+            EACH_STRIP(TRY)
+        }
+#define KEEP(s) INDEX_STRIP(__local, found + y * PITCH + x + (s) * PYAPSP_WIDTH) = last_##s;
+        EACH_STRIP(KEEP)
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int s = get_local_id(1); s < SOURCES; s += PYAPSP_GROUP_Y)
+        for (int y = get_local_id(0); y < TILE; y += PYAPSP_GROUP_X) {
+            const int i = start + source + s, j = corner + y;
+            if (i < n && j < n)
+                before[(size_t)i * n + j] = (i == j) ? NO_PREDECESSOR : found[y * PITCH + s];
+        }
 }

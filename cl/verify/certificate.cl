@@ -24,7 +24,9 @@
  *           Comparing a with b allows relative * (|a| + |b|) + absolute for rounding: both are 0 where
  *           sums are exact.
  *
- * Parameters  those of common/types.h with PYAPSP_WIDTH 1.
+ * Parameters  those of common/types.h with PYAPSP_WIDTH 1, and
+ *             PYAPSP_SLACK  PYAPSP_VALUE  the type in which rounding is judged: wider than half,
+ *                                         in which |a| + |b| may be infinite
  *
  * Cost      n m + n^2 steps per launch over all rows; certificate_walk n^2 times the hops.
  *
@@ -32,6 +34,11 @@
  *           1993, section 5.2.
  */
 #include "common/types.h"
+
+#ifndef PYAPSP_SLACK
+#define PYAPSP_SLACK PYAPSP_VALUE
+#endif
+typedef PYAPSP_SLACK slack_t;
 
 #define FAULT_DIAGONAL 0
 #define FAULT_SHORTCUT 1
@@ -41,14 +48,14 @@
 
 #define REPORT(kind, r, j) atomic_min(&fault[(kind) * count + (r)], (int)(j))
 
-static inline value_t magnitude(const value_t x)
+static inline slack_t magnitude(const value_t x)
 {
     return x < 0 ? -x : x;
 }
 
 /* Whether a is below b by more than rounding; b may be infinite. */
-static inline int below(const value_t a, const value_t b, const value_t relative,
-                        const value_t absolute)
+static inline int below(const value_t a, const value_t b, const slack_t relative,
+                        const slack_t absolute)
 {
 #if PYAPSP_INTEGER
     return a < b;
@@ -59,7 +66,7 @@ static inline int below(const value_t a, const value_t b, const value_t relative
 
 /* Whether the arc from a vertex at finite distance before gives the distance after. */
 static inline int tight(const value_t before, const value_t weight, const value_t after,
-                        const value_t relative, const value_t absolute)
+                        const slack_t relative, const slack_t absolute)
 {
     const value_t sum = before + weight;
     return !below(sum, after, relative, absolute) && !below(after, sum, relative, absolute);
@@ -69,7 +76,7 @@ __kernel void certificate_relax(__global const value_t *rows, __global const int
                                 __global const long *entry,
                                 __global const int *entering, __global const value_t *weights,
                                 __global int *fault, const int n, const int count,
-                                const value_t relative, const value_t absolute)
+                                const slack_t relative, const slack_t absolute)
 {
     const int j = get_global_id(0);
     const int r = get_global_id(1);
@@ -77,7 +84,7 @@ __kernel void certificate_relax(__global const value_t *rows, __global const int
     const value_t here = row[j];
     int attained = (here == PYAPSP_INFINITY);
     /* what no distance can be: NaN, -infinity, an integer past infinity */
-    if (!(here > -PYAPSP_INFINITY && here <= PYAPSP_INFINITY))
+    if (!(here <= PYAPSP_INFINITY && here + PYAPSP_INFINITY > 0))
         REPORT(FAULT_UNATTAINED, r, j);
     for (long a = entry[j]; a < entry[j + 1]; a++) {
         const value_t before = row[entering[a]];
@@ -99,7 +106,7 @@ __kernel void certificate_relax(__global const value_t *rows, __global const int
 __kernel void certificate_attain(__global const value_t *rows, __global const long *entry,
                                  __global const int *entering, __global const value_t *weights,
                                  __global int *marked, __global int *changed, const int n,
-                                 const value_t relative, const value_t absolute)
+                                 const slack_t relative, const slack_t absolute)
 {
     const int j = get_global_id(0);
     const int r = get_global_id(1);
@@ -132,7 +139,7 @@ __kernel void certificate_walk(__global const value_t *rows, __global const int 
                                __global const int *predecessors,
                                __global const long *entry, __global const int *entering,
                                __global const value_t *weights, __global int *fault, const int n,
-                               const int count, const value_t relative, const value_t absolute)
+                               const int count, const slack_t relative, const slack_t absolute)
 {
     const int j = get_global_id(0);
     const int r = get_global_id(1);

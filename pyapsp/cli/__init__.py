@@ -27,6 +27,7 @@ _COMMANDS = (
     "convert",
     "generate",
     "bench",
+    "tune",
     "methods",
     "devices",
     "doctor",

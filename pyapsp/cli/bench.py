@@ -1,106 +1,188 @@
-"""Time methods beside SciPy's Floyd-Warshall on the same graph, in one run.
+"""Time methods on a graph, or on dense random ones, beside the device's roof and other packages.
 
-After one warm-up each, all take turns, and medians are compared: whole calls, from the graph to
-the distances on the host. Every answer is compared with SciPy's. Exit code 1 when one differs.
+After one warm-up each, all take turns, and medians are compared: kernels alone, with the transfers,
+and whole calls, from the graph to the distances on the host. The roof is what the device does in
+registers, measured in the same turns. Every answer is checked. Exit code 1 when one is wrong.
 
 For example:
   pyapsp bench rome99.gr --method fw-blocked --dtype float32
+  pyapsp bench dense --n 512 2048 --method all --dtype float32 int32 --device gpu cpu
+  pyapsp bench dense --n 4096 --peers scipy tropical-gemm -o bench.json
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
-from functools import partial
-from itertools import product
-from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_device, check_outputs, commit, write_json
+from pyapsp.cli.options import check_outputs, commit, write_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pyapsp.profiling.bench import Outcome
 
 __all__ = ["configure", "run"]
+
+_DENSE = "dense"
+_PEERS = ("scipy", "rustworkx", "tropical-gemm", "numba", "igraph")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
     parser.add_argument(
-        "--method", nargs="+", default=["fw-blocked"], metavar="ID", help="see 'pyapsp methods'"
+        "graph",
+        metavar="GRAPH",
+        help=f"a graph file of any known format; the word '{_DENSE}' for random graphs",
     )
-    parser.add_argument("--dtype", nargs="+", default=["float64"], metavar="TYPE")
+    parser.add_argument(
+        "--method",
+        nargs="+",
+        default=["auto"],
+        metavar="ID",
+        help="see 'pyapsp methods'; 'all' for every one (auto)",
+    )
+    parser.add_argument(
+        "--dtype", nargs="+", metavar="TYPE", help="number types (float64; of dense: float32)"
+    )
+    parser.add_argument(
+        "--device", nargs="+", default=[None], metavar="SPEC", help="see 'pyapsp devices'"
+    )
     parser.add_argument("--predecessors", action="store_true", help="compute the paths, too")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="timed turns (3)")
     parser.add_argument(
-        "-o", "--output", metavar="OUT.json", help="write the record of the last turn of each"
+        "--peers",
+        nargs="*",
+        choices=_PEERS,
+        metavar="NAME",
+        help=f"time other packages, too, where installed: {', '.join(_PEERS)}; all of them when "
+        "none is named (scipy for a file, none for dense graphs)",
     )
-    add_device(parser)
+    dense = parser.add_argument_group(f"{_DENSE} random graphs")
+    dense.add_argument("--n", nargs="+", type=int, metavar="N", help="vertices (512 1024)")
+    dense.add_argument(
+        "--density", type=float, metavar="P", help="arcs of n (n - 1), between 0 and 1 (0.1)"
+    )
+    dense.add_argument("--seed", type=int, metavar="SEED", help="of the random graphs (0)")
+    parser.add_argument("-o", "--output", metavar="OUT.json", help="write all that was measured")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print one line per method and dtype."""
-    from scipy.sparse import csgraph
+    """Measure, and print a table for each graph."""
+    from rich.console import Console
 
     import pyapsp
     from pyapsp.errors import ParameterError
-    from pyapsp.verify import against_distances
+    from pyapsp.profiling import bench
 
-    if arguments.repeat < 1:
-        raise ParameterError.of("repeat", "bench", "at least 1", arguments.repeat)
+    given = {name: getattr(arguments, name) for name in ("n", "density", "seed")}
+    given = {name: value for name, value in given.items() if value is not None}
+    is_dense = arguments.graph == _DENSE
+    if given and not is_dense:
+        raise ParameterError(f"--{next(iter(given))} is for 'pyapsp bench {_DENSE}'")
     check_outputs(arguments.output)
-    graph = pyapsp.read(arguments.graph)
-    runs: dict[str, Callable[[], Any]] = {
-        f"{method} {dtype}": partial(
-            pyapsp.solve,
-            graph,
-            method,
-            dtype=dtype,
-            predecessors=arguments.predecessors,
-            device=arguments.device,
-        )
-        for method, dtype in product(arguments.method, arguments.dtype)
-    }
-    # last, so that a negative cycle is told in our words; sparse, so that SciPy keeps all arcs
-    runs["SciPy"] = partial(
-        csgraph.floyd_warshall,
-        graph.to_scipy().astype(float),
-        return_predecessors=arguments.predecessors,
-    )
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
-    last: dict[str, Any] = {}
-    for turn in range(arguments.repeat + 1):
-        for name, call in runs.items():
-            started = time.perf_counter()
-            last[name] = call()
-            if turn > 0:
-                seconds[name].append(time.perf_counter() - started)
-
-    peer = median(seconds["SciPy"])
-    updates = graph.n**3
-    expected = last["SciPy"][0] if arguments.predecessors else last["SciPy"]
-    print(f"{arguments.graph}: n = {graph.n:,}, m = {graph.m:,}, median of {arguments.repeat}")
-    print(f"{'SciPy float64':24} {peer:9.3f} s {updates / peer / 1e9:9.2f} G updates/s")
-    wrong, records = 0, []
-    for name, result in last.items():
-        if name == "SciPy":
-            continue
-        own = median(seconds[name])
-        comparison = against_distances(graph, result, expected)
-        wrong += not comparison.ok
-        print(
-            f"{name:24} {own:9.3f} s {updates / own / 1e9:9.2f} G updates/s "
-            f"{peer / own:7.2f} x SciPy  {'equal' if comparison.ok else 'WRONG'}"
-        )
-        records.append(
-            {
-                **result.stats,
-                "commit": commit(),
-                "median_seconds": own,
-                "peer": {"name": "SciPy floyd_warshall", "median_seconds": peer},
-                "verified": comparison.ok,
-                "max_error": comparison.max_error,
-            }
-        )
+    methods = arguments.method
+    if "all" in methods:
+        methods = [method.id for method in pyapsp.methods()]
+    peers = arguments.peers
+    if peers is None:
+        peers = [] if is_dense else ["scipy"]
+    elif not peers:
+        peers = _PEERS
+    sizes = given.pop("n", [512, 1024]) if is_dense else [None]
+    console, terminal = Console(), Console(stderr=True)
+    if not console.is_terminal:
+        console.width = 200  # into a file or a pipe: no line of a table is broken
+    outcomes = []
+    for n in sizes:
+        graph = pyapsp.read(arguments.graph) if n is None else bench.dense_graph(n, **given)
+        with terminal.status("") as status:
+            outcome = bench.run(
+                graph,
+                methods,
+                arguments.dtype or ["float32" if is_dense else "float64"],
+                arguments.device,
+                predecessors=arguments.predecessors,
+                repeat=arguments.repeat,
+                peers=peers,
+                progress=status.update,
+            )
+        console.print(_table(outcome, arguments.repeat))
+        for name, reason in outcome.left_out.items():
+            console.print(f"left out: {name}: {reason}", markup=False, highlight=False)
+        outcomes.append(outcome)
+    for id_, name in {id_: name for each in outcomes for id_, name in each.devices.items()}.items():
+        console.print(f"device {id_}: {name}", markup=False, highlight=False)
     if arguments.output:
-        write_json(arguments.output, {"schema": 1, "runs": records})
-    return 1 if wrong else 0
+        write_json(arguments.output, _document(outcomes))
+    return 0 if all(outcome.ok for outcome in outcomes) else 1
+
+
+def _table(outcome: Outcome, repeat: int) -> Table:
+    from rich.box import SIMPLE
+    from rich.markup import escape
+    from rich.table import Table
+
+    graph = outcome.graph
+    table = Table(
+        box=SIMPLE,
+        title=escape(f"{graph.name}: n = {graph.n:,}, m = {graph.m:,}, medians of {repeat}"),
+        title_justify="left",
+    )
+    table.add_column("method")
+    table.add_column("dtype")
+    table.add_column("device")
+    headings = ["kernels s", "device s", "whole s", "G updates/s", "with transfers", "of the roof"]
+    for heading in [*headings, *(f"x {each['name']}" for each in outcome.peers)]:
+        table.add_column(heading, justify="right")
+    table.add_column("answer")
+    for row in outcome.runs:
+        fraction = row["fraction_of_roof"]
+        table.add_row(
+            row["method"],
+            row["dtype"],
+            row["device"]["id"],
+            *(f"{row[f'{phase}_seconds']:.4g}" for phase in ("kernel", "device", "wall")),
+            _giga(row["updates_per_second"]),
+            _giga(row["device_updates_per_second"]),
+            "" if fraction is None else f"{100 * fraction:.1f} %",
+            *(f"{row['ratios'][each['name']]:.2f}" for each in outcome.peers),
+            "right" if row["verified"] else "WRONG",
+        )
+    for each in outcome.peers:
+        what = " (product)" if each["what"] == "product" else ""
+        table.add_row(
+            f"{each['name']} {each['version']}{what}",
+            each["dtype"],
+            "",
+            "",
+            "",
+            f"{each['median_seconds']:.4g}",
+            _giga(each["updates_per_second"]),
+            *[""] * (2 + len(outcome.peers)),
+            "right" if each["verified"] else "WRONG",
+        )
+    return table
+
+
+def _giga(speed: float | None) -> str:
+    return "" if speed is None else f"{speed / 1e9:.2f}"
+
+
+def _document(outcomes: list[Outcome]) -> dict[str, Any]:
+    """Return all that was measured, as it is written to the file."""
+    revision = commit()
+    return {
+        "schema": 2,
+        "runs": [{**row, "commit": revision} for outcome in outcomes for row in outcome.runs],
+        "peers": [
+            {**row, "n": outcome.graph.n, "graph": outcome.graph.name}
+            for outcome in outcomes
+            for row in outcome.peers
+        ],
+        "left_out": [
+            {"n": outcome.graph.n, "graph": outcome.graph.name, "what": name, "why": reason}
+            for outcome in outcomes
+            for name, reason in outcome.left_out.items()
+        ],
+    }

@@ -35,12 +35,12 @@ def bytes_of(text: str) -> int:
     return int(float(match[1]) * _UNITS[match[2] or ""])
 
 
-def parameter_of(text: str) -> tuple[str, int]:
-    """Parse ``name=number``; for argparse's ``type=``."""
-    match = re.fullmatch(r"(\w+)=(-?\d+)", text)
+def parameter_of(text: str) -> tuple[str, int | str]:
+    """Parse ``name=value``, a whole number or a word; for argparse's ``type=``."""
+    match = re.fullmatch(r"(\w+)=(?:(-?\d+)|([A-Za-z][\w-]*))", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not name=number")
-    return match[1], int(match[2])
+        raise argparse.ArgumentTypeError(f"{text!r} is not name=value")
+    return match[1], match[3] if match[2] is None else int(match[2])
 
 
 def write_json(path: str | Path, content: dict[str, Any]) -> None:

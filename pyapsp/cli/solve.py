@@ -8,6 +8,7 @@ For example:
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from pyapsp.cli.options import (
     add_device,
@@ -35,7 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a parameter of the method, e.g. tile=32; may be repeated",
     )
     parser.add_argument(
-        "--dtype", metavar="TYPE", help="float64 (default), float32, int64, int32 or auto"
+        "--dtype",
+        metavar="TYPE",
+        help="float64 (default), float32, float16, int64, int32, int16, uint16 or auto",
     )
     add_device(parser)
     parser.add_argument("--predecessors", action="store_true", help="also store the paths")
@@ -47,6 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--checkpoint", metavar="DIR", help="folder for checkpoints, for methods that write them"
     )
     parser.add_argument("--record", metavar="FILE.json", help="also write the record of the run")
+    parser.add_argument(
+        "--roof",
+        action="store_true",
+        help="measure first what the device can do at most, and report the fraction reached",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -61,8 +69,17 @@ def run(arguments: argparse.Namespace) -> int:
     if method != "auto":
         method = pyapsp.method(method, **parameters)
     check_outputs(arguments.output, arguments.record)
+    graph = pyapsp.read(arguments.graph)
+    roof = None
+    if arguments.roof:
+        from pyapsp.device import choose
+        from pyapsp.precision import resolve
+        from pyapsp.profiling import roofs
+
+        solved = graph.symmetrized() if arguments.undirected else graph
+        roof = roofs.measure(choose(arguments.device), resolve(solved, arguments.dtype)[0])
     result = pyapsp.solve(
-        pyapsp.read(arguments.graph),
+        graph,
         method,
         directed=not arguments.undirected,
         dtype=arguments.dtype,
@@ -71,16 +88,19 @@ def run(arguments: argparse.Namespace) -> int:
         memory_limit=arguments.memory_limit,
         checkpoint=arguments.checkpoint,
     )
+    if roof is not None:
+        result = replace(result, stats=roofs.with_roof(result.stats, roof))
     result.save(arguments.output)
     if arguments.record:
         write_json(arguments.record, {**result.stats, "commit": commit()})
     print(result.explain())
     stats = result.stats
-    rate = stats["updates_per_second"]
+    rate, fraction = stats["updates_per_second"], stats["fraction_of_roof"]
     print(
         f"solved n = {stats['graph']['n']:,}, m = {stats['graph']['m']:,} in "
         f"{stats['wall_seconds']:.3f} s (kernels {stats['kernel_seconds']:.3f} s"
-        + (f", {rate / 1e9:.2f} G updates/s)" if rate else ")")
+        + (f", {rate / 1e9:.2f} G updates/s" if rate else "")
+        + (f", {100 * fraction:.1f} % of the roof)" if fraction else ")")
         + f" -> {arguments.output}"
     )
     return 0

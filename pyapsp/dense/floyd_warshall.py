@@ -19,6 +19,7 @@ from pyapsp.kernels import Program, Stopwatch
 from pyapsp.precision import check_weights, infinity
 from pyapsp.registry import Answer, Method, Options, Plan
 from pyapsp.result import NO_PREDECESSOR
+from pyapsp.tuning import Match, tuned
 
 __all__ = [
     "Configuration",
@@ -65,14 +66,17 @@ class Configuration:
         Bytes of further device buffers, filled with zeros before the first round.
     layout : Layout or None
         None: `size` values of the answer's dtype in a row, infinity past n.
+    state : object
+        What else the method needs for its rounds.
     """
 
-    parameters: dict[str, int]
+    parameters: dict[str, int | str]
     program: Program
     size: int
     rounds: int
     scratch: tuple[int, ...] = ()
     layout: Layout | None = None
+    state: Any = None
 
 
 class FloydWarshall(Method):
@@ -88,11 +92,11 @@ class FloydWarshall(Method):
     carries_predecessors: ClassVar[bool] = False
 
     @abstractmethod
-    def candidates(self, options: Options) -> Iterator[dict[str, int]]:
+    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
         """Yield complete parameter sets, from the one likely fastest to the least demanding."""
 
     @abstractmethod
-    def fits(self, parameters: Mapping[str, int], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
         """Return whether parameters are legal together and within the limits of the device."""
 
     @abstractmethod
@@ -101,7 +105,7 @@ class FloydWarshall(Method):
 
     @abstractmethod
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, int]
+        self, graph: Graph, options: Options, parameters: dict[str, int | str]
     ) -> Configuration:
         """Build the kernels for these parameters."""
 
@@ -118,6 +122,18 @@ class FloydWarshall(Method):
         The buffers are the distances, the predecessors if they are carried, and the scratch.
         """
 
+    def enqueue_rounds(
+        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
+    ) -> Iterator[list[cl.Event]]:
+        """Enqueue round after round; what follows in the queue comes after all of them."""
+        for number in range(configuration.rounds):
+            yield self.enqueue_round(configuration, queue, buffers, number)
+
+    def finish(
+        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
+    ) -> None:
+        """Look at the buffers of `enqueue_round` after the last round, before the download."""
+
     def encode(self, distances: np.ndarray) -> np.ndarray:
         """Return the words that hold these distances: the distances themselves."""
         return distances
@@ -125,18 +141,32 @@ class FloydWarshall(Method):
     def decode(self, words: np.ndarray, distances: np.ndarray) -> None:
         """Put into `distances`, in place, what the words hold; nothing to do without a layout."""
 
-    def choose_parameters(self, graph: Graph, options: Options) -> dict[str, int]:
-        """Return the given parameters, completed by the first candidate with which they fit.
+    def choose_parameters(
+        self, graph: Graph, options: Options
+    ) -> tuple[dict[str, int | str], Match | None]:
+        """Return the given parameters, completed by what was tuned or by a candidate.
+
+        The first that fits, of the tuning rows from the nearest to the farthest, and then of the
+        candidates.
+
+        Returns
+        -------
+        parameters : dict
+        match : Match or None
+            The row that completed them.
 
         Raises
         ------
         ParameterError
-            If none does.
+            If nothing fits.
         """
+        found = tuned(self, graph.n, options)
+        if found is not None:
+            return found
         for candidate in self.candidates(options):
             parameters = candidate | self.parameters
             if self.fits(parameters, options):
-                return parameters
+                return parameters, None
         raise ParameterError(
             f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
             f"{options.device.name}: {self.rule(options)}"
@@ -146,7 +176,8 @@ class FloydWarshall(Method):
         """Check weights and memory, choose parameters and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
-        configuration = self.configure(graph, options, self.choose_parameters(graph, options))
+        parameters, match = self.choose_parameters(graph, options)
+        configuration = self.configure(graph, options, parameters)
         recovery = None
         layout = _layout(configuration, options)
         each = [layout.dtype.itemsize * configuration.size * layout.columns]
@@ -159,7 +190,8 @@ class FloydWarshall(Method):
         seconds = time.perf_counter() - started
         _check_memory(each, options)
         state = (configuration, recovery)
-        return Plan(graph, options, configuration.parameters, sum(each), state, seconds)
+        tuning = match.describe() if match else None
+        return Plan(graph, options, configuration.parameters, sum(each), state, seconds, tuning)
 
     def run(self, plan: Plan) -> Answer:
         """Upload the matrix, run all rounds, download it."""
@@ -185,14 +217,14 @@ class FloydWarshall(Method):
                 for array, layout in zip(host, layouts, strict=True)
             ]
             scratch = [_zeros(queue, count, watch) for count in configuration.scratch]
-            for number in range(configuration.rounds):
-                for event in self.enqueue_round(
-                    configuration, queue, [*matrices, *scratch], number
-                ):
+            rounds = self.enqueue_rounds(configuration, queue, [*matrices, *scratch])
+            for number, events in enumerate(rounds):
+                for event in events:
                     watch.add("kernel", event)
                 if options.progress is not None:
                     queue.finish()
                     options.progress(number + 1, configuration.rounds)
+            self.finish(configuration, queue, [*matrices, *scratch])
             for array, matrix, layout in zip(host, matrices, layouts, strict=True):
                 watch.add("transfer", _copy(queue, array, matrix, array, layout))
             for buffer in [*matrices[1:], *scratch]:
@@ -204,7 +236,7 @@ class FloydWarshall(Method):
                     plain = Layout(options.dtype, n, infinity(options.dtype))
                     matrices = [_upload(queue, distances, n, plain, watch)]
                     size = n
-                predecessors = recovery.run(queue, matrices[0], size, watch)
+                predecessors = recovery.run(queue, matrices[0], size, distances, watch)
             matrices[0].release()
         elif options.predecessors:
             predecessors = np.empty((0, 0), _INDEX)
@@ -215,7 +247,7 @@ class FloydWarshall(Method):
             distances,
             predecessors,
             {
-                "kernel_seconds": watch.seconds("kernel"),
+                "kernel_seconds": watch.span("kernel") + watch.seconds("recovery"),
                 "transfer_seconds": watch.seconds("transfer"),
                 "kernel_hash": configuration.program.hash,
             },

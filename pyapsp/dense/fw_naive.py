@@ -35,11 +35,11 @@ class FwNaive(FloydWarshall):
 
     carries_predecessors = True
 
-    def candidates(self, options: Options) -> Iterator[dict[str, int]]:
+    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
         """Yield the only one: there is nothing to choose."""
         yield {}
 
-    def fits(self, parameters: Mapping[str, int], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
         """Return True."""
         return True
 
@@ -48,7 +48,7 @@ class FwNaive(FloydWarshall):
         return "there are none"
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, int]
+        self, graph: Graph, options: Options, parameters: dict[str, int | str]
     ) -> Configuration:
         """Build the kernel."""
         defines = arithmetic_defines(options.device, options.dtype, guard=graph.has_negative)

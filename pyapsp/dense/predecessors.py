@@ -25,10 +25,16 @@ from pyapsp.result import NO_PREDECESSOR
 __all__ = ["Recovery", "mend_predecessors"]
 
 
+# Sources that are treated at once: their distances are held a second time, transposed.
+_SPAN = 1024
+_TILE = 32
+
+
 class Recovery:
     """Predecessors from distances: the tail of the arc that best explains each distance.
 
-    For methods whose kernels compute distances alone. It takes O(n m) steps on the device.
+    For methods whose kernels compute distances alone. It takes n m' steps on the device, where m'
+    counts the arcs that are as long as the distance between their ends.
 
     Parameters
     ----------
@@ -43,50 +49,96 @@ class Recovery:
     """
 
     def __init__(self, graph: Graph, options: Options) -> None:
-        self._options = options
-        defines = arithmetic_defines(options.device, options.dtype, guard=graph.has_negative)
+        self._graph = graph
+        traits = options.device.traits
+        if traits.scalar_groups:
+            # predecessors are 4 bytes, whatever the distances
+            width, shape = traits.lanes(max(options.dtype.itemsize, 4)), (4, 1, 1)
+        else:
+            width, shape = 1, (1, 32, min(8, options.device.capabilities.max_work_group_size // 32))
+        defines = arithmetic_defines(
+            options.device, options.dtype, width=width, guard=graph.has_negative
+        )
+        strips, *self._group = shape
+        defines |= {
+            "PYAPSP_STRIPS": strips,
+            "PYAPSP_GROUP_X": self._group[0],
+            "PYAPSP_GROUP_Y": self._group[1],
+        }
+        self._own = strips * width
         self._program = build(options.device, "dense/predecessors.cl", defines)
         # arcs by head, so that a work-item reads the arcs into its vertex one after the other
-        into = graph.to_scipy().astype(options.dtype).tocsc()
-        self._arrays = [
+        into = graph.to_scipy().tocsc()
+        self._arcs = [
             into.indptr.astype(np.int32),
             into.indices.astype(np.int32),
-            into.data,
+            into.data.astype(options.dtype),
         ]
-        self.buffers = [max(array.nbytes, 4) for array in self._arrays]
-        self.buffers.append(4 * graph.n**2)
+        rows = -(-graph.n // _TILE) * _TILE
+        sources = self._own * self._group[0]
+        self._span = min(_SPAN, -(-graph.n // sources) * sources)
+        self._span = -(-self._span // _TILE) * _TILE
+        self.buffers = [max(array.nbytes, 4) for array in self._arcs]
+        self.buffers += [
+            4 * max(graph.n, 1),
+            max(options.dtype.itemsize * rows * self._span, 4),
+            max(4 * graph.n**2, 4),
+        ]
 
     def run(
-        self, queue: cl.CommandQueue, distances: cl.Buffer, columns: int, watch: Stopwatch
+        self,
+        queue: cl.CommandQueue,
+        matrix: cl.Buffer,
+        columns: int,
+        distances: np.ndarray,
+        watch: Stopwatch,
     ) -> np.ndarray:
         """Find the predecessors of distances that are on the device.
 
         Parameters
         ----------
         queue : pyopencl.CommandQueue
-        distances : pyopencl.Buffer
+        matrix : pyopencl.Buffer
             Final distances, `columns` values in a row.
         columns : int
+        distances : (n, n) ndarray
+            The same on the host.
         watch : Stopwatch
-            Told of what runs.
+            Told of what runs, as phases "recovery" and "transfer".
 
         Returns
         -------
         (n, n) int32 ndarray
         """
-        n = len(self._arrays[0]) - 1
-        arcs = []
-        for array, count in zip(self._arrays, self.buffers, strict=False):
-            arcs.append(cl.Buffer(queue.context, cl.mem_flags.READ_ONLY, count))
+        n, span = self._graph.n, np.int32(self._span)
+        # twice what is allowed: no arc may be lost, and one too many costs little
+        allowed = tolerance(self._graph, distances)
+        slack = (np.float32(2 * allowed.relative), np.float32(2 * allowed.absolute))
+        flags = cl.mem_flags.READ_WRITE
+        arcs, (kept, slab, before) = (
+            [],
+            [cl.Buffer(queue.context, flags, count) for count in self.buffers[3:]],
+        )
+        for array, count in zip(self._arcs, self.buffers, strict=False):
+            arcs.append(cl.Buffer(queue.context, flags, count))
             if array.size:
                 watch.add("transfer", cl.enqueue_copy(queue, arcs[-1], array))
-        before = cl.Buffer(queue.context, cl.mem_flags.WRITE_ONLY, 4 * n * n)
-        kernel = self._program.kernel("predecessors_from_arcs")
-        scalars = (np.int32(n), np.int32(columns))
-        watch.add("kernel", kernel(queue, (n, n), None, before, distances, *arcs, *scalars))
+        group, tiles = tuple(self._group), -(-n // _TILE)
+        sift = self._program.kernel("predecessors_sift")
+        transpose = self._program.kernel("predecessors_slab")
+        search = self._program.kernel("predecessors_search")
+        size, pitch = np.int32(n), np.int32(columns)
+        watch.add("recovery", sift(queue, (n,), None, matrix, pitch, *arcs, kept, *slack))
+        for start in range(0, n, self._span):
+            place = (size, np.int32(start), span)
+            items = (tiles * group[0], self._span // _TILE * group[1])
+            event = transpose(queue, items, group, matrix, pitch, *place, slab)
+            watch.add("recovery", event)
+            items = (self._span // self._own, tiles * group[1])
+            watch.add("recovery", search(queue, items, group, before, *place, slab, *arcs, kept))
         result = np.empty((n, n), np.int32)
         watch.add("transfer", cl.enqueue_copy(queue, result, before))
-        for buffer in [*arcs, before]:
+        for buffer in [*arcs, kept, slab, before]:
             buffer.release()
         return result
 
@@ -123,9 +175,9 @@ def mend_predecessors(graph: Graph, distances: np.ndarray, predecessors: np.ndar
         distance, before = distances[row], predecessors[row]
         # into a lost vertex every arc in equality may lead, into others the one they have
         usable = lost[heads] & finite[row][tails]
-        usable[usable] = allowed.equal(
-            distance[tails[usable]] + weights[usable], distance[heads[usable]]
-        )
+        with np.errstate(over="ignore"):  # a sum that is infinite equals no distance
+            sums = distance[tails[usable]] + weights[usable]
+        usable[usable] = allowed.equal(sums, distance[heads[usable]])
         kept = np.flatnonzero(~lost & (before != NO_PREDECESSOR))
         ends = (np.append(tails[usable], before[kept]), np.append(heads[usable], kept))
         arcs = csr_array((np.ones(ends[0].size, np.int8), ends), shape=(graph.n, graph.n))

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 import warnings
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.device import loader
-from pyapsp.device.quirks import Traits, traits_of
+from pyapsp.device.quirks import (
+    PACKED16_ANSWER,
+    Traits,
+    architecture_of,
+    packed16_probe,
+    plain_name,
+    traits_of,
+    vendor_file,
+)
 from pyapsp.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -47,6 +56,9 @@ class Capabilities:
         Sub-groups in kernels.
     device_scope_fence : bool
         Fences and atomics ordered over the whole device, in kernels built with `c_standard`.
+    packed16 : bool
+        Instructions on pairs of 16-bit values that only inline assembly reaches; for the kernel
+        files that are written for one make of device.
     unified_memory : bool
         Device and host share one memory.
     local_memory : int
@@ -75,6 +87,7 @@ class Capabilities:
     int64_atomics: bool
     subgroups: bool
     device_scope_fence: bool
+    packed16: bool
     unified_memory: bool
     local_memory: int
     global_memory: int
@@ -102,6 +115,7 @@ class Capabilities:
             subgroups="cl_khr_subgroups" in extensions
             or bool(_ask(handle, info.MAX_NUM_SUB_GROUPS, 0)),
             device_scope_fence=_has_device_scope_fence(handle, standard),
+            packed16=_has_packed16(handle),
             unified_memory=bool(handle.host_unified_memory),
             local_memory=handle.local_mem_size,
             global_memory=handle.global_mem_size,
@@ -143,6 +157,22 @@ class Device:
         return str(self.handle.name).strip()
 
     @property
+    def plain_name(self) -> str:
+        """Name of the device without what its driver puts around it."""
+        return plain_name(self.name)
+
+    @property
+    def architecture(self) -> str:
+        """What it shares with devices for which kernels are tuned alike, else its plain name."""
+        info = loader.opencl().device_info
+        return architecture_of(
+            self.plain_name,
+            self.version,
+            set(self.handle.extensions.split()),
+            lambda query: _ask(self.handle, getattr(info, query), None),
+        )
+
+    @property
     def vendor(self) -> str:
         """Who made the device."""
         return str(self.handle.vendor).strip()
@@ -155,10 +185,7 @@ class Device:
     @property
     def kind(self) -> str:
         """One of "gpu", "cpu" and "accelerator"."""
-        types = loader.opencl().device_type
-        if self.handle.type & types.GPU:
-            return "gpu"
-        return "cpu" if self.handle.type & types.CPU else "accelerator"
+        return _kind(self.handle)
 
     @property
     def version(self) -> str:
@@ -174,6 +201,13 @@ class Device:
     def traits(self) -> Traits:
         """How kernels are best written for this device."""
         return traits_of(self.platform_name, self.kind)
+
+    def vendor_file(self, name: str) -> str:
+        """Return the kernel file for the vendor of this device beside the portable one `name`.
+
+        To be asked for only with the capability that the file is written for.
+        """
+        return vendor_file(name, self.platform_name)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -287,6 +321,36 @@ def _c_versions(handle: cl.Device) -> set[tuple[int, int]]:
     if newest:
         versions.add((int(newest[1]), int(newest[2])))
     return versions or {(1, 2)}
+
+
+def _kind(handle: cl.Device) -> str:
+    types = loader.opencl().device_type
+    if handle.type & types.GPU:
+        return "gpu"
+    return "cpu" if handle.type & types.CPU else "accelerator"
+
+
+def _has_packed16(handle: cl.Device) -> bool:
+    """Build and run the probe, where there is one for this make of device."""
+    source = packed16_probe(str(handle.platform.name), _kind(handle))
+    if source is None:
+        return False
+    cl, word = loader.opencl(), bytearray()
+    for value in (0x0001FFFE, 0x00010001, 0x0003FFFF):
+        word += value.to_bytes(4, sys.byteorder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cl.CompilerWarning)
+        try:
+            context = cl.Context([handle])
+            queue = cl.CommandQueue(context, handle)
+            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+            buffer = cl.Buffer(context, flags, hostbuf=word)
+            kernel = cl.Kernel(cl.Program(context, source).build(), "packed")
+            kernel(queue, (1,), (1,), buffer)
+            cl.enqueue_copy(queue, word, buffer)
+        except cl.Error:
+            return False
+    return int.from_bytes(word[:4], sys.byteorder) == PACKED16_ANSWER
 
 
 def _has_device_scope_fence(handle: cl.Device, standard: tuple[int, int]) -> bool:

@@ -6,9 +6,21 @@ a device, :class:`Runtime` says where an OpenCL implementation can be found.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["RUNTIMES", "Runtime", "Traits", "traits_of"]
+__all__ = [
+    "PACKED16_ANSWER",
+    "RUNTIMES",
+    "Runtime",
+    "Traits",
+    "architecture_of",
+    "packed16_probe",
+    "plain_name",
+    "traits_of",
+    "vendor_file",
+]
 
 
 @dataclass(frozen=True)
@@ -125,3 +137,126 @@ def traits_of(platform_name: str, kind: str) -> Traits:
         if word in name and kind == known_kind:
             return traits
     return _CPU if kind == "cpu" else _GPU
+
+
+# Two pairs of 16-bit values are added and the smaller kept, by instructions that come with PTX 8.0
+# for sm_90; older devices do not build this.
+_PACKED16 = {
+    ("nvidia", "gpu"): """
+kernel void packed(global uint *word)
+{
+    uint sum, less;
+    asm("add.s16x2 %0, %1, %2;" : "=r"(sum) : "r"(word[0]), "r"(word[1]));
+    asm("min.s16x2 %0, %1, %2;" : "=r"(less) : "r"(sum), "r"(word[2]));
+    word[0] = less;
+}
+""",
+}
+#: What the kernel of `packed16_probe` makes of the words 0x0001fffe, 0x00010001, 0x0003ffff.
+PACKED16_ANSWER = 0x0002FFFF
+
+
+def packed16_probe(platform_name: str, kind: str) -> str | None:
+    """Return a kernel that builds, and finds `PACKED16_ANSWER`, where 16-bit pairs are native.
+
+    Parameters
+    ----------
+    platform_name, kind
+        As in `traits_of`.
+
+    Returns
+    -------
+    str or None
+        Source with a kernel ``packed`` of one word buffer; None where there is no such thing.
+    """
+    name = platform_name.lower()
+    for (word, known_kind), source in _PACKED16.items():
+        if word in name and kind == known_kind:
+            return source
+    return None
+
+
+# Words in platform names, which are also what the files for one vendor have before their suffix.
+_VENDORS = ("nvidia", "amd", "intel")
+
+
+def vendor_file(name: str, platform_name: str) -> str:
+    """Return the kernel file written for one vendor beside a portable one.
+
+    Parameters
+    ----------
+    name : str
+        The portable file, e.g. ``"profiling/roofs.cl"``.
+    platform_name : str
+        Name of the device's OpenCL platform.
+
+    Returns
+    -------
+    str
+        E.g. ``"profiling/roofs.nvidia.cl"``, whether it exists or not; `name` itself for vendors
+        that have no such files.
+    """
+    for vendor in _VENDORS:
+        if vendor in platform_name.lower():
+            return f"{name.removesuffix('.cl')}.{vendor}.cl"
+    return name
+
+
+# What drivers and vendors put around the name of a device.
+_DECORATIONS = (
+    # PoCL: the driver inside it and, from 4.0 on, the processor it compiles for
+    re.compile(r"^(pthread|basic|cpu)-([a-z][a-z0-9-]*-(?=[A-Z]))?"),
+    re.compile(r"\((R|TM|C)\)", re.IGNORECASE),
+    re.compile(r"\s+@.*$"),  # the clock rate
+    re.compile(r"\s+(\d+-Core\s+)?(Processor|CPU)$"),
+    re.compile(r":[a-z]+[+-].*$"),  # AMD: features switched on and off
+)
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a device as every driver of it would give it, more or less.
+
+    Parameters
+    ----------
+    name : str
+        As its driver gives it.
+    """
+    for decoration in _DECORATIONS:
+        name = decoration.sub(" ", name.strip())
+    return " ".join(name.split())
+
+
+# extension -> form of the name, and the device queries that fill it
+_ARCHITECTURES = {
+    "cl_nv_device_attribute_query": (
+        "sm_{}{}",
+        ("COMPUTE_CAPABILITY_MAJOR_NV", "COMPUTE_CAPABILITY_MINOR_NV"),
+    ),
+}
+# PoCL names the processor that it compiles for at the end of the device version.
+_TARGET = re.compile(r"\bHSTR: \S+?-linux-\w+-(\S+)$")
+
+
+def architecture_of(
+    name: str, version: str, extensions: set[str], ask: Callable[[str], int | None]
+) -> str:
+    """Return what a device has in common with those for which kernels are tuned alike.
+
+    Parameters
+    ----------
+    name : str
+        Its plain name, which is the answer when nothing better is known.
+    version : str
+        Its OpenCL version, as its driver words it.
+    extensions : set of str
+        Its OpenCL extensions.
+    ask : callable
+        Gives the value of a device query by its name, or None.
+    """
+    for extension, (form, queries) in _ARCHITECTURES.items():
+        if extension in extensions:
+            values = [ask(query) for query in queries]
+            if None not in values:
+                return form.format(*values)
+    target = _TARGET.search(version)
+    return target[1] if target else name

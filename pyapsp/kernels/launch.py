@@ -29,6 +29,7 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = defaultdict(float)
+        self._spans: dict[str, tuple[int, int]] = {}
         self._pending: list[tuple[str, cl.Event]] = []
 
     def add(self, phase: str, event: cl.Event) -> cl.Event:
@@ -43,8 +44,19 @@ class Stopwatch:
         self._settle()
         return self._seconds[phase]
 
+    def span(self, phase: str) -> float:
+        """Return the seconds from the start of a phase's first command to the end of its last.
+
+        Unlike `seconds` it counts the time between commands, and commands that overlap once.
+        """
+        self._settle()
+        start, end = self._spans.get(phase, (0, 0))
+        return (end - start) * 1e-9
+
     def _settle(self) -> None:
         for phase, event in self._pending:
-            event.wait()
             self._seconds[phase] += event_seconds(event)
+            first, last = event.profile.start, event.profile.end
+            start, end = self._spans.get(phase, (first, last))
+            self._spans[phase] = (min(start, first), max(end, last))
         self._pending.clear()

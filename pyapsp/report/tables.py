@@ -55,11 +55,12 @@ COLUMNS = {
     "transfer_seconds": Column(("transfer_seconds",), "transfer s", _measured(4)),
     "wall_seconds": Column(("wall_seconds",), "wall s", _measured(4)),
     "updates_per_second": Column(("updates_per_second",), "updates/s", _measured(3)),
+    "fraction_of_roof": Column(("fraction_of_roof",), "fraction of the roof", _measured(3)),
     "max_error": Column(("max_error",), "max error against SciPy", _measured(2)),
     "verified": Column(("verified",), "verified", _verdict),
 }
-# pyapsp verify adds this one: a record that was not verified is still a record
-_ADDED_BY_VERIFY = {"max_error"}
+# pyapsp verify adds the error, and only newer records know the roof: they are records without them
+_OPTIONAL = {"max_error", "fraction_of_roof"}
 
 
 def _row(record: Any, path: Path) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def _row(record: Any, path: Path) -> dict[str, Any]:
         for key in column.keys:
             if isinstance(value, Mapping) and key in value:
                 value = value[key]
-            elif name in _ADDED_BY_VERIFY:
+            elif name in _OPTIONAL:
                 value = None
             else:
                 raise FormatError(
@@ -120,7 +121,9 @@ def load_runs(paths: Sequence[str | os.PathLike[str]]) -> pd.DataFrame:
     runs = runs.sort_values(
         ["n", "graph", "method", "dtype", "device", "platform"], ignore_index=True
     )
-    numbers = [name for name in COLUMNS if name.endswith(("_seconds", "_second", "_error"))]
+    numbers = [
+        name for name in COLUMNS if name.endswith(("_seconds", "_second", "_error", "_roof"))
+    ]
     return runs.astype({"n": int, "m": int} | dict.fromkeys(numbers, float))
 
 

@@ -21,9 +21,10 @@ LAYERS = [
     {"precision"},
     {"result"},
     {"registry"},
+    {"tuning"},
     {"dense"},
     {"solver", "verify"},
-    {"csgraph", "report"},
+    {"csgraph", "profiling", "report"},
     {"cli"},
     {"__main__"},
 ]

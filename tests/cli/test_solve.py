@@ -63,8 +63,22 @@ def test_solve_writes_result_and_record(graph, graph_file, tmp_path, capsys):
     written = json.loads(record.read_text())
     assert written["parameters"]["tile"] == 32
     assert written["dtype"] == "int32"
-    assert written["schema"] == 1
+    assert written["schema"] == 2
+    assert written["roof_updates_per_second"] is written["fraction_of_roof"] is None
     assert "commit" in written
+
+
+def test_solve_with_the_roof(graph_file, tmp_path, capsys):
+    out, record = tmp_path / "d.npz", tmp_path / "r.json"
+    code, text, _ = run(
+        capsys, "solve", graph_file, "-o", out, "--record", record, "--roof", "--dtype", "auto"
+    )
+    assert code == 0
+    assert "% of the roof)" in text
+    written = json.loads(record.read_text())
+    speed, roof = written["updates_per_second"], written["roof_updates_per_second"]
+    assert 0 < written["fraction_of_roof"] == speed / roof < 1
+    assert Result.load(out).stats["fraction_of_roof"] == written["fraction_of_roof"]
 
 
 def test_undirected_and_default_dtype(graph, graph_file, tmp_path, capsys):
@@ -177,9 +191,9 @@ def test_truncated_gzip(graph, tmp_path, capsys):
         (["--method", "fw-magic"], 2, "'method' parameter of solve"),
         (["--method", "fw-blocked", "--set", "tile=12"], 2, "'tile' parameter of fw-blocked"),
         (["--set", "tile=32"], 2, "--set needs --method"),
-        (["--set", "tile"], 2, "not name=number"),
+        (["--set", "tile"], 2, "not name=value"),
         (["--memory-limit", "lots"], 2, "is no size"),
-        (["--dtype", "float16"], 2, "'dtype' parameter of solve"),
+        (["--dtype", "int8"], 2, "'dtype' parameter of solve"),
         (["--device", "no such device"], 4, "no such device"),
         (["--checkpoint", "x"], 4, "writes no checkpoints"),
         (["--memory-limit", "1KiB"], 5, "0.0 MiB are available"),
@@ -320,38 +334,3 @@ def test_empty_graph(tmp_path, capsys):
     out = tmp_path / "out.npz"
     assert run(capsys, "solve", tmp_path / "g.mtx", "-o", out)[0] == 0
     assert Result.load(out).distances.shape == (0, 0)
-
-
-def test_bench_compares_with_scipy(graph_file, tmp_path, capsys):
-    out = tmp_path / "bench.json"
-    code, text, _ = run(
-        capsys, "bench", graph_file, "--method", "fw-naive", "fw-blocked",
-        "--dtype", "int32", "float32", "--repeat", "1", "-o", out,
-    )  # fmt: skip
-    assert code == 0
-    assert len(text.splitlines()) == 2 + 4
-    assert text.count("equal") == 4
-    runs = json.loads(out.read_text())["runs"]
-    assert [(run["method"], run["dtype"]) for run in runs] == [
-        ("fw-naive", "int32"),
-        ("fw-naive", "float32"),
-        ("fw-blocked", "int32"),
-        ("fw-blocked", "float32"),
-    ]
-    assert all(run["verified"] and run["max_error"] == 0 for run in runs)
-    assert all(run["median_seconds"] > 0 < run["peer"]["median_seconds"] for run in runs)
-    assert run(capsys, "bench", graph_file, "--repeat", "0")[0] == 2
-
-
-def test_bench_notices_a_wrong_answer(graph_file, capsys, monkeypatch):
-    solve = pyapsp.solve
-
-    def wrong(*arguments, **keywords):
-        result = solve(*arguments, **keywords)
-        result.distances[0, 1] += 1
-        return result
-
-    monkeypatch.setattr(pyapsp, "solve", wrong)
-    code, text, _ = run(capsys, "bench", graph_file, "--repeat", "1")
-    assert code == 1
-    assert "WRONG" in text

@@ -10,11 +10,18 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import verify
-from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.errors import (
+    CapabilityError,
+    DeviceMemoryError,
+    NegativeWeightError,
+    ParameterError,
+    PrecisionError,
+)
 from pyapsp.graph import Graph
 from pyapsp.precision import DTYPES
 
-METHODS = [method.id for method in pyapsp.methods() if method.area == "dense"]
+REQUIRES = {method.id: method.requires for method in pyapsp.methods() if method.area == "dense"}
+METHODS = list(REQUIRES)
 # the default tile is 64 on CPUs and 32 on GPUs: both sides of both, and a prime
 SIZES = [0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 131]
 
@@ -47,12 +54,57 @@ def assert_solves(graph, result):
     np.testing.assert_array_equal(result.distances[finite], expected[finite])
 
 
+def bits_of(method):
+    """The bits in which a method holds a distance whatever the type of the answer, else None."""
+    largest = REQUIRES[method].largest_distance
+    return None if largest is None else (largest + 1).bit_length()
+
+
+def fitting(graph, method, device):
+    """The graph, or one like it that the method takes; then `solve` must refuse the given one."""
+    requires, weights = REQUIRES[method], graph.weights
+    if requires.non_negative and graph.has_negative:
+        with pytest.raises(NegativeWeightError, match=method):
+            pyapsp.solve(graph, method, device=device)
+        graph = graph.with_weights(weights := abs(weights))
+    if requires.integer and not graph.is_integer:
+        with pytest.raises(PrecisionError, match=f"{method} needs weights that are whole"):
+            pyapsp.solve(graph, method, device=device)
+        graph = graph.with_weights(weights := np.floor(100 * weights).astype(int))
+    largest = requires.largest_distance
+    if largest is None:
+        return graph
+    distances = scipy_distances(graph)
+    farthest = int(distances.max(where=np.isfinite(distances), initial=0))
+    if max(farthest, graph.max_magnitude) > largest:
+        with pytest.raises(PrecisionError, match=rf"{method}.* holds .*: use "):
+            pyapsp.solve(graph, method, device=device)
+    if farthest > largest:  # rounded down, a path shrinks at least as much as its length
+        weights = weights * largest // farthest
+    return graph.with_weights(np.minimum(weights, largest))
+
+
+def is_refused(graph, method, dtype, device):
+    """Whether this device lacks the type, or the type the sign; then `solve` must say so."""
+    if dtype == "uint16" and graph.has_negative:
+        error, text = PrecisionError, "uint16 does not hold the negative weight"
+    elif dtype == "float16" and not device.capabilities.fp16:
+        error, text = CapabilityError, "has no float16"
+    else:
+        return False
+    with pytest.raises(error, match=text):
+        pyapsp.solve(graph, method, dtype=dtype, device=device)
+    return True
+
+
 @pytest.mark.parametrize("predecessors", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("method", METHODS)
 def test_sizes(method, n, dtype, predecessors, device):
-    graph = random_graph(n, low=0, seed=n)
+    graph = fitting(random_graph(n, low=0, seed=n), method, device)
+    if is_refused(graph, method, dtype, device):
+        return
     result = pyapsp.solve(graph, method, dtype=dtype, predecessors=predecessors, device=device)
     assert result.distances.dtype == dtype
     assert_solves(graph, result)
@@ -66,6 +118,9 @@ def test_sizes(method, n, dtype, predecessors, device):
 def test_negative_weights(method, dtype, device):
     graph = random_graph(97, low=-40, seed=3)
     assert graph.has_negative
+    graph = fitting(graph, method, device)
+    if is_refused(graph, method, dtype, device):
+        return
     result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
     assert_solves(graph, result)
     assert verify.certificate(graph, result, device=device).ok
@@ -77,6 +132,9 @@ def test_negative_arcs_do_not_shorten_what_is_unreachable(method, dtype, device)
     # 0 -> 1 -> ... only: everything backwards stays at infinity in spite of negative arcs
     n = 70
     graph = Graph.from_arcs(n, np.arange(n - 1), np.arange(1, n), np.full(n - 1, -5))
+    graph = fitting(graph, method, device)
+    if is_refused(graph, method, dtype, device):
+        return
     result = pyapsp.solve(graph, method, dtype=dtype, device=device)
     assert_solves(graph, result)
     assert result.distances[n - 1, 0] == result.infinity
@@ -90,6 +148,7 @@ def test_zero_weight_cycles_keep_predecessors_sound(method, device):
     tails, heads = rng.integers(0, n, (2, 6 * n))
     weights = rng.integers(0, 2, tails.size)
     graph = Graph.from_arcs(n, tails, heads, weights, directed=False)
+    graph = fitting(graph, method, device)
     result = pyapsp.solve(graph, method, dtype="int32", predecessors=True, device=device)
     assert_solves(graph, result)
     assert verify.certificate(graph, result, device=device).ok
@@ -106,7 +165,10 @@ def test_float_weights_agree_within_rounding(method, device):
     n = 100
     tails, heads = rng.integers(0, n, (2, 8 * n))
     graph = Graph.from_arcs(n, tails, heads, rng.random(tails.size))
-    for dtype in ("float64", "float32"):
+    graph = fitting(graph, method, device)
+    for dtype in ("float64", "float32", "float16"):
+        if is_refused(graph, method, dtype, device):
+            continue
         result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
         comparison = verify.against_scipy(graph, result)
         assert comparison.ok, comparison
@@ -187,11 +249,12 @@ def test_parameters_that_do_not_fit_together(device):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_memory_limit(method, device):
-    graph = random_graph(64)
+    graph = fitting(random_graph(64), method, device)
+    least = (bits_of(method) or 32) * 64 * 64 // 8
     with pytest.raises(DeviceMemoryError) as caught:
-        pyapsp.solve(graph, method, dtype="float32", memory_limit=4 * 64 * 64 - 1, device=device)
-    assert caught.value.needed >= 4 * 64 * 64
-    assert caught.value.available == 4 * 64 * 64 - 1
+        pyapsp.solve(graph, method, dtype="float32", memory_limit=least - 1, device=device)
+    assert caught.value.needed >= least
+    assert caught.value.available == least - 1
     assert "memory_limit" in caught.value.hint
     result = pyapsp.solve(
         graph, method, dtype="float32", memory_limit=caught.value.needed, device=device
@@ -202,7 +265,7 @@ def test_memory_limit(method, device):
 @pytest.mark.parametrize("method", METHODS)
 def test_matrix_larger_than_the_device_is_refused_before_work(method, device):
     # n of the largest allocation plus one: found out from the sizes, nothing is allocated
-    n = int((device.capabilities.max_allocation // 8) ** 0.5) + 64
+    n = int((device.capabilities.max_allocation * 8 // (bits_of(method) or 64)) ** 0.5) + 64
     with pytest.raises(DeviceMemoryError):
         pyapsp.solve(Graph.from_arcs(n, [0], [1]), method, device=device)
 
@@ -210,7 +273,7 @@ def test_matrix_larger_than_the_device_is_refused_before_work(method, device):
 @pytest.mark.parametrize("method", METHODS)
 def test_progress_and_cancellation(method, device):
     seen = []
-    graph = random_graph(130)
+    graph = fitting(random_graph(130), method, device)
     pyapsp.solve(graph, method, progress=lambda *step: seen.append(step), device=device)
     total = seen[-1][1]
     assert seen == [(done, total) for done in range(1, total + 1)]
@@ -226,8 +289,33 @@ def test_progress_and_cancellation(method, device):
     assert_solves(graph, pyapsp.solve(graph, method, device=device))
 
 
-def test_methods_agree_bit_for_bit_on_integers(device):
+@pytest.mark.parametrize("dtype", ["int64", "int16"])
+def test_methods_agree_bit_for_bit_on_integers(dtype, device):
     graph = random_graph(200, low=-5, seed=9)
-    answers = [pyapsp.solve(graph, m, dtype="int64", device=device).distances for m in METHODS]
-    for answer in answers[1:]:
-        np.testing.assert_array_equal(answer, answers[0])
+    for method in METHODS:
+        taken = fitting(graph, method, device)
+        answer, naive = (
+            pyapsp.solve(taken, each, dtype=dtype, device=device).distances
+            for each in (method, "fw-naive")
+        )
+        np.testing.assert_array_equal(answer, naive, err_msg=method)
+
+
+@pytest.mark.parametrize(("dtype", "last"), [("int16", 2**14 - 2), ("uint16", 2**15 - 2)])
+@pytest.mark.parametrize("method", METHODS)
+def test_short_integers_reach_to_their_infinity(method, dtype, last, device):
+    n = 70
+    weights = np.full(n - 1, 200)
+    weights[0] = last - 200 * (n - 2)
+    path = Graph.from_arcs(n, np.arange(n - 1), np.arange(1, n), weights)
+    if last > (REQUIRES[method].largest_distance or last):
+        with pytest.raises(PrecisionError, match=f"{method} holds distances below"):
+            pyapsp.solve(path, method, dtype=dtype, device=device)
+        return
+    result = pyapsp.solve(path, method, dtype=dtype, device=device)
+    assert result.infinity == last + 1
+    assert result.distances[0, n - 1] == last
+    assert_solves(path, result)
+    weights[40] += 1
+    with pytest.raises(PrecisionError, match=f"a distance is too large for {dtype}"):
+        pyapsp.solve(path.with_weights(weights), method, dtype=dtype, device=device)

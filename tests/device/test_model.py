@@ -7,7 +7,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from pyapsp.device import Device, event_seconds
+from pyapsp.device import Device, event_seconds, model, quirks
 from pyapsp.device.quirks import traits_of
 from pyapsp.errors import DeviceError
 
@@ -123,3 +123,34 @@ def test_the_widest_vector_of_the_traits_compiles(device):
             f"{{ {vector} s = a[0] + a[1], c = a[2]; a[2] = (s < c) ? s : c; }}"
         )
         assert builds(device, source)
+
+
+@pytest.mark.parametrize(
+    ("source", "native"),
+    [
+        (
+            "kernel void packed(global uint *w) { w[0] = as_uint(min(as_short2(w[0]) "
+            "+ as_short2(w[1]), as_short2(w[2]))); }",
+            True,
+        ),
+        ("kernel void packed(global uint *w) { w[0] = min(w[0] + w[1], w[2]); }", False),
+        ("kernel void packed(global uint *w) { no such instruction }", False),
+        (None, False),
+    ],
+)
+def test_packed16_is_what_a_probe_finds(source, native, device, monkeypatch):
+    """Right answer, wrong answer, no build, no probe; the driver's remarks are swallowed."""
+    monkeypatch.setattr(model, "packed16_probe", lambda platform, kind: source)
+    assert model._has_packed16(device.handle) is native
+
+
+def test_only_platforms_with_the_instructions_are_probed():
+    assert quirks.packed16_probe("NVIDIA CUDA", "gpu")
+    assert quirks.packed16_probe("NVIDIA CUDA", "cpu") is None
+    assert quirks.packed16_probe("Portable Computing Language", "cpu") is None
+
+
+def test_files_for_one_vendor_stand_beside_the_portable_one(device):
+    assert quirks.vendor_file("a/b.cl", "NVIDIA CUDA") == "a/b.nvidia.cl"
+    assert quirks.vendor_file("a/b.cl", "Portable Computing Language") == "a/b.cl"
+    assert device.vendor_file("a/b.cl") == quirks.vendor_file("a/b.cl", device.platform_name)

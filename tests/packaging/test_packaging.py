@@ -64,6 +64,7 @@ def test_one_pure_wheel_holds_code_kernels_and_data(built):
     assert tops == {"pyapsp", f"{wheel.name.removesuffix('-py3-none-any.whl')}.dist-info"}
     assert KERNELS
     assert {f"pyapsp/_cl/{path.as_posix()}" for path in KERNELS} <= names
+    assert any(path.parts[0] == "tuning" and path.suffix == ".json" for path in KERNELS)
     assert SAMPLES
     assert {f"pyapsp/_data/samples/{name}" for name in SAMPLES} <= names
     assert {"pyapsp/_data/datasets.csv", "pyapsp/py.typed", "pyapsp/report/page.html.j2"} <= names

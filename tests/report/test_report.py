@@ -25,7 +25,7 @@ def record(graph="grid", n=100, method="fw-naive", dtype="float64", **changes):
     seconds = n**3 / 2e9
     device = {"name": "A CPU", "platform": "P", "kind": "cpu"}
     return {
-        "schema": 1,
+        "schema": 2,
         "method": method,
         "dtype": dtype,
         "device": device,
@@ -34,6 +34,7 @@ def record(graph="grid", n=100, method="fw-naive", dtype="float64", **changes):
         "transfer_seconds": 0.00012345678,
         "wall_seconds": seconds + 0.25,
         "updates_per_second": 2e9,
+        "fraction_of_roof": 0.7,
         "verified": True,
         "max_error": 0.0 if dtype.startswith("int") else 1.25e-6,
     } | changes
@@ -88,6 +89,7 @@ def test_csv_holds_the_values_of_the_records_ordered_by_size(tmp_path):
         assert float(row["transfer_seconds"]) == 0.00012345678
         assert float(row["wall_seconds"]) == n**3 / 2e9 + 0.25
         assert float(row["updates_per_second"]) == 2e9
+        assert float(row["fraction_of_roof"]) == 0.7
         assert float(row["max_error"]) == (0 if row["dtype"] == "int32" else 1.25e-6)
         assert row["verified"] == "True"
 
@@ -100,7 +102,7 @@ def test_csv_markdown_and_html_agree(tmp_path):
             "wrong", verified=False, max_error=17.0, device={"name": "Board | 2", "platform": "<P>"}
         ),
     ]
-    del records[-2]["max_error"]
+    del records[-2]["max_error"], records[-2]["fraction_of_roof"]
     written = write_report(save(tmp_path, records), tmp_path / "out", ["tables"])
     in_csv, in_markdown, in_html = [
         reader(path.read_text(encoding="utf-8"))

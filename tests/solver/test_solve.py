@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import errors
+from pyapsp import errors, precision
 from pyapsp.graph import Graph, generators
 from pyapsp.result import Result
 
@@ -81,7 +81,8 @@ def test_out_is_filled_and_returned(device, tmp_path):
         ({"cutoff": -1}, "cutoff"),
         ({"cutoff": float("nan")}, "cutoff"),
         ({"memory_limit": 0}, "memory_limit"),
-        ({"dtype": "float16"}, "dtype"),
+        ({"dtype": "int8"}, "dtype"),
+        ({"dtype": "uint32"}, "dtype"),
         ({"dtype": "no such"}, "dtype"),
         ({"dtype": np.dtype("float64").newbyteorder()}, "dtype"),
         ({"out": np.empty((4, 4), np.dtype("float64").newbyteorder())}, "dtype"),
@@ -117,7 +118,11 @@ def test_nan_weight_is_named(device):
 @pytest.mark.parametrize(
     ("graph", "dtype"),
     [
-        (chain(100, 7), "int32"),
+        (chain(100, 7), "uint16"),
+        (chain(100, 330), "uint16"),  # 99 x 330 is just below 2**15 - 1
+        (chain(100, 331), "int32"),
+        (chain(100, -165), "int16"),  # 99 x 165 is just below 2**14 - 1
+        (chain(100, -166), "int32"),
         (chain(100, 2**25), "int64"),
         (chain(100, 2**60), "float64"),
         (chain(100, 0.5), "float64"),
@@ -129,6 +134,103 @@ def test_auto_dtype_is_the_narrowest_exact_one(graph, dtype, device):
     result = pyapsp.solve(graph, dtype="auto", device=device)
     assert result.distances.dtype == dtype
     assert result.distances[0, -1] == 99 * graph.max_weight
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_bound_behind_auto_is_one(seed):
+    """On graphs of every shape: parts that hang together or not, zero arcs, one way and both."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    m = int(rng.integers(0, 4 * n))
+    tails, heads = rng.integers(0, n, (2, m))
+    if rng.random() < 0.3:  # a directed acyclic one
+        tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
+    weights = rng.integers(0, 10 ** int(rng.integers(1, 5)), m) * (rng.random(m) < 0.8)
+    graph = Graph.from_arcs(n, tails, heads, weights, directed=bool(rng.random() < 0.7))
+    bound = precision._eccentricity_bound(graph)
+    if graph.m:
+        distances = csgraph.johnson(graph.to_scipy().astype(float))
+        assert distances.max(where=np.isfinite(distances), initial=0) <= bound
+    assert bound <= precision.distance_bound(graph)
+
+
+def test_auto_finds_short_distances_behind_long_bounds(device):
+    # every arc weighs 1000, but no path needs more than a few of them
+    rng = np.random.default_rng(2)
+    graph = Graph.from_arcs(200, *rng.integers(0, 200, (2, 4000)), np.full(4000, 1000))
+    assert precision.distance_bound(graph) > 2**15
+    result = pyapsp.solve(graph, dtype="auto", device=device)
+    assert result.distances.dtype == np.uint16
+    np.testing.assert_array_equal(result.distances, csgraph.dijkstra(graph.to_scipy()))
+    # two rings of zero arcs, one way from one to the other
+    ring = np.arange(50)
+    tails, heads = [*ring, *(50 + ring), 7], [*np.roll(ring, -1), *(50 + np.roll(ring, -1)), 60]
+    graph = Graph.from_arcs(100, tails, heads, [*np.zeros(100, int), 30000])
+    assert pyapsp.solve(graph, dtype="auto", device=device).distances.dtype == np.uint16
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16"])
+def test_short_integers_refuse_what_they_cannot_hold(dtype, device):
+    last = 2 ** (14 if dtype == "int16" else 15) - 2
+    assert pyapsp.solve(chain(2, last), dtype=dtype, device=device).distances[0, 1] == last
+    with pytest.raises(errors.PrecisionError, match=f"too large for {dtype}"):
+        pyapsp.solve(chain(2, last + 1), dtype=dtype, device=device)
+    with pytest.raises(errors.PrecisionError, match=f"a distance is too large for {dtype}"):
+        pyapsp.solve(chain(3, last), dtype=dtype, device=device)
+    with pytest.raises(errors.PrecisionError, match="whole numbers"):
+        pyapsp.solve(chain(3, 0.5), dtype=dtype, device=device)
+
+
+def test_negative_weights_need_a_signed_type(device):
+    with pytest.raises(errors.PrecisionError, match="the negative weight -2: use a signed dtype"):
+        pyapsp.solve(chain(3, -2), dtype="uint16", device=device)
+    loop = Graph.from_arcs(2, [0, 1], [1, 0], [1, -2])
+    with pytest.raises(errors.PrecisionError, match="signed"):
+        pyapsp.solve(loop, dtype="uint16", device=device)
+    with pytest.raises(errors.NegativeCycleError):
+        pyapsp.solve(loop, dtype="int16", device=device)
+
+
+def test_float16_where_the_device_has_it(device):
+    graph = chain(30, 60)
+    if not device.capabilities.fp16:
+        with pytest.raises(errors.CapabilityError, match="has no float16: ask for dtype='float32'"):
+            pyapsp.solve(graph, dtype="float16", device=device)
+        return
+    result = pyapsp.solve(graph, dtype="float16", predecessors=True, device=device)
+    assert result.distances.dtype == np.float16
+    np.testing.assert_array_equal(result.distances[0], 60 * np.arange(30))
+    assert result.distances[1, 0] == np.inf
+    with pytest.raises(errors.PrecisionError, match="float16 does not hold the weight 2049"):
+        pyapsp.solve(chain(3, 2049), dtype="float16", device=device)
+    with pytest.raises(errors.PrecisionError, match="a distance is too large for float16"):
+        pyapsp.solve(chain(3, 60000.0), dtype="float16", device=device)
+    # 0.2 and 2049 round to what is below and above them
+    for weight, cutoff, kept in ((0.2, 0.2, True), (2052.0, 2051, False)):
+        cut = pyapsp.solve(chain(2, weight), dtype="float16", cutoff=cutoff, device=device)
+        assert (cut.distances[0, 1] < np.inf) is np.bool_(kept)
+
+
+def test_what_is_clipped_is_found_behind_any_row(device):
+    # three parts: all rows of a part reach the same vertices; only one part has a clipped distance
+    parts = [
+        (n0 + np.arange(5), n0 + (np.arange(5) + 1) % 5, np.full(5, weight))
+        for n0, weight in ((0, 3), (5, 10000), (10, 4))
+    ]
+    graph = Graph.from_arcs(15, *map(np.concatenate, zip(*parts, strict=True)))
+    with pytest.raises(errors.PrecisionError, match="a distance is too large for uint16"):
+        pyapsp.solve(graph, dtype="uint16", device=device)
+    for sources in ([0, 12], [9, 5]):
+        exact = pyapsp.solve(graph, dtype="int32", sources=sources, device=device)
+        if exact.diameter(ignore_unreachable=True) < 2**15 - 1:
+            narrow = pyapsp.solve(graph, dtype="uint16", sources=sources, device=device)
+            np.testing.assert_array_equal(
+                narrow.distances < narrow.infinity, exact.distances < exact.infinity
+            )
+        else:
+            with pytest.raises(errors.PrecisionError):
+                pyapsp.solve(graph, dtype="uint16", sources=sources, device=device)
 
 
 def test_int32_refuses_what_it_cannot_hold(device):
@@ -203,7 +305,7 @@ def cycle_weight(graph, cycle):
     return sum(matrix[a, b] for a, b in itertools.pairwise(cycle))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16"])
 @pytest.mark.parametrize("method", ["fw-naive", "fw-blocked"])
 def test_negative_cycle_is_real(method, dtype, device):
     rng = np.random.default_rng(8)
@@ -240,7 +342,7 @@ def test_explosive_negative_cycles_are_found_in_every_type(device):
     n = 200
     rng = np.random.default_rng(1)
     graph = Graph.from_dense(rng.integers(-1000, -1, (n, n)))
-    for dtype in ("int32", "int64", "float32", "float64"):
+    for dtype in ("int16", "int32", "int64", "float32", "float64"):
         with pytest.raises(errors.NegativeCycleError):
             pyapsp.solve(graph, dtype=dtype, device=device)
 
@@ -324,7 +426,7 @@ def spoiled(name, change):
         ("about", lambda a: np.array('{"schema": 2, "stats": {}, "reasons": []}')),
         ("about", lambda a: np.array('["schema"]')),
         ("distances", lambda a: a[0]),
-        ("distances", lambda a: a.astype(np.float16)),
+        ("distances", lambda a: a.astype(np.complex128)),
         ("predecessors", lambda a: a[:2]),
         ("predecessors", lambda a: a.astype(np.int64)),
         ("predecessors", lambda a: np.where(a == 2, 100, a).astype(np.int32)),
@@ -397,6 +499,8 @@ def test_stats_and_explain_say_what_ran(device):
     assert stats["updates_per_second"] == pytest.approx(100**3 / stats["kernel_seconds"])
     assert 0 < stats["kernel_seconds"] < stats["wall_seconds"]
     assert stats["peak_device_bytes"] == 4 * 100**2
+    assert stats["schema"] == 2
+    assert stats["roof_updates_per_second"] is stats["fraction_of_roof"] is None
     text = result.explain()
     for word in ("fw-naive", "int32", device.name, "as asked"):
         assert word in text

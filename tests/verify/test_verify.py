@@ -10,10 +10,10 @@ import pytest
 
 import pyapsp
 from pyapsp import verify
-from pyapsp.errors import GraphError, VerificationError
+from pyapsp.errors import CapabilityError, GraphError, VerificationError
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
-from pyapsp.precision import tolerance
+from pyapsp.precision import DTYPES, tolerance
 from pyapsp.result import Result
 
 
@@ -40,8 +40,18 @@ def changed(result, **arrays):
     return dataclasses.replace(result, **arrays)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def can_hold(graph, dtype, device):
+    """Whether there is an answer in this type; other tests see to the refusals."""
+    return not (
+        (dtype == "float16" and not device.capabilities.fp16)
+        or (dtype == "uint16" and graph.has_negative)
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_holds_for_right_answers(graph, dtype, device):
+    if not can_hold(graph, dtype, device):
+        return
     result = pyapsp.solve(graph, dtype=dtype, predecessors=True, device=device)
     outcome = verify.certificate(graph, result, device=device)
     assert outcome.ok
@@ -55,15 +65,19 @@ def test_holds_for_right_answers(graph, dtype, device):
     assert comparison.max_error == 0
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int16", "uint16", "float16"])
 @pytest.mark.parametrize("by", [-1, 1])
-def test_fails_for_each_single_wrong_distance(graph, by, device):
-    result = pyapsp.solve(graph, dtype="int32", device=device)
+def test_fails_for_each_single_wrong_distance(graph, by, dtype, device):
+    if not can_hold(graph, dtype, device):
+        return
+    result = pyapsp.solve(graph, dtype=dtype, device=device)
     rng = np.random.default_rng(0)
     for i, j in rng.integers(0, graph.n, (25, 2)):
         wrong = result.distances.copy()
-        wrong[i, j] += by
-        if wrong[i, j] > result.infinity:  # "unreachable" has no larger neighbour
-            wrong[i, j] = 5
+        value = wrong[i, j].item() + by
+        # "unreachable" has no larger neighbour, and 0 no smaller one without a sign
+        too_large = value > result.infinity or wrong[i, j] == result.infinity == float("inf")
+        wrong[i, j] = 5 if too_large or (value < 0 and dtype == "uint16") else value
         outcome = verify.certificate(graph, changed(result, distances=wrong), device=device)
         assert not outcome.ok
         with pytest.raises(VerificationError):
@@ -80,9 +94,15 @@ def test_fails_for_each_single_wrong_distance(graph, by, device):
         ("int32", -(2**31)),
         ("int32", 2**31 - 1),
         ("int64", 2**63 - 1),
+        ("int16", -(2**15)),
+        ("int16", 2**14),
+        ("uint16", 2**15),
+        ("float16", np.nan),
     ],
 )
 def test_fails_for_what_no_distance_can_be(graph, dtype, value, device):
+    if not can_hold(graph, dtype, device):
+        return
     result = pyapsp.solve(graph, dtype=dtype, device=device)
     for where in ((3, 4), (3, 3), 3):  # one distance, a diagonal, a whole row
         wrong = result.distances.copy()
@@ -191,6 +211,20 @@ def test_float_answers_off_by_more_than_rounding_fail(device):
         wrong[i, j] = result.distances[i, j] * factor
         assert not verify.certificate(graph, changed(result, distances=wrong), device=device).ok
         assert not verify.against_scipy(graph, changed(result, distances=wrong)).ok
+
+
+def test_half_precision_judges_large_distances(device):
+    # |a| + |b| is infinite in float16; what is off by more than rounding must still fail
+    if not device.capabilities.fp16:
+        with pytest.raises(CapabilityError):
+            pyapsp.solve(np.eye(3), dtype="float16", device=device)
+        return
+    graph = Graph.from_arcs(4, [0, 1, 2, 0], [1, 2, 3, 3], [20001.5, 20003.5, 19999.5, 60100.5])
+    result = pyapsp.solve(graph, dtype="float16", device=device)
+    assert verify.certificate(graph, result, device=device).ok
+    wrong = result.distances.copy()
+    wrong[0, 2] *= np.float16(0.9)
+    assert not verify.certificate(graph, changed(result, distances=wrong), device=device).ok
 
 
 class TestNegativeCycle:

@@ -1,0 +1,286 @@
+/* fw-minplus for CPUs: blocked Floyd-Warshall as one min-plus product on packed panels.
+ *
+ * Purpose   A core adds and compares a register block at full speed only while its operands come
+ *           from the nearest cache in the order in which they are used. So everything here is one
+ *           micro-kernel, ROWS x (STRIPS x WIDTH) accumulators in registers, and the panels it reads
+ *           are packed in its order once per round.
+ *
+ * Layout    distances: size x size values in rows of `columns` values; vertices past n are isolated.
+ *           Slab r of left factors is ROWS rows of the matrix, slab s of right factors is
+ *           SPAN = STRIPS * WIDTH columns; both are stored with k outermost:
+ *
+ *                       k0       k0 + depth          left[r]  = | ROWS values, k = k0     |
+ *               . . . | c c c c | . .                           | ROWS values, k = k0 + 1 |  ...
+ *               ------+---------+----
+ *            k0 r r r |  pivot  | r r                right[s] = | SPAN values, k = k0     |
+ *               r r r |         | r r                           | SPAN values, k = k0 + 1 |  ...
+ *               ------+---------+----
+ *               . . . | c c c c | . .                depth steps each
+ *
+ *           Round k0 on the rows and columns [low, high) of the matrix, four launches:
+ *               fw_minplus_close      the pivot block, when it is one tile: Floyd-Warshall in place
+ *               fw_minplus_pack       the closed pivot as left and as right slabs
+ *               fw_minplus_panels     r <- pivot (x) r and c <- c (x) pivot; both are packed, too
+ *               fw_minplus_remainder  all others: D <- min(D, c (x) r), from the packed panels
+ *           A pivot block of several tiles is closed by the same launches with low = k0,
+ *           high = k0 + depth and the tiles as pivots.
+ *
+ *           One work-item per group, no barriers. Panels are computed in place: a group owns all
+ *           rows of its slab and has copied it before it changes it.
+ *
+ * Parameters  those of common/types.h and common/semiring.h, and
+ *             PYAPSP_ROWS        4  rows of the register block: 1, 2, 4, 6, 8 or 12
+ *             PYAPSP_STRIPS      2  vectors in a row of it: 1, 2, 3 or 4
+ *             PYAPSP_UNROLL      4  steps of k written out: 1, 2 or 4; a divisor of every depth
+ *             PYAPSP_BLOCK     256  the largest depth
+ *             PYAPSP_GROUP_ROWS  96  rows of the matrix that a group of the remainder treats, a
+ *                                    multiple of ROWS: GROUP_ROWS x depth left values should fit the
+ *                                    second cache
+ *             PYAPSP_GROUP_COLUMNS 64  columns, a multiple of SPAN
+ *
+ * Cost      n^3 updates, 2 n^2 values packed per round; a step of the micro-kernel is ROWS + STRIPS
+ *           loads for ROWS x STRIPS vector additions and minima.
+ *
+ * Source    Blocked Floyd-Warshall as in Katz and Kider, Graphics Hardware 2008, with panels as
+ *           products with the closed pivot as in K. Matsumoto, N. Nakasato and S. Sedukhin, Blocked
+ *           united algorithm for the all-pairs shortest paths problem, 2012; register and cache
+ *           blocking as in K. Goto and R. A. van de Geijn, Anatomy of high-performance matrix
+ *           multiplication, ACM TOMS 34(3), 2008, doi:10.1145/1356052.1356053.
+ */
+#ifndef PYAPSP_ROWS
+#define PYAPSP_ROWS 4
+#endif
+#ifndef PYAPSP_STRIPS
+#define PYAPSP_STRIPS 2
+#endif
+#ifndef PYAPSP_UNROLL
+#define PYAPSP_UNROLL 4
+#endif
+#ifndef PYAPSP_BLOCK
+#define PYAPSP_BLOCK 256
+#endif
+#ifndef PYAPSP_GROUP_ROWS
+#define PYAPSP_GROUP_ROWS 96
+#endif
+#ifndef PYAPSP_GROUP_COLUMNS
+#define PYAPSP_GROUP_COLUMNS 64
+#endif
+
+#include "common/types.h"
+#include "common/semiring.h"
+
+#define ROWS PYAPSP_ROWS
+#define SPAN (PYAPSP_STRIPS * PYAPSP_WIDTH)
+#define ALONE __attribute__((reqd_work_group_size(1, 1, 1)))
+
+/* Statements for each row, and for each strip of a row, of the register block. Not every compiler
+ * keeps a private array in registers, so the accumulators are separate variables, sum_<row>_<strip>. */
+#if PYAPSP_ROWS == 1
+#define EACH_ROW(DO) DO(0)
+#elif PYAPSP_ROWS == 2
+#define EACH_ROW(DO) DO(0) DO(1)
+#elif PYAPSP_ROWS == 4
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
+#elif PYAPSP_ROWS == 6
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
+#elif PYAPSP_ROWS == 8
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
+#elif PYAPSP_ROWS == 12
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
+#else
+#error "PYAPSP_ROWS must be 1, 2, 4, 6, 8 or 12"
+#endif
+#if PYAPSP_STRIPS == 1
+#define EACH_STRIP(DO, r) DO(r, 0)
+#elif PYAPSP_STRIPS == 2
+#define EACH_STRIP(DO, r) DO(r, 0) DO(r, 1)
+#elif PYAPSP_STRIPS == 3
+#define EACH_STRIP(DO, r) DO(r, 0) DO(r, 1) DO(r, 2)
+#elif PYAPSP_STRIPS == 4
+#define EACH_STRIP(DO, r) DO(r, 0) DO(r, 1) DO(r, 2) DO(r, 3)
+#else
+#error "PYAPSP_STRIPS must be 1, 2, 3 or 4"
+#endif
+
+/* The micro-kernel: ROWS x SPAN values at `block`, rows `columns` apart, <- min(themselves,
+ * left (x) right). It is a macro because `right` may be in local or in global memory. After it the
+ * values are in the matrix and still in sum_<row>_<strip>. */
+#define LOAD_ONE(r, s)                                                                             \
+    strip_t sum_##r##_##s =                                                                        \
+        STRIP(__global const, block + (size_t)(r) * columns + (s) * PYAPSP_WIDTH);
+#define LOAD_ROW(r) EACH_STRIP(LOAD_ONE, r)
+#define STORE_ONE(r, s)                                                                            \
+    STRIP(__global, block + (size_t)(r) * columns + (s) * PYAPSP_WIDTH) = sum_##r##_##s;
+#define STORE_ROW(r) EACH_STRIP(STORE_ONE, r)
+#define RIGHT_ONE(r, s)                                                                            \
+    const strip_t right_##s = STRIP(RIGHT_SPACE const, right_at + (s) * PYAPSP_WIDTH);
+#define UPDATE_ONE(r, s)                                                                           \
+    {                                                                                              \
+        const strip_t candidate = extend(first, right_##s);                                        \
+        sum_##r##_##s = SHORTER(candidate, sum_##r##_##s);                                         \
+    }
+#define UPDATE_ROW(r)                                                                              \
+    {                                                                                              \
+        const value_t first = left_at[r];                                                          \
+        EACH_STRIP(UPDATE_ONE, r)                                                                  \
+    }
+#define STEP                                                                                       \
+    {                                                                                              \
+        EACH_STRIP(RIGHT_ONE, 0)                                                                   \
+        EACH_ROW(UPDATE_ROW)                                                                       \
+        left_at += ROWS;                                                                           \
+        right_at += SPAN;                                                                          \
+    }
+#if PYAPSP_UNROLL == 1
+#define STEPS STEP
+#elif PYAPSP_UNROLL == 2
+#define STEPS STEP STEP
+#elif PYAPSP_UNROLL == 4
+#define STEPS STEP STEP STEP STEP
+#else
+#error "PYAPSP_UNROLL must be 1, 2 or 4"
+#endif
+
+/* The right slab may be in local or global memory, the left slab too: two functions of each. */
+#define RIGHT_SPACE __global
+static inline void multiply(__global value_t *block, const int columns,
+                            __global const value_t *left_at, __global const value_t *right_at,
+                            const int depth)
+{
+    EACH_ROW(LOAD_ROW)
+    for (int k = 0; k < depth; k += PYAPSP_UNROLL) {
+        STEPS
+    }
+    EACH_ROW(STORE_ROW)
+}
+
+static inline void multiply_column(__global value_t *block, const int columns,
+                                   __local const value_t *left_at,
+                                   __global const value_t *right_at, const int depth)
+{
+    EACH_ROW(LOAD_ROW)
+    for (int k = 0; k < depth; k += PYAPSP_UNROLL) {
+        STEPS
+    }
+    EACH_ROW(STORE_ROW)
+}
+#undef RIGHT_SPACE
+#define RIGHT_SPACE __local
+#define PACK_ONE(r, s) STRIP(__global, packed + (r) * SPAN + (s) * PYAPSP_WIDTH) = sum_##r##_##s;
+#define PACK_ROW(r) EACH_STRIP(PACK_ONE, r)
+static inline void multiply_row(__global value_t *block, const int columns,
+                                __global const value_t *left_at, __local const value_t *right_at,
+                                const int depth, __global value_t *packed)
+{
+    EACH_ROW(LOAD_ROW)
+    for (int k = 0; k < depth; k += PYAPSP_UNROLL) {
+        STEPS
+    }
+    EACH_ROW(STORE_ROW)
+    EACH_ROW(PACK_ROW)
+}
+#undef RIGHT_SPACE
+
+/* Floyd-Warshall in place inside the depth x depth block at (k0, k0). One group. */
+__kernel ALONE void fw_minplus_close(__global value_t *distances, const int columns, const int k0,
+                                     const int depth)
+{
+    __global value_t *corner = distances + (size_t)k0 * columns + k0;
+    for (int k = 0; k < depth; k++) {
+        __global const value_t *right = corner + (size_t)k * columns;
+        for (int i = 0; i < depth; i++) {
+            __global value_t *row = corner + (size_t)i * columns;
+            const value_t first = row[k];
+            for (int j = 0; j < depth; j += PYAPSP_WIDTH) {
+                const strip_t candidate = extend(first, STRIP(__global const, right + j));
+                const strip_t current = STRIP(__global const, row + j);
+                STRIP(__global, row + j) = SHORTER(candidate, current);
+            }
+        }
+    }
+}
+
+/* The closed pivot as left slabs and as right slabs. depth / ROWS + depth / SPAN groups. */
+__kernel ALONE void fw_minplus_pack(__global const value_t *distances, const int columns,
+                                    const int k0, const int depth, __global value_t *pivot_left,
+                                    __global value_t *pivot_right)
+{
+    const int slabs = depth / ROWS;
+    const int group = get_group_id(0);
+    __global const value_t *corner = distances + (size_t)k0 * columns + k0;
+    if (group < slabs) {
+        __global value_t *slab = pivot_left + (size_t)group * ROWS * depth;
+        for (int r = 0; r < ROWS; r++)
+            for (int k = 0; k < depth; k++)
+                slab[k * ROWS + r] = corner[(size_t)(group * ROWS + r) * columns + k];
+    } else {
+        const int column = (group - slabs) * SPAN;
+        __global value_t *slab = pivot_right + (size_t)column * depth;
+        for (int k = 0; k < depth; k++)
+            for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
+                STRIP(__global, slab + k * SPAN + s) =
+                    STRIP(__global const, corner + (size_t)k * columns + column + s);
+    }
+}
+
+/* The panels of the pivot, in the matrix and packed. A group for each right slab of the columns
+ * [low, high), then one for each left slab of the rows; those of the pivot itself do nothing. */
+__kernel ALONE void fw_minplus_panels(__global value_t *distances, const int columns, const int k0,
+                                      const int depth, const int low, const int high,
+                                      __global const value_t *pivot_left,
+                                      __global const value_t *pivot_right, __global value_t *left,
+                                      __global value_t *right)
+{
+    __local STRIP_ALIGNED value_t old[PYAPSP_BLOCK * (ROWS > SPAN ? ROWS : SPAN)];
+    const int slabs = (high - low) / SPAN;
+    const int group = get_group_id(0);
+    if (group < slabs) {
+        const int column = low + group * SPAN;
+        if (column >= k0 && column < k0 + depth)
+            return;
+        __global value_t *panel = distances + (size_t)k0 * columns + column;
+        for (int k = 0; k < depth; k++)
+            for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
+                STRIP(__local, old + k * SPAN + s) =
+                    STRIP(__global const, panel + (size_t)k * columns + s);
+        __global value_t *packed = right + (size_t)column * depth;
+        for (int i = 0; i < depth; i += ROWS)
+            multiply_row(panel + (size_t)i * columns, columns, pivot_left + (size_t)i * depth, old,
+                         depth, packed + i * SPAN);
+    } else {
+        const int row = low + (group - slabs) * ROWS;
+        if (row >= k0 && row < k0 + depth)
+            return;
+        __global value_t *panel = distances + (size_t)row * columns + k0;
+        for (int r = 0; r < ROWS; r++)
+            for (int k = 0; k < depth; k++)
+                old[k * ROWS + r] = panel[(size_t)r * columns + k];
+        for (int j = 0; j < depth; j += SPAN)
+            multiply_column(panel + j, columns, old, pivot_right + (size_t)j * depth, depth);
+        __global value_t *packed = left + (size_t)row * depth;
+        for (int r = 0; r < ROWS; r++)
+            for (int k = 0; k < depth; k++)
+                packed[k * ROWS + r] = panel[(size_t)r * columns + k];
+    }
+}
+
+/* All that is not in a panel: GROUP_COLUMNS x GROUP_ROWS values of [low, high) for each group. A right
+ * slab stays in the nearest cache while the left slabs pass. */
+__kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int columns,
+                                         const int k0, const int depth, const int low,
+                                         const int high, __global const value_t *left,
+                                         __global const value_t *right)
+{
+    const int column = low + (int)get_group_id(0) * PYAPSP_GROUP_COLUMNS;
+    const int row = low + (int)get_group_id(1) * PYAPSP_GROUP_ROWS;
+    for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, high); j += SPAN) {
+        if (j >= k0 && j < k0 + depth)
+            continue;
+        for (int i = row; i < min(row + PYAPSP_GROUP_ROWS, high); i += ROWS) {
+            if (i >= k0 && i < k0 + depth)
+                continue;
+            multiply(distances + (size_t)i * columns + j, columns, left + (size_t)i * depth,
+                     right + (size_t)j * depth, depth);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/* fw-singlekernel: blocked Floyd-Warshall in one launch, tiles wait for each other in the kernel.
+ *
+ * Purpose   Three launches per round leave the device idle at the end of each, and while one group
+ *           closes the pivot. Here groups go on to tiles of the next round as soon as what they need
+ *           is there.
+ *
+ * Layout    matrix: n x n words, n the next multiple of t; vertices past the last are isolated.
+ *           counters: see dense/soft_sync.h, with the order of the tasks and the waiting.
+ *
+ *             round 0        round 1            each tile of round K waits for itself in
+ *             A B B B        . b . .            round K - 1, and a tile
+ *             B c c c  ---->  b A b b    ...      B  for the pivot A of round K
+ *             B c c c        . b . .              c  for the B in its row and in its column
+ *             B c c c        . b . .
+ *
+ *           A group is launched once and takes one task after the other until none is left. All
+ *           tasks are one program (dense/tile_update.h): steps inside the pivot are none for the
+ *           others, so that every barrier is reached by the whole group.
+ *
+ * Parameters  those of common/types.h, common/semiring.h, dense/words.h, dense/tile_update.h and
+ *             dense/soft_sync.h.
+ *
+ * Cost      1 launch, (n/t)^3 tasks, n^3 updates, about 4 n^3/t values of memory traffic and up to 12
+ *           atomic operations per task that need not wait; local memory 2 t^2 + 2 t values.
+ *
+ * Source    D. Takafuji's thesis, 2020, section 3.2.3, figures 3.3 and 3.4 (single kernel soft
+ *           synchronisation). The waiting for readers and the watchdog are additions.
+ */
+#include "dense/tile_update.h"
+#include "dense/soft_sync.h"
+
+__kernel GROUP void fw_singlekernel(__global value_t *matrix, volatile __global int *counters,
+                                    const int blocks)
+{
+    __local STRIP_ALIGNED value_t left[AREA], right[AREA], column[TILE], row[COLUMNS];
+    __local int shared[4];
+    int4 task = next_task(counters, shared, 0, blocks);
+    while (task.x >= 0) {
+        const int I = task.x, J = task.y, K = task.z;
+        const int is_pivot = I == K && J == K;
+        fetch(left, matrix, blocks, I, K);
+        fetch(right, matrix, blocks, K, J);
+        close_tile(left, column, row, is_pivot ? TILE : 0);
+        if (is_pivot)
+            put(matrix, left, blocks, K, K);
+        else
+            multiply(matrix, left, right, blocks, I, J);
+        finish_task(counters, task, blocks);
+        task = next_task(counters, shared, task.w, blocks);
+    }
+}

@@ -1,0 +1,100 @@
+/* roofs: how many updates a second the device can do, and how many bytes it can copy.
+ *
+ * Purpose   A speed means little beside another machine's, and much beside what its own machine can
+ *           do. These loops do nothing but the update d = min(d, a + b), on values that stay in
+ *           registers, or nothing but a copy: no method can be faster on this device.
+ *
+ * Layout    values: one strip for all (the b), then one strip per work-item (where it starts, and
+ *           where it leaves its result, without which a compiler would drop the work).
+ *
+ *           Each work-item keeps N strips, each of which is lowered to its neighbour's plus b:
+ *
+ *               c0 <- min(c0, c1 + b)   c1 <- min(c1, c2 + b)   ...   c(N-1) <- min(c(N-1), c0 + b)
+ *
+ *           The compiler does not know b, so no sum can leave the loop; and an update waits for one
+ *           that lies N - 1 updates back, so the arithmetic units are kept busy. Two kernels, for N = 8
+ *           and N = 12: which is faster depends on the latency and the number of registers.
+ *
+ *           With PYAPSP_THREE, two updates are one step, c0 <- min(c0, c1 + b, c2 + b): some devices
+ *           have a minimum of three.
+ *
+ * Parameters  those of common/types.h and common/semiring.h, and
+ *             PYAPSP_THREE  0   1: two updates with one minimum of three
+ *
+ * Cost      updates: 4 N WIDTH rounds for each work-item, twice as many with PYAPSP_THREE.
+ *           copy: reads and writes 16 bytes a step.
+ *
+ * Source    S. Williams, A. Waterman, D. Patterson, Roofline, CACM 52(4), 2009,
+ *           doi:10.1145/1498765.1498785; J. D. McCalpin, STREAM, for the copy.
+ */
+#ifndef PYAPSP_THREE
+#define PYAPSP_THREE 0
+#endif
+
+#include "common/types.h"
+#include "common/semiring.h"
+
+#if PYAPSP_THREE
+#define UPDATE(c, near, far)                                                                       \
+    {                                                                                              \
+        const strip_t one = near + step, two = far + step;                                         \
+        const strip_t both = SHORTER(one, two);                                                    \
+        c = SHORTER(both, c);                                                                      \
+    }
+#else
+#define UPDATE(c, near, far)                                                                       \
+    {                                                                                              \
+        const strip_t sum = near + step;                                                           \
+        c = SHORTER(sum, c);                                                                       \
+    }
+#endif
+
+#define ROUND_8                                                                                    \
+    UPDATE(c0, c1, c2) UPDATE(c1, c2, c3) UPDATE(c2, c3, c4) UPDATE(c3, c4, c5)                    \
+    UPDATE(c4, c5, c6) UPDATE(c5, c6, c7) UPDATE(c6, c7, c0) UPDATE(c7, c0, c1)
+#define ROUND_12                                                                                   \
+    UPDATE(c0, c1, c2) UPDATE(c1, c2, c3) UPDATE(c2, c3, c4) UPDATE(c3, c4, c5)                    \
+    UPDATE(c4, c5, c6) UPDATE(c5, c6, c7) UPDATE(c6, c7, c8) UPDATE(c7, c8, c9)                    \
+    UPDATE(c8, c9, c10) UPDATE(c9, c10, c11) UPDATE(c10, c11, c0) UPDATE(c11, c0, c1)
+#define FOUR_TIMES(round) round round round round
+
+/* The result depends on every strip, and is what it was at the start: a launch may follow another. */
+#define KEEP(c) c0 = SHORTER(c, c0);
+
+#define START                                                                                      \
+    __global value_t *own = values + PYAPSP_WIDTH * (1 + get_global_id(0));                        \
+    const strip_t step = STRIP(__global const, values);                                            \
+    strip_t c0 = STRIP(__global const, own), c1 = c0 + step, c2 = c1 + step, c3 = c2 + step,       \
+            c4 = c3 + step, c5 = c4 + step, c6 = c5 + step, c7 = c6 + step;
+
+__kernel void roofs_updates_8(__global value_t *values, const int rounds)
+{
+    START
+    for (int i = 0; i < rounds; i++) {
+        FOUR_TIMES(ROUND_8)
+    }
+    KEEP(c1) KEEP(c2) KEEP(c3) KEEP(c4) KEEP(c5) KEEP(c6) KEEP(c7)
+    STRIP(__global, own) = c0;
+}
+
+__kernel void roofs_updates_12(__global value_t *values, const int rounds)
+{
+    START
+    strip_t c8 = c7 + step, c9 = c8 + step, c10 = c9 + step, c11 = c10 + step;
+    for (int i = 0; i < rounds; i++) {
+        FOUR_TIMES(ROUND_12)
+    }
+    KEEP(c1) KEEP(c2) KEEP(c3) KEEP(c4) KEEP(c5) KEEP(c6) KEEP(c7)
+    KEEP(c8) KEEP(c9) KEEP(c10) KEEP(c11)
+    STRIP(__global, own) = c0;
+}
+
+/* `each` steps of a work-item, `stride` apart: the whole of a block that is its own on a CPU, and
+ * with its neighbours side by side on a GPU. */
+__kernel void roofs_copy(__global uint4 *to, __global const uint4 *from, const int each,
+                         const int stride)
+{
+    const size_t first = (stride == 1) ? get_global_id(0) * (size_t)each : get_global_id(0);
+    for (int i = 0; i < each; i++)
+        to[first + (size_t)i * stride] = from[first + (size_t)i * stride];
+}

@@ -1,0 +1,208 @@
+"""Find the fastest parameters of methods on a device, and keep them for later runs.
+
+Each parameter set is verified before it is timed. What was measured is kept in a journal, so that
+an interrupted run goes on where it was. The best go into the database of the user, in the folder
+PYAPSP_TUNING or else the user's data folder. Exit code 1 when a set gave a wrong answer.
+
+For example:
+  pyapsp tune fw-blocked --dtype float32 int32 --n 1024 --budget 60
+  pyapsp tune fw-blocked --dtype float64 --export cl/tuning/dense.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyapsp.cli.options import add_device, check_outputs, commit
+
+if TYPE_CHECKING:
+    from pyapsp.tuning.tuner import Report
+
+__all__ = ["configure", "run"]
+
+# Rows of the table.
+_SHOWN = 6
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("method", nargs="+", metavar="METHOD", help="see 'pyapsp methods'")
+    parser.add_argument("--dtype", nargs="+", default=["float32"], metavar="TYPE")
+    parser.add_argument(
+        "--n", nargs="+", type=int, default=[1024], metavar="N", help="vertices (1024)"
+    )
+    parser.add_argument("--predecessors", action="store_true", help="tune with predecessors")
+    parser.add_argument(
+        "--strategy",
+        default="auto",
+        metavar="NAME",
+        help="'all' legal sets in random order, 'climb' from the default to better neighbours, or "
+        "'auto': climb when there are more sets than the budget allows",
+    )
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="for each method, type and n (60)",
+    )
+    parser.add_argument(
+        "--max-configurations",
+        type=int,
+        metavar="N",
+        help="measure at most so many sets, counting those measured before",
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=3, metavar="N", help="timed runs, at least; medians count (3)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the order (0)")
+    parser.add_argument(
+        "--export",
+        metavar="FILE.json",
+        help="also merge the best rows into this database, such as one of cl/tuning",
+    )
+    parser.add_argument("--journal", metavar="FILE", help="instead of the one of the user")
+    before = parser.add_mutually_exclusive_group()
+    before.add_argument(
+        "--resume", action="store_true", help="go on where the journal ends (the default)"
+    )
+    before.add_argument("--restart", action="store_true", help="measure everything anew")
+    add_device(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Tune one after the other, and print a table for each."""
+    import numpy as np
+
+    from pyapsp.device import choose
+    from pyapsp.registry import Options
+    from pyapsp.registry import method as find_method
+    from pyapsp.tuning import database
+    from pyapsp.tuning.tuner import Tuner
+
+    _check(arguments)
+    methods = [type(find_method(name)) for name in arguments.method]
+    dtypes = [_dtype(name) for name in arguments.dtype]
+    device = choose(arguments.device)
+    own = database.user_database()
+    own.parent.mkdir(parents=True, exist_ok=True)
+    journal = Path(arguments.journal) if arguments.journal else own.parent / "journal.jsonl"
+    check_outputs(str(own), arguments.export, str(journal))
+    targets = [own] + ([Path(arguments.export)] if arguments.export else [])
+    for target in targets:
+        if target.exists():
+            database.load(target)  # what is no database is an error now, not after the work
+    wrong = 0
+    for method, dtype, n in product(methods, dtypes, arguments.n):
+        tuner = Tuner(
+            method,  # type: ignore[arg-type]  # it says itself when there is nothing to tune
+            Options(device, np.dtype(dtype), arguments.predecessors),
+            n,
+            journal=journal,
+            restart=arguments.restart,
+            repeat=arguments.repeat,
+            seed=arguments.seed,
+            commit=commit(),
+        )
+        title = f"{method.id} {dtype} n = {n:,}" + " with predecessors" * arguments.predecessors
+        print(f"{title} on {device}")
+        report = _with_progress(tuner, arguments)
+        for target in targets:
+            database.merge(target, [report.row])
+        _print_table(report)
+        for outcome in report.outcomes:
+            if outcome.state == "wrong":
+                wrong += 1
+                print(f"WRONG with {_text(outcome.parameters)}: {outcome.detail}")
+    print(f"-> {', '.join(map(str, targets))}")
+    return 1 if wrong else 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    from pyapsp.errors import ParameterError
+    from pyapsp.tuning.tuner import STRATEGIES
+
+    for name, least in (("max_configurations", 1), ("repeat", 1), ("seed", 0)):
+        value = getattr(arguments, name)
+        if value is not None and value < least:
+            raise ParameterError.of(name.replace("_", "-"), "tune", f"at least {least}", value)
+    for n in arguments.n:
+        if n < 1:
+            raise ParameterError.of("n", "tune", "at least 1", n)
+    if not (0 < arguments.budget < math.inf):
+        raise ParameterError.of("budget", "tune", "a positive number", arguments.budget)
+    if arguments.strategy not in STRATEGIES:
+        rule = f"one of {', '.join(STRATEGIES)}"
+        raise ParameterError.of("strategy", "tune", rule, arguments.strategy)
+
+
+def _dtype(name: str) -> str:
+    from pyapsp.errors import ParameterError
+    from pyapsp.precision import DTYPES
+
+    if name not in DTYPES:
+        raise ParameterError.of("dtype", "tune", f"one of {', '.join(DTYPES)}", name)
+    return name
+
+
+def _with_progress(tuner: Any, arguments: argparse.Namespace) -> Report:
+    """Run the tuner; on a terminal, show how far it is."""
+    from rich.console import Console
+
+    counts = {"ok": 0, "slow": 0, "wrong": 0, "failed": 0}
+    console = Console(stderr=True)
+    with console.status("starting") as status:
+
+        def told(outcome: Any) -> None:
+            counts[outcome.state] += 1
+            status.update(", ".join(f"{count} {state}" for state, count in counts.items()))
+
+        report: Report = tuner.run(
+            strategy=arguments.strategy,
+            budget=arguments.budget,
+            max_configurations=arguments.max_configurations,
+            told=told,
+        )
+    return report
+
+
+def _print_table(report: Report) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    updates = report.row.n**3
+    chosen = tuple(sorted(report.row.parameters.items()))
+    default = report.seconds.get(tuple(sorted(report.default.items())))
+    table = Table(box=None)
+    for heading in ("", "parameters", "seconds", "G updates/s", "x default"):
+        table.add_column(heading, justify="left" if heading in ("", "parameters") else "right")
+    for place, seconds in list(report.seconds.items())[:_SHOWN]:
+        mark = "best" if place == chosen else ""
+        if dict(place) == report.default:
+            mark = "best, default" if mark else "default"
+        cells = (
+            mark,
+            _text({name: dict(place)[name] for name in report.default or dict(place)}),
+            f"{seconds:.4g}",
+            f"{updates / seconds / 1e9:.3g}",
+            f"{default / seconds:.2f}" if default else "-",
+        )
+        table.add_row(*(Text(cell) for cell in cells))
+    Console(width=None if Console().is_terminal else 120).print(table)
+    count = dict.fromkeys(("ok", "slow", "wrong", "failed"), 0)
+    for outcome in report.outcomes:
+        count[outcome.state] += 1
+    print(
+        f"{len(report.outcomes)} sets measured ({report.resumed} of them before): "
+        + ", ".join(f"{number} {state}" for state, number in count.items())
+        + ("; these are all" if report.complete else "")
+    )
+
+
+def _text(parameters: dict[str, int | str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in parameters.items())

@@ -1,0 +1,179 @@
+"""fw-singlekernel: blocked Floyd-Warshall in one launch, with soft synchronisation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.dense.fw_multikernel import TileShape, integers
+from pyapsp.device import Device
+from pyapsp.errors import DeviceError
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, build
+from pyapsp.precision import arithmetic_defines
+from pyapsp.registry import Options, Requirements, register
+
+__all__ = ["FwSinglekernel", "SoftSync"]
+
+
+class SoftSync:
+    """The single launch: the counters and parameters of ``cl/dense/soft_sync.h``.
+
+    Parameters
+    ----------
+    device : Device
+
+    Attributes
+    ----------
+    patience : int
+        How often a group looks for progress in vain before it gives up: tens of seconds. A look
+        costs about 30 microseconds on a GPU and half of one on a CPU.
+    """
+
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "order": (0, 1),
+        "groups": (1, 2, 4, 8, 16),
+    }
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.patience = 2**26 if device.traits.scalar_groups else 2**20
+
+    def candidate(self) -> dict[str, int]:
+        """Return the parameters that are likely best."""
+        # a waiting group of a CPU device keeps a core from working, so no more than cores
+        return {"order": 1, "groups": 1 if self.device.traits.scalar_groups else 8}
+
+    def defines(self, parameters: Mapping[str, int]) -> dict[str, str | int]:
+        """Return the macros."""
+        return {"PYAPSP_ORDER": parameters["order"], "PYAPSP_PATIENCE": self.patience}
+
+    def scratch(self, blocks: int) -> int:
+        """Return the bytes of the counters for a matrix of `blocks` x `blocks` tiles."""
+        return 4 * (_TICKETS + blocks + 1 + 3 * blocks**2)
+
+    def launch(
+        self,
+        program: Program,
+        queue: cl.CommandQueue,
+        parameters: Mapping[str, int],
+        buffers: tuple[cl.Buffer, cl.Buffer],
+        blocks: int,
+    ) -> list[cl.Event]:
+        """Enqueue the kernel: matrix and counters are the buffers."""
+        x, y = parameters["group_x"], parameters["group_y"]
+        groups = self.device.capabilities.compute_units * parameters["groups"]
+        groups = min(groups, blocks**2)
+        kernel = program.kernel("fw_singlekernel")
+        return [kernel(queue, (groups * x, y), (x, y), *buffers, np.int32(blocks))]
+
+    def check(self, queue: cl.CommandQueue, counters: cl.Buffer, method: str) -> None:
+        """Wait for the launch, and see that no group gave up.
+
+        Raises
+        ------
+        DeviceError
+            If one did.
+        """
+        head = np.empty(4, np.int32)
+        cl.enqueue_copy(queue, head, counters)
+        stalled, row, column, number = head.tolist()
+        if stalled:
+            raise DeviceError(
+                f"{method} stalled on {self.device.name}: the tile ({row}, {column}) waited in "
+                f"round {number} while no group finished anything. The answer was discarded; "
+                "use a method without soft synchronisation, e.g. fw-multikernel"
+            )
+
+
+# where the tickets begin among the counters
+_TICKETS = 64
+
+
+@register
+class FwSinglekernel(FloydWarshall):
+    """Blocked Floyd-Warshall in one launch: groups take tiles in order and wait for what they need.
+
+    Source: D. Takafuji's thesis, 2020, section 3.2.3 ("single kernel soft synchronisation"). It
+    works on the tiles of `FwMultikernel`, with the same parameters and two more.
+
+    A group that waits while nothing in the whole launch gets finished for a long time gives up,
+    and so do all others: a stall is a `DeviceError`, not a hang.
+
+    Parameters
+    ----------
+    tile, width, rows, group_x, group_y, contiguous : int, optional
+        As for `FwMultikernel`.
+    order : int, optional
+        0: tiles are taken round by round, those first that the next pivot waits for. 1: the next
+        pivot, its row and its column come before tiles of the last round that they do not need.
+    groups : int, optional
+        Groups launched per compute unit.
+    """
+
+    id = "fw-singlekernel"
+    area = "dense"
+    summary = "blocked Floyd-Warshall in one launch with soft synchronisation"
+    source = "Takafuji 2020, section 3.2.3, figs. 3.3-3.4, table 3.1"
+    requires = Requirements(capabilities=("device_scope_fence",))
+    choices: ClassVar = {**TileShape.choices, **SoftSync.choices}
+
+    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+        """Yield parameter sets from the fastest to the smallest."""
+        shape = TileShape(options.device, options.dtype.itemsize)
+        for candidate in shape.candidates((64, 32, 16, 8, 128, 256)):
+            yield {**candidate, **SoftSync(options.device).candidate()}
+
+    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
+        """Return whether the parameters are legal together and within the device's limits."""
+        return TileShape(options.device, options.dtype.itemsize).fits(integers(parameters))
+
+    def rule(self, options: Options) -> str:
+        """Return what `fits` asks, in words."""
+        return TileShape(options.device, options.dtype.itemsize).rule()
+
+    def configure(
+        self, graph: Graph, options: Options, parameters: dict[str, int | str]
+    ) -> Configuration:
+        """Build the kernel."""
+        shape, chosen = TileShape(options.device, options.dtype.itemsize), integers(parameters)
+        sync = SoftSync(options.device)
+        defines = arithmetic_defines(
+            options.device, options.dtype, width=chosen["width"], guard=graph.has_negative
+        )
+        defines |= {**shape.defines(chosen), **sync.defines(chosen)}
+        standard = options.device.capabilities.c_standard
+        program = build(options.device, "dense/fw_singlekernel.cl", defines, standard=standard)
+        tile = chosen["tile"]
+        blocks = -(-graph.n // tile)
+        scratch = (*shape.scratch(chosen, blocks), sync.scratch(blocks))
+        return Configuration(parameters, program, blocks * tile, rounds=1, scratch=scratch)
+
+    def enqueue_round(
+        self,
+        configuration: Configuration,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        number: int,
+    ) -> list[cl.Event]:
+        """Enqueue the kernel, and around it the change of order."""
+        program, parameters = configuration.program, integers(configuration.parameters)
+        blocks, shape = configuration.size // parameters["tile"], TileShape(program.device, 1)
+        events: list[cl.Event] = []
+        if parameters["contiguous"]:
+            events += shape.reorder(program, queue, parameters, blocks, buffers)
+        used = (buffers[parameters["contiguous"]], buffers[-1])
+        events += SoftSync(program.device).launch(program, queue, parameters, used, blocks)
+        if parameters["contiguous"]:
+            events += shape.reorder(program, queue, parameters, blocks, buffers, back=True)
+        return events
+
+    def finish(
+        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
+    ) -> None:
+        """Raise when the groups gave up waiting."""
+        SoftSync(configuration.program.device).check(queue, buffers[-1], self.id)

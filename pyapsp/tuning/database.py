@@ -1,0 +1,333 @@
+"""What was measured to be fast, by method, device, type and size; and where to look for it.
+
+A database is a JSON file, one line per row. Those in ``cl/tuning`` are shipped; the user's own is
+``database.json`` in `user_folder`. A row is only ever a hint: what the method does not know, or
+what does not fit the device, is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyapsp.errors import FormatError
+from pyapsp.files import atomic_write
+from pyapsp.kernels import source
+from pyapsp.registry import Options
+from pyapsp.tuning.space import Space, Tunable
+
+__all__ = [
+    "LEVELS",
+    "Match",
+    "Row",
+    "load",
+    "matches",
+    "merge",
+    "tuned",
+    "user_database",
+    "user_folder",
+]
+
+_log = logging.getLogger(__name__)
+_SCHEMA = 1
+
+#: How near the device of a row is, nearest first. All have the same platform.
+LEVELS = ("device", "architecture", "kind")
+
+# Octaves of n, down and up, in which a row may serve. In a large matrix the bulk of the work hides
+# what is slow in a small one, and a large tile is mostly padding there; upwards little changes.
+_DOWN, _UP = 1, 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """The fastest parameters found for one method, device, type and size.
+
+    Attributes
+    ----------
+    method : str
+        Its id.
+    platform, kind, architecture, device : str
+        Of the device: platform name, "gpu", "cpu" or "accelerator", `Device.architecture` and
+        `Device.plain_name`.
+    dtype : str
+        Of the distances.
+    predecessors : bool
+        Whether the kernels carried predecessors.
+    n : int
+        Vertices of the graph that was timed.
+    parameters : dict
+        Every parameter of the method.
+    updates_per_second : float
+        n^3 by the seconds in kernels.
+    driver, pyapsp, commit, kernels : str or None
+        What it was measured with: the driver, this package, its commit, and a hash of the kernel
+        files.
+    """
+
+    method: str
+    platform: str
+    kind: str
+    architecture: str
+    device: str
+    dtype: str
+    predecessors: bool
+    n: int
+    parameters: dict[str, int | str]
+    updates_per_second: float
+    driver: str | None = None
+    pyapsp: str | None = None
+    commit: str | None = None
+    kernels: str | None = None
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What may be in a database only once; also the order of a file."""
+        device = (self.platform, self.kind, self.device)
+        return (self.method, *device, self.dtype, self.predecessors, self.n)
+
+    @classmethod
+    def parse(cls, content: Any) -> Row:
+        """Make a row of what JSON held; ValueError when it is none."""
+        if not isinstance(content, dict):
+            raise ValueError(f"not an object: {content!r}")
+        row = cls(**{field.name: content.get(field.name) for field in fields(cls)})  # type: ignore[arg-type]
+        texts = (row.method, row.platform, row.kind, row.architecture, row.device, row.dtype)
+        sound = (
+            all(isinstance(text, str) for text in texts)
+            and isinstance(row.predecessors, bool)
+            and _is_count(row.n)
+            and row.n > 0
+            and isinstance(row.updates_per_second, int | float)
+            and isinstance(row.parameters, dict)
+            and all(_is_count(each) or isinstance(each, str) for each in row.parameters.values())
+        )
+        if not sound:
+            raise ValueError(f"a row with a missing or wrong field: {content!r}")
+        return row
+
+
+@dataclass(frozen=True)
+class Match:
+    """A row that may serve, and why.
+
+    Attributes
+    ----------
+    row : Row
+    level : str
+        One of `LEVELS`.
+    own : bool
+        Whether it is from the user's database.
+    """
+
+    row: Row
+    level: str
+    own: bool
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the record of a run says about the row."""
+        row = self.row
+        return {
+            "level": self.level,
+            "database": "user" if self.own else "shipped",
+            "device": row.device,
+            "platform": row.platform,
+            "dtype": row.dtype,
+            "n": row.n,
+            "commit": row.commit,
+            "kernels": row.kernels,
+        }
+
+
+def user_folder() -> Path:
+    """Return where the user's database and journal are: ``PYAPSP_TUNING``, or the data folder."""
+    configured = os.environ.get("PYAPSP_TUNING")
+    if configured:
+        return Path(configured)
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("pyapsp"), "tuning")
+
+
+def user_database() -> Path:
+    """Return the path of the user's database, which need not exist."""
+    return user_folder() / "database.json"
+
+
+def shipped_databases() -> list[Path]:
+    """Return the databases that come with the package."""
+    return sorted((source.root() / "tuning").glob("*.json"))
+
+
+def matches(method: Tunable, n: int, options: Options) -> Iterator[Match]:
+    """Yield the rows that may serve for a method under these options, best first.
+
+    Parameters
+    ----------
+    method : Tunable
+    n : int
+        Vertices.
+    options : Options
+
+    Yields
+    ------
+    Match
+        Of the same device before those of the same architecture, and these before those of the
+        same platform and kind. At one level, of the same dtype before those of one like it; then
+        of the nearest n, counted in octaves; then the user's rows before the shipped ones. None
+        of a graph more than twice, or less than an eighth, as large. Nothing is said about
+        their parameters.
+    """
+    device, wanted = options.device, options.predecessors and method.carries_predecessors
+    platform, names = (device.platform_name, device.kind), (device.plain_name, device.architecture)
+    found = []
+    for own, row in _everything():
+        if row.method != method.id or row.predecessors != wanted:
+            continue
+        unlikeness = _unlikeness(row.dtype, options.dtype)
+        if (row.platform, row.kind) != platform or unlikeness is None:
+            continue
+        octaves = math.log2(max(n, 1) / row.n)
+        if not -_DOWN <= octaves <= _UP:
+            continue
+        near = [row.device == names[0], row.architecture == names[1], True].index(True)
+        order = (near, unlikeness, round(abs(octaves)), not own, abs(octaves), row.n)
+        found.append((order, Match(row, LEVELS[near], own)))
+    for _, match in sorted(found, key=lambda each: each[0]):
+        yield match
+
+
+def tuned(method: Tunable, n: int, options: Options) -> tuple[dict[str, int | str], Match] | None:
+    """Return parameters for a method: those asked for, completed by the best row that may.
+
+    Parameters
+    ----------
+    method : Tunable
+        Its ``parameters`` were asked for, and are never changed.
+    n : int
+        Vertices.
+    options : Options
+
+    Returns
+    -------
+    (dict, Match) or None
+        None when there is no row with which they are complete, legal, and fit the device, or
+        when nothing is to be completed.
+    """
+    space = None
+    for match in matches(method, n, options):
+        space = space or Space(method, options)
+        parameters = {**match.row.parameters, **method.parameters}
+        if parameters in space:
+            return None if parameters == method.parameters else (parameters, match)
+        _log.info("passed over a tuning row that does not fit: %s", match.row)
+    return None
+
+
+def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
+    """Read a database.
+
+    Parameters
+    ----------
+    path : Path
+    strict : bool
+        False: what is wrong goes to the log, and is left out.
+
+    Raises
+    ------
+    FormatError
+        If this is no database.
+    OSError
+        If it cannot be read.
+    """
+    rows = []
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict) or not isinstance(content.get("rows"), list):
+            raise ValueError("there are no rows")
+        if content.get("schema") != _SCHEMA:
+            raise ValueError(f"its schema {content.get('schema')} is not known")
+        for each in content["rows"]:
+            try:
+                rows.append(Row.parse(each))
+            except ValueError as error:
+                if strict:
+                    raise
+                _log.warning("%s: %s", path, error)
+    except ValueError as error:  # also what is not JSON, or not UTF-8
+        if strict:
+            raise FormatError(path, None, f"not a tuning database: {error}") from None
+        _log.warning("%s is not a tuning database: %s", path, error)
+    return tuple(rows)
+
+
+def merge(path: Path, rows: Iterable[Row]) -> None:
+    """Put rows into a database, in place of those for the same method, device, type and size.
+
+    The file is replaced at once, or made; its order does not depend on that of the rows.
+
+    Raises
+    ------
+    FormatError
+        If there is a file, but no database.
+    OSError
+        If it cannot be written.
+    """
+    merged = {row.place: row for row in load(path)} if path.exists() else {}
+    merged |= {row.place: row for row in rows}
+    lines = [_line(merged[place]) for place in sorted(merged)]
+    with atomic_write(path) as file:
+        file.write(f'{{"schema": {_SCHEMA}, "rows": [\n' + ",\n".join(lines) + "\n]}\n")
+
+
+def _line(row: Row) -> str:
+    content = asdict(row)
+    content["parameters"] = dict(sorted(row.parameters.items()))
+    return json.dumps(content, ensure_ascii=False)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _everything() -> Iterator[tuple[bool, Row]]:
+    """All rows that there are, and whether they are the user's."""
+    paths = [(True, user_database())] + [(False, path) for path in shipped_databases()]
+    for own, path in paths:
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        for row in _kept(path, (status.st_ino, status.st_mtime_ns, status.st_size)):
+            yield own, row
+
+
+@lru_cache(maxsize=64)
+def _kept(path: Path, version: tuple[int, ...]) -> tuple[Row, ...]:
+    """Read each version of a file once."""
+    try:
+        return load(path, strict=False)
+    except OSError as error:
+        _log.warning("%s", error)
+        return ()
+
+
+def _unlikeness(name: str, dtype: np.dtype) -> int | None:
+    """0 for the same type, 1 for one as wide and as integral, None for others."""
+    if name == dtype.name:
+        return 0
+    try:
+        other = np.dtype(name)
+    except TypeError:
+        return None
+    alike = other.itemsize == dtype.itemsize and (other.kind == "f") == (dtype.kind == "f")
+    return 1 if alike else None

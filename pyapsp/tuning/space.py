@@ -1,0 +1,172 @@
+"""The parameter sets of a method: which are legal on a device, and which lie beside each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations, product
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from pyapsp.graph import Graph
+from pyapsp.registry import Answer, Options, Plan, Requirements
+
+__all__ = ["Key", "Space", "Tunable", "key"]
+
+#: A parameter set as something hashable.
+Key = tuple[tuple[str, int | str], ...]
+
+# Combinations of values, legal or not, that one would go through.
+_SMALL = 10**6
+
+
+class Tunable(Protocol):
+    """A method with parameters to choose, as the tuner sees it.
+
+    Attributes
+    ----------
+    id, area, requires, choices
+        As in `pyapsp.registry.Method`.
+    parameters : dict
+        Those that were asked for.
+    carries_predecessors : bool
+        Whether asking for predecessors changes the kernels that have the parameters.
+    """
+
+    id: ClassVar[str]
+    area: ClassVar[str]
+    requires: ClassVar[Requirements]
+    choices: ClassVar[Mapping[str, tuple[int | str, ...]]]
+    carries_predecessors: ClassVar[bool]
+    parameters: dict[str, int | str]
+
+    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+        """Yield the complete sets that are tried when nothing was tuned, in this order."""
+
+    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
+        """Return whether parameters are legal together and within the limits of the device."""
+
+    def plan(self, graph: Graph, options: Options) -> Plan:
+        """Build."""
+
+    def run(self, plan: Plan) -> Answer:
+        """Run."""
+
+
+def key(parameters: Mapping[str, int | str]) -> Key:
+    """Return a parameter set as something hashable, the names in order."""
+    return tuple(sorted(parameters.items()))
+
+
+class Space:
+    """The legal parameter sets of a method under some options.
+
+    A set has the names that a candidate of the method has: of a method with several forms, each
+    with parameters of its own, those forms that the device has candidates for.
+
+    Parameters
+    ----------
+    method : Tunable
+    options : Options
+        Device, dtype and predecessors decide what fits.
+
+    Attributes
+    ----------
+    small : bool
+        Whether all sets can be gone through: there are ten to the sixth combinations at most.
+    """
+
+    def __init__(self, method: Tunable, options: Options) -> None:
+        self._method, self._options = method, options
+        self._candidates = [
+            {**candidate, **method.parameters} for candidate in method.candidates(options)
+        ]
+        shapes = [
+            tuple(name for name in method.choices if name in each) for each in self._candidates
+        ]
+        self._shapes = list(dict.fromkeys(shapes))
+        self._sizes = [math.prod(map(len, self._values(shape))) for shape in self._shapes]
+        self.small = sum(self._sizes) <= _SMALL
+
+    def __contains__(self, parameters: Mapping[str, int | str]) -> bool:
+        """Whether a set is complete, without unknown names or values, and legal."""
+        choices = self._method.choices
+        return (
+            any(parameters.keys() == set(shape) for shape in self._shapes)
+            and all(value in choices[name] for name, value in parameters.items())
+            and self._method.fits(parameters, self._options)
+        )
+
+    def candidates(self) -> list[dict[str, int | str]]:
+        """Return the method's own candidates, as far as they fit."""
+        return [candidate for candidate in self._candidates if candidate in self]
+
+    def __iter__(self) -> Iterator[dict[str, int | str]]:
+        """Yield every legal set."""
+        for shape in self._shapes:
+            for values in product(*self._values(shape)):
+                yield from self._if_legal(shape, values)
+
+    def shuffled(self, seed: int) -> Iterator[dict[str, int | str]]:
+        """Yield every legal set in an order drawn from a seed."""
+        ends = np.cumsum(self._sizes)
+        for number in np.random.default_rng(seed).permutation(sum(self._sizes)):
+            which = int(np.searchsorted(ends, number, side="right"))
+            shape, values = self._shapes[which], self._values(self._shapes[which])
+            places = np.unravel_index(ends[which] - 1 - number, tuple(map(len, values)))
+            yield from self._if_legal(
+                shape, [each[place] for each, place in zip(values, places, strict=True)]
+            )
+
+    def neighbours(
+        self, parameters: Mapping[str, int | str], rng: np.random.Generator
+    ) -> Iterator[dict[str, int | str]]:
+        """Yield the legal sets near this one, in random order.
+
+        First those that differ in one parameter; then those that differ in two, each by one step,
+        because often one cannot move alone (a tile that is a multiple of the group).
+        """
+        choices = {name: self._method.choices[name] for name in parameters}
+        single = [
+            {name: value}
+            for name, values in choices.items()
+            for value in values
+            if value != parameters[name]
+        ]
+        steps = {name: _beside(parameters[name], values) for name, values in choices.items()}
+        double = [
+            {first: a, second: b}
+            for first, second in combinations(choices, 2)
+            for a, b in product(steps[first], steps[second])
+        ]
+        for changes in (single, double):
+            for number in rng.permutation(len(changes)):
+                changed = {**parameters, **changes[number]}
+                if self._method.fits(changed, self._options):
+                    yield changed
+
+    def away(
+        self, parameters: Mapping[str, int | str], rng: np.random.Generator, steps: int
+    ) -> dict[str, int | str]:
+        """Return the legal set where some random steps from neighbour to neighbour end."""
+        end = dict(parameters)
+        for _ in range(steps):
+            end = next(self.neighbours(end, rng), end)
+        return end
+
+    def _values(self, shape: tuple[str, ...]) -> list[tuple[int | str, ...]]:
+        given, choices = self._method.parameters, self._method.choices
+        return [(given[name],) if name in given else choices[name] for name in shape]
+
+    def _if_legal(
+        self, shape: tuple[str, ...], values: Iterable[int | str]
+    ) -> Iterator[dict[str, int | str]]:
+        parameters = dict(zip(shape, values, strict=True))
+        if self._method.fits(parameters, self._options):
+            yield parameters
+
+
+def _beside(value: int | str, values: tuple[int | str, ...]) -> list[int | str]:
+    place = values.index(value)
+    return [values[other] for other in (place - 1, place + 1) if 0 <= other < len(values)]

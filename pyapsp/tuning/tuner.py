@@ -1,0 +1,507 @@
+"""The tuner: verify a parameter set, time it, remember it, and keep the fastest.
+
+Every set first solves a small graph whose distances SciPy has computed; then a graph of the size
+that is tuned, of which a few rows are compared. Weights are small whole numbers, so that sums are
+exact in every type and equal means equal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from pyapsp import __version__
+from pyapsp.errors import (
+    CapabilityError,
+    DeviceError,
+    DeviceMemoryError,
+    ParameterError,
+    VerificationError,
+)
+from pyapsp.graph import Graph
+from pyapsp.graph.generators import random_graph
+from pyapsp.kernels import source
+from pyapsp.precision import infinity
+from pyapsp.registry import Answer, Options, Plan
+from pyapsp.tuning.database import Row
+from pyapsp.tuning.journal import Journal, Outcome
+from pyapsp.tuning.space import Key, Space, Tunable, key
+
+__all__ = ["STRATEGIES", "Report", "Tuner"]
+
+STRATEGIES = ("auto", "all", "climb")
+
+# Vertices of the small graph: more than one tile of most sizes, and a multiple of none.
+_SMALL = 257
+# Arcs of a vertex, and the largest weight. Distances stay below 2^11, up to which every type is
+# exact, half precision included; the second pair is for methods that hold small distances only.
+_ARCS, _MAX_WEIGHT = 4, 20
+_MORE_ARCS, _PART_OF_LIMIT, _LOW = 32, 8, 2**11
+# Every so many vertices one that cannot be reached.
+_UNREACHED = 17
+# Rows of the large graph that are compared.
+_ROWS = 8
+# A set this much slower than the best is not timed again; its first run is cut short when it is
+# certain to be slower still.
+_SLOW, _HOPELESS = 1.5, 3.0
+# Timing ends with this much in all, or as soon as it is clear that the best is faster.
+_LONG_ENOUGH, _CLEAR = 0.1, 1.1
+# Cutting short is for long runs only: wall time also holds what is no kernel.
+_GRACE_SECONDS = 0.25
+# What a step of a climb must gain, and how often one goes away from a summit, for each distance.
+_STEP, _WALKS = 0.99, 50
+# Sets that are timed again in the end, what one must gain to replace the default, and at least how
+# many turns all take.
+_FINALISTS, _GAIN, _TURNS = 5, 1.03, 5
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run of the tuner came to.
+
+    Attributes
+    ----------
+    row : Row
+        The best, for a database.
+    default : dict
+        What the method takes without a database.
+    seconds : dict
+        By parameter set (see `pyapsp.tuning.space.key`) those timed in the end, fastest first.
+    outcomes : list of Outcome
+        Everything measured, now or before.
+    resumed : int
+        How many of these were measured before.
+    complete : bool
+        Whether every legal set was measured.
+    """
+
+    row: Row
+    default: dict[str, int | str]
+    seconds: dict[Key, float]
+    outcomes: list[Outcome] = field(default_factory=list)
+    resumed: int = 0
+    complete: bool = False
+
+
+class _Problem:
+    """A graph, and some rows of its distances as SciPy computes them.
+
+    Parameters
+    ----------
+    n : int
+    rows : int
+        How many to compute.
+    dtype : numpy.dtype
+    limit : int or None
+        The largest distance that there may be.
+    negative : bool
+        Whether some weights are negative.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        rows: int,
+        dtype: np.dtype,
+        *,
+        limit: int | None = None,
+        negative: bool = False,
+    ) -> None:
+        arcs, heaviest = _ARCS, _MAX_WEIGHT
+        if limit is not None and limit < _LOW:
+            arcs, heaviest = _MORE_ARCS, max(1, min(heaviest, limit // _PART_OF_LIMIT))
+        graph = random_graph(n, min(arcs * n, n * (n - 1)), heaviest, seed=n)
+        tails, heads, weights = graph.arcs()
+        reached = heads % _UNREACHED != _UNREACHED - 1
+        graph = Graph.from_arcs(
+            n, tails[reached], heads[reached], weights[reached], name=f"{graph.name}-tuned"
+        )
+        self.sources = np.unique(np.linspace(0, n - 1, min(rows, n)).astype(np.int64))
+        if graph.m > 0:
+            expected = csgraph.dijkstra(graph.to_scipy().astype(float), indices=self.sources)
+        else:
+            expected = np.where(self.sources[:, None] == np.arange(n), 0.0, np.inf)
+        if negative:  # a potential changes the signs of arcs, and makes no cycle negative
+            potential = np.random.default_rng(n).integers(0, _MAX_WEIGHT, n)
+            tails, heads, weights = graph.arcs()
+            weights = weights + potential[tails] - potential[heads]
+            graph = Graph.from_arcs(n, tails, heads, weights, name=f"{graph.name}-signed")
+            expected += potential[self.sources][:, None] - potential
+        expected[~np.isfinite(expected)] = infinity(dtype)
+        self.graph, self.expected = graph, expected.astype(dtype)
+
+    def check(self, answer: Answer) -> None:
+        """Raise VerificationError when a distance or a predecessor is wrong."""
+        n, expected = self.graph.n, self.expected
+        found = answer.distances[self.sources]
+        wrong = np.argwhere(found != expected)
+        if len(wrong):
+            row, j = wrong[0]
+            raise VerificationError(
+                f"n = {n:,}: {len(wrong):,} of {expected.size:,} distances are wrong; from "
+                f"{self.sources[row]} to {j} it found {found[row, j]}, not {expected[row, j]}"
+            )
+        if answer.predecessors is None:
+            return
+        before = answer.predecessors[self.sources]
+        inner = expected < infinity(expected.dtype)
+        inner[np.arange(len(inner)), self.sources] = False
+        rows, heads = np.nonzero(inner)
+        tails = before[rows, heads]
+        sound = np.array_equal(before >= 0, inner)
+        if sound and len(tails):
+            weights = np.asarray(self.graph.to_scipy()[tails, heads]).ravel()
+            sound = np.array_equal(expected[rows, tails] + weights, expected[rows, heads])
+            sound = sound and bool(np.all(weights != 0) or self.graph.has_negative)
+        if not sound:
+            raise VerificationError(f"n = {n:,}: a predecessor is wrong")
+
+
+class _Hopeless(Exception):  # noqa: N818 - it is a signal, not an error
+    """A run that is certain to be slow was cut short."""
+
+
+class Tuner:
+    """Looks for the fastest parameters of a method.
+
+    Parameters
+    ----------
+    method : class of a Tunable
+        For example one of `pyapsp.methods`.
+    options : Options
+        Device, dtype and predecessors.
+    n : int
+        Vertices of the graph that is timed.
+    journal : Path
+        The journal file.
+    restart : bool
+        Measure again what is in the journal.
+    repeat : int
+        How many times a set is timed, at least; medians count.
+    seed : int
+        Of the order in which sets are tried.
+    commit : str, optional
+        Of the code, for the row.
+
+    Raises
+    ------
+    ParameterError
+        If the method has nothing to tune, or predecessors make no difference to it.
+    CapabilityError
+        If the device lacks what the method needs.
+    """
+
+    def __init__(
+        self,
+        method: type[Tunable],
+        options: Options,
+        n: int,
+        *,
+        journal: Path,
+        restart: bool = False,
+        repeat: int = 3,
+        seed: int = 0,
+        commit: str | None = None,
+    ) -> None:
+        if not method.choices or not hasattr(method, "candidates"):
+            raise ParameterError(f"{method.id} has no parameters to tune")
+        if options.predecessors and not method.carries_predecessors:
+            raise ParameterError(
+                f"{method.id} finds predecessors after the distances, whatever its parameters: "
+                "tune it without predecessors"
+            )
+        for capability in method.requires.capabilities:
+            if not getattr(options.device.capabilities, capability):
+                raise CapabilityError(f"{method.id} needs {capability}: {options.device.name}")
+        self._method, self._options, self._n = method, options, n
+        self._repeat, self._seed, self._commit = repeat, seed, commit
+        self._kernels = _kernels_hash(method.area)
+        self.space = Space(method(), options)
+        subject = {
+            "method": method.id,
+            "platform": options.device.platform_name,
+            "device": options.device.name,
+            "driver": options.device.driver_version,
+            "dtype": options.dtype.name,
+            "predecessors": options.predecessors,
+            "n": n,
+            "kernels": self._kernels,
+        }
+        self._journal = Journal(journal, subject, restart=restart)
+        self._first_failure: DeviceError | ParameterError | None = None
+        limit = method.requires.largest_distance
+        self._small = _Problem(_SMALL, _SMALL, options.dtype, limit=limit)
+        self._large = _Problem(n, _ROWS, options.dtype, limit=limit)
+        self._out = np.empty((n, n), options.dtype)
+
+    def run(
+        self,
+        *,
+        strategy: str = "auto",
+        budget: float = 60.0,
+        max_configurations: int | None = None,
+        told: Callable[[Outcome], None] = lambda outcome: None,
+    ) -> Report:
+        """Measure until everything was, or the budget is spent, and return the best.
+
+        Parameters
+        ----------
+        strategy : {"auto", "all", "climb"}
+            "all" goes through the legal sets in random order, after the method's candidates;
+            "climb" goes from the best candidate to better neighbours, and to sets ever farther
+            away when there is none. "auto" climbs when there are more sets than the budget has seconds, or
+            than may be measured.
+        budget : float
+            Seconds. The first set is always measured, and those in the journal cost nothing.
+        max_configurations : int, optional
+            How many sets may be measured, counting those in the journal.
+        told : callable
+            Called with each outcome that is new.
+
+        Raises
+        ------
+        VerificationError
+            If every set that ran gave a wrong answer.
+        ParameterError, DeviceError
+            If no set ran: what was wrong with the first. If there are too many sets for "all".
+        """
+        started = time.perf_counter()
+        limit = math.inf if max_configurations is None else max_configurations
+        if strategy == "auto":
+            strategy = "climb"
+            if self.space.small:
+                affordable = int(min(limit, budget))
+                many = sum(1 for _ in islice(self.space, affordable + 1)) > affordable
+                strategy = "climb" if many else "all"
+        elif strategy == "all" and not self.space.small:
+            raise ParameterError(f"{self._method.id} has too many parameter sets for 'all'")
+        outcomes = self._journal.outcomes
+        resumed, seen = len(outcomes), set()
+        complete = self.space.small
+        for parameters in self._all() if strategy == "all" else self._climb():
+            if key(parameters) in seen:
+                continue
+            if key(parameters) not in outcomes:
+                spent = time.perf_counter() - started >= budget and len(outcomes) > 0
+                if spent or len(outcomes) >= limit:
+                    complete = False
+                    break
+                told(self._measure(parameters))
+            seen.add(key(parameters))
+        return replace(self._decide(), resumed=resumed, complete=complete)
+
+    def _all(self) -> Iterator[dict[str, int | str]]:
+        yield from self.space.candidates()
+        yield from self.space.shuffled(self._seed)
+
+    def _climb(self) -> Iterator[dict[str, int | str]]:
+        """Yield sets, each chosen by what those before took."""
+        rng = np.random.default_rng(self._seed)
+        visited: dict[Key, dict[str, int | str]] = {}
+        for start in self.space.candidates():
+            visited[key(start)] = start
+            yield start
+        climbing = bool(visited)
+        while climbing:
+            best = min(visited.values(), key=self._seconds_of)
+            for current in self._around(best, visited, rng):
+                visited[key(current)] = current
+                yield current
+                if self._seconds_of(current) < _STEP * self._seconds_of(best):
+                    break
+            else:
+                climbing = False
+        if self.space.small:  # what no way led to
+            yield from self.space.shuffled(self._seed)
+
+    def _around(
+        self,
+        best: dict[str, int | str],
+        visited: Mapping[Key, dict[str, int | str]],
+        rng: np.random.Generator,
+    ) -> Iterator[dict[str, int | str]]:
+        """Yield sets that were not visited: neighbours of the best, then ever farther ones."""
+        yield from (each for each in self.space.neighbours(best, rng) if key(each) not in visited)
+        for steps in range(2, 8):
+            for _ in range(_WALKS):
+                end = self.space.away(best, rng, steps)
+                if key(end) not in visited:
+                    yield end
+
+    def _seconds_of(self, parameters: dict[str, int | str]) -> float:
+        outcome = self._journal.outcomes.get(key(parameters))
+        return math.inf if outcome is None or outcome.seconds is None else outcome.seconds
+
+    def _best_seconds(self) -> float:
+        right = [o.seconds for o in self._journal.outcomes.values() if o.seconds is not None]
+        return min(right, default=math.inf)
+
+    def _measure(self, parameters: dict[str, int | str]) -> Outcome:
+        """Verify and time one set, with a note in the journal before and after."""
+        self._journal.start(parameters)
+        try:
+            outcome = self._outcome(parameters)
+        except BaseException:
+            self._journal.interrupt(parameters)
+            raise
+        self._journal.finish(outcome)
+        return outcome
+
+    def _outcome(self, parameters: dict[str, int | str]) -> Outcome:
+        try:
+            method, plan = self._plan(parameters)
+            self._verify(parameters, self._small)
+            return self._time(parameters, method, plan)
+        except VerificationError as error:
+            return Outcome(parameters, "wrong", None, str(error))
+        except (DeviceError, ParameterError) as error:
+            general = isinstance(error, CapabilityError | DeviceMemoryError)
+            if general and not self._journal.outcomes:
+                raise  # the default needs the least: others would only fail one after the other
+            self._first_failure = self._first_failure or error
+            return Outcome(parameters, "failed", None, str(error))
+
+    def _verify(self, parameters: dict[str, int | str], problem: _Problem) -> None:
+        method = self._method(**parameters)
+        problem.check(method.run(method.plan(problem.graph, self._options)))
+
+    def _plan(self, parameters: dict[str, int | str]) -> tuple[Tunable, Plan]:
+        method = self._method(**parameters)
+        return method, method.plan(self._large.graph, replace(self._options, out=self._out))
+
+    def _time(self, parameters: dict[str, int | str], method: Tunable, plan: Plan) -> Outcome:
+        """Time a set: one run to warm up and to see whether it can be the best, then the others."""
+        best = self._best_seconds()
+        pace = _Pace(_HOPELESS * best)
+        with suppress(_Hopeless):
+            first = method.run(replace(plan, options=replace(plan.options, progress=pace)))
+            self._large.check(first)
+            pace.projected = float(first.stats["kernel_seconds"])
+        if pace.projected > _SLOW * best:
+            return Outcome(parameters, "slow", pace.projected)
+        times: list[float] = []
+        while not self._enough(times) and not (times and min(times) > _CLEAR * best):
+            times.append(float(method.run(plan).stats["kernel_seconds"]))
+        return Outcome(parameters, "ok", median(times))
+
+    def _decide(self) -> Report:
+        """Time the best few and the default again, in turns, and check the winner once more."""
+        outcomes = self._journal.outcomes
+        default = next(iter(self.space.candidates()), {})
+        while True:
+            ranked = sorted(
+                (
+                    o
+                    for o in outcomes.values()
+                    if o.seconds is not None and o.parameters in self.space
+                ),
+                key=lambda outcome: outcome.seconds or 0.0,
+            )
+            if not ranked:
+                raise self._nothing()
+            finalists = [outcome.parameters for outcome in ranked[:_FINALISTS]]
+            if default not in finalists and any(o.parameters == default for o in ranked):
+                finalists.append(default)
+            seconds = self._finals(finalists)
+            best = min(seconds, key=seconds.__getitem__)
+            if key(default) in seconds and seconds[key(default)] <= _GAIN * seconds[best]:
+                best = key(default)
+            fault = self._fault_with_signs(dict(best))
+            if fault is None:
+                break
+            self._journal.finish(Outcome(dict(best), "wrong", None, fault))
+        device = self._options.device
+        row = Row(
+            method=self._method.id,
+            platform=device.platform_name,
+            kind=device.kind,
+            architecture=device.architecture,
+            device=device.plain_name,
+            dtype=self._options.dtype.name,
+            predecessors=self._options.predecessors,
+            n=self._n,
+            parameters=dict(best),
+            updates_per_second=float(f"{self._n**3 / seconds[best]:.4g}"),
+            driver=device.driver_version,
+            pyapsp=__version__,
+            commit=self._commit,
+            kernels=self._kernels,
+        )
+        fastest = dict(sorted(seconds.items(), key=lambda item: item[1]))
+        return Report(row, default, fastest, list(outcomes.values()))
+
+    def _finals(self, finalists: list[dict[str, int | str]]) -> dict[Key, float]:
+        known = self._journal.finals
+        if any(key(parameters) not in known for parameters in finalists):
+            plans = [self._plan(parameters) for parameters in finalists]
+            times: list[list[float]] = [[] for _ in finalists]
+            while len(times[0]) < _TURNS or not all(map(self._enough, times)):
+                for (method, plan), taken in zip(plans, times, strict=True):
+                    taken.append(float(method.run(plan).stats["kernel_seconds"]))
+            for parameters, taken in zip(finalists, times, strict=True):
+                self._journal.final(parameters, median(taken))
+        # a clock that did not move must not divide by zero
+        return {key(parameters): max(known[key(parameters)], 1e-9) for parameters in finalists}
+
+    def _enough(self, times: list[float]) -> bool:
+        """Whether a set was timed often enough: short runs are timed more often."""
+        runs = len(times)
+        return runs >= self._repeat and (sum(times) >= _LONG_ENOUGH or runs >= 5 * self._repeat)
+
+    def _fault_with_signs(self, parameters: dict[str, int | str]) -> str | None:
+        """Say what a set does wrong with negative weights, for which other code is built."""
+        if self._options.dtype.kind == "u" or self._method.requires.non_negative:
+            return None
+        problem = _Problem(_SMALL, _SMALL, self._options.dtype, negative=True)
+        try:
+            self._verify(parameters, problem)
+        except (VerificationError, DeviceError, ParameterError) as error:
+            return f"negative weights: {error}"
+        return None
+
+    def _nothing(self) -> Exception:
+        outcomes = self._journal.outcomes.values()
+        if self._first_failure is not None and all(o.state == "failed" for o in outcomes):
+            return self._first_failure
+        what = next((f"{o.state}: {o.detail}" for o in outcomes), "there are no legal ones")
+        return VerificationError(
+            f"no parameters of {self._method.id} work on {self._options.device.name} ({what})"
+        )
+
+
+class _Pace:
+    """Ends a run, from its progress, that is certain to take longer than some seconds."""
+
+    def __init__(self, allowed: float) -> None:
+        self._allowed, self._started = allowed, 0.0
+        self.projected = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.perf_counter()
+        if done == 1:
+            self._started = now
+            return
+        elapsed = now - self._started
+        self.projected = elapsed / (done - 1) * total
+        if elapsed > _GRACE_SECONDS and self.projected > self._allowed:
+            raise _Hopeless
+
+
+def _kernels_hash(area: str) -> str:
+    """Return a hash of every file that a kernel of the area may be made of."""
+    digest = hashlib.sha256()
+    for folder in ("common", area):
+        for path in sorted((source.root() / folder).iterdir()):
+            if path.is_file():
+                digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]

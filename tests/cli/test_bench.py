@@ -1,0 +1,158 @@
+"""``pyapsp bench``: files, dense random graphs, tables and JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import pyapsp
+from pyapsp.cli import bench as command
+from pyapsp.cli import main
+from pyapsp.graph import Graph, generators
+from pyapsp.profiling import bench, peers
+from pyapsp.report import write_report
+
+
+@pytest.fixture
+def graph_file(tmp_path):
+    path = tmp_path / "graph.gr"
+    pyapsp.write(generators.random_graph(70, seed=6), path)
+    return path
+
+
+def run(capsys, *arguments):
+    """Run the command; return exit code, standard output and standard error."""
+    try:
+        code = main(["bench", *map(str, arguments)])
+    except SystemExit as stop:  # argparse
+        code = stop.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def rows_of(text):
+    """The rows of the tables, as lists of cells."""
+    return [
+        line.split() for line in text.splitlines() if line.rstrip().endswith(("right", "WRONG"))
+    ]
+
+
+def test_a_file_is_timed_beside_scipy(graph_file, tmp_path, capsys, device):
+    out = tmp_path / "bench.json"
+    code, text, _ = run(
+        capsys, graph_file, "--method", "fw-naive", "fw-blocked", "--device", device.id,
+        "--dtype", "int32", "float32", "--repeat", "1", "-o", out,
+    )  # fmt: skip
+    assert code == 0
+    expected = [(m, t) for m in ("fw-naive", "fw-blocked") for t in ("int32", "float32")]
+    rows = rows_of(text)
+    assert [tuple(row[:2]) for row in rows[:-1]] == expected
+    assert rows[-1][0] == "scipy"
+    assert "x scipy" in text
+    assert f"device {device.id}: {device.name}, {device.platform_name}" in text
+    written = json.loads(out.read_text())
+    assert written["schema"] == 2
+    assert [(row["method"], row["dtype"]) for row in written["runs"]] == expected
+    for row in written["runs"]:
+        assert row["verified"]
+        assert row["max_error"] == 0
+        assert row["median_seconds"] > 0
+        assert 0 < row["fraction_of_roof"] < 1
+        assert "commit" in row
+    (peer,) = written["peers"]
+    assert (peer["name"], peer["n"], peer["verified"]) == ("scipy", 70, True)
+    assert written["left_out"] == []
+
+
+def test_dense_graphs_of_several_sizes_on_several_devices(tmp_path, capsys):
+    out = tmp_path / "bench.json"
+    devices = [device.id for device in pyapsp.devices()]
+    code, text, _ = run(
+        capsys, "dense", "--n", "40", "65", "--method", "fw-blocked", "--dtype", "uint16", "int32",
+        "--device", *devices, "--repeat", "1", "--density", "0.2", "--seed", "5", "-o", out,
+    )  # fmt: skip
+    assert code == 0
+    assert len(rows_of(text)) == 2 * 2 * len(devices)
+    written = json.loads(out.read_text())
+    assert [(row["graph"]["n"], row["dtype"], row["device"]["id"]) for row in written["runs"]] == [
+        (n, t, d) for n in (40, 65) for t in ("uint16", "int32") for d in devices
+    ]
+    expected = bench.dense_graph(65, 0.2, 5)
+    assert written["runs"][-1]["graph"]["hash"] == expected.content_hash
+    assert written["peers"] == []
+
+
+def test_rows_are_records_of_runs(tmp_path, capsys):
+    out = tmp_path / "bench.json"
+    assert run(capsys, "dense", "--n", "40", "--repeat", "1", "-o", out)[0] == 0
+    (row,) = json.loads(out.read_text())["runs"]
+    assert row["dtype"] == "float32"
+    record = tmp_path / "row.json"
+    record.write_text(json.dumps(row))
+    table = write_report([record], tmp_path / "report", ["tables"])[0].read_text()
+    assert str(row["fraction_of_roof"]) in table
+
+
+def test_all_methods_and_what_is_left_out(capsys):
+    code, text, _ = run(
+        capsys, "dense", "--n", "33", "--method", "all", "--dtype", "int32", "--repeat", "1"
+    )
+    assert code == 0
+    for method in pyapsp.methods():
+        assert method.id in text
+
+
+def test_peers_by_name_and_all_of_them(capsys, monkeypatch):
+    code, text, _ = run(capsys, "dense", "--n", "33", "--repeat", "1", "--peers", "igraph")
+    assert code == 0
+    assert "x igraph" in text
+    assert "x scipy" not in text
+    monkeypatch.setattr(peers.Peer, "version", property(lambda peer: None))
+    code, text, _ = run(capsys, "dense", "--n", "33", "--repeat", "1", "--peers")
+    assert code == 0
+    for name in command._PEERS:
+        assert f"left out: {name}: not installed" in text
+
+
+def test_the_command_knows_all_peers():
+    assert tuple(peer.name for peer in peers.PEERS) == command._PEERS
+
+
+def test_a_wrong_answer_is_a_failure(graph_file, capsys, monkeypatch):
+    solve = bench.solve
+
+    def wrong(*arguments, **keywords):
+        result = solve(*arguments, **keywords)
+        result.distances[0, 1] += 1
+        return result
+
+    monkeypatch.setattr(bench, "solve", wrong)
+    code, text, _ = run(capsys, graph_file, "--repeat", "1")
+    assert code == 1
+    assert "WRONG" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["GRAPH", "--n", "40"], 2, "--n is for 'pyapsp bench dense'"),
+        (["GRAPH", "--repeat", "0"], 2, "'repeat' parameter"),
+        (["dense", "--n", "40", "--density", "2"], 2, "'density' parameter"),
+        (["dense", "--n", "-1"], 2, "'n' parameter"),
+        (["dense", "--n", "40", "--peers", "numpy"], 2, "invalid choice"),
+        (["dense", "--n", "40", "--method", "dijkstra?"], 2, "'method' parameter"),
+        (["GRAPH", "-o", "no/such/folder/b.json"], 3, "folder does not exist"),
+        (["no-such-file.gr"], 3, "no-such-file.gr"),
+    ],
+)
+def test_mistakes(arguments, code, text, graph_file, capsys):
+    arguments = [graph_file if word == "GRAPH" else word for word in arguments]
+    found, _, message = run(capsys, *arguments)
+    assert (found, text in message) == (code, True), message
+
+
+def test_a_negative_cycle_is_told(tmp_path, capsys):
+    path = tmp_path / "cycle.gr"
+    pyapsp.write(Graph.from_arcs(2, [0, 1], [1, 0], [1, -2]), path)
+    assert run(capsys, path)[0] == 6

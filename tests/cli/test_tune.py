@@ -1,0 +1,180 @@
+"""The tune command: table, database, export, resumption after a kill, exit codes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import pyapsp
+from pyapsp.cli import main
+from pyapsp.graph import generators
+from pyapsp.tuning import Row
+from pyapsp.tuning.database import load, merge
+from pyapsp.tuning.tuner import Tuner
+
+SMALL = ("fw-blocked", "--n", "70", "--max-configurations", "2", "--repeat", "1")
+
+
+@pytest.fixture(autouse=True)
+def folder(device, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYAPSP_DEVICE", device.id)
+    monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path / "own"))
+    return tmp_path / "own"
+
+
+def run(capsys, *arguments):
+    """Run the command; return exit code, standard output and standard error."""
+    try:
+        code = main(["tune", *map(str, arguments)])
+    except SystemExit as stop:  # argparse
+        code = stop.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_best_is_kept_and_used(folder, device, capsys):
+    code, text, _ = run(capsys, *SMALL, "--dtype", "int32", "float32", "--predecessors")
+    assert code == 0
+    assert text.count("fw-blocked") == 2
+    assert "int32 n = 70 with predecessors on" in text
+    assert "x default" in text
+    assert text.count("2 sets measured (0 of them before)") == 2
+    assert str(folder / "database.json") in text
+    rows = load(folder / "database.json")
+    assert [(row.dtype, row.predecessors, row.n) for row in rows] == [
+        ("float32", True, 70),
+        ("int32", True, 70),
+    ]
+    result = pyapsp.solve(
+        generators.random_graph(70), "fw-blocked", dtype="int32", predecessors=True
+    )
+    assert result.stats["parameters"] == rows[1].parameters
+    assert result.stats["tuning"]["database"] == "user"
+
+
+def test_export_merges_into_a_database(folder, tmp_path, device, capsys):
+    exported = tmp_path / "dense.json"
+    other = Row("m", "p", "cpu", "a", "d", "int32", False, 9, {"x": 1}, 1.0)
+    merge(exported, [other])
+    assert run(capsys, *SMALL, "--export", exported)[0] == 0
+    mine = load(folder / "database.json")
+    assert set(map(repr, load(exported))) == {repr(other), *map(repr, mine)}
+    before = exported.read_bytes()
+    # resumed: nothing new is measured, so the row stays as it was
+    code, text, _ = run(capsys, *SMALL, "--export", exported, "--resume")
+    assert code == 0
+    assert "2 sets measured (2 of them before)" in text
+    assert exported.read_bytes() == before
+    code, text, _ = run(capsys, *SMALL, "--restart")
+    assert "2 sets measured (0 of them before)" in text
+
+
+def test_a_killed_run_is_resumed(folder, device, capsys):
+    command = [sys.executable, "-m", "pyapsp", "tune", "fw-blocked", "--n", "70", "--repeat", "1"]
+    journal = folder / "journal.jsonl"
+    done = 0
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        while done < 2 and process.poll() is None:
+            time.sleep(0.05)
+            text = journal.read_text() if journal.exists() else ""
+            done = text.count('"state": "ok"') + text.count('"state": "slow"')
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    with open(journal, "ab") as file:
+        file.write(b'{"subject": {"method"')  # as if killed while writing
+    measured = sum(
+        json.loads(line)["state"] in ("ok", "slow", "failed")
+        for line in journal.read_text().splitlines()[:-1]
+    )
+    limit = str(measured + 1)
+    code, text, _ = run(
+        capsys, "fw-blocked", "--n", "70", "--repeat", "1", "--max-configurations", limit
+    )
+    assert code == 0
+    assert f"{limit} sets measured ({measured} of them before)" in text
+
+
+def test_journal_elsewhere(folder, tmp_path, capsys):
+    assert run(capsys, *SMALL, "--journal", tmp_path / "j")[0] == 0
+    assert (tmp_path / "j").exists()
+    assert [path.name for path in folder.iterdir()] == ["database.json"]
+
+
+def test_a_wrong_set_is_a_failed_check(capsys, monkeypatch):
+    plain = Tuner._verify
+    bad = []
+
+    def verify(self, parameters, problem):
+        bad.append(parameters)
+        if len(bad) == 1:
+            problem.expected = problem.expected + 1
+        try:
+            plain(self, parameters, problem)
+        finally:
+            if len(bad) == 1:
+                problem.expected = problem.expected - 1
+
+    monkeypatch.setattr(Tuner, "_verify", verify)
+    code, text, _ = run(capsys, *SMALL)
+    assert code == 1
+    assert "WRONG with " in text
+    assert "1 wrong" in text
+    listed = " ".join(f"{name}={value}" for name, value in bad[0].items())
+    assert f"WRONG with {listed}" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["fw-magic"], 2, "'method' parameter of solve"),
+        (["fw-naive"], 2, "fw-naive has no parameters to tune"),
+        (["fw-blocked", "--dtype", "complex64"], 2, "'dtype' parameter of tune"),
+        (["fw-blocked", "--n", "0"], 2, "'n' parameter of tune"),
+        (["fw-blocked", "--n", "many"], 2, "invalid int"),
+        (["fw-blocked", "--budget", "0"], 2, "'budget' parameter of tune"),
+        (["fw-blocked", "--budget", "nan"], 2, "'budget' parameter of tune"),
+        (["fw-blocked", "--max-configurations", "0"], 2, "'max-configurations' parameter"),
+        (["fw-blocked", "--repeat", "0"], 2, "'repeat' parameter of tune"),
+        (["fw-blocked", "--seed", "-1"], 2, "'seed' parameter of tune"),
+        (["fw-blocked", "--strategy", "guess"], 2, "'strategy' parameter of tune"),
+        (["fw-blocked", "--resume", "--restart"], 2, "not allowed with"),
+        ([], 2, "METHOD"),
+        (["fw-blocked", "--device", "no such device"], 4, "no such device"),
+        (["fw-blocked", "--export", "/nonexistent/folder/d.json"], 3, "does not exist"),
+        (["fw-blocked", "--journal", "/nonexistent/folder/j"], 3, "does not exist"),
+    ],
+)
+def test_exit_codes(arguments, code, message, folder, capsys):
+    got, _, error = run(capsys, *arguments)
+    assert got == code
+    assert message in error
+    assert "Traceback" not in error
+    assert not (folder / "database.json").exists()
+
+
+def test_what_is_no_database_is_found_before_the_work(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Tuner, "run", None)
+    (tmp_path / "notes.json").write_text('{"a": 1}')
+    code, _, error = run(capsys, *SMALL, "--export", tmp_path / "notes.json")
+    assert (code, "notes.json: not a tuning database" in error) == (3, True)
+    assert (tmp_path / "notes.json").read_text() == '{"a": 1}'
+    (folder / "database.json").write_text("{")
+    code, _, error = run(capsys, *SMALL)
+    assert (code, "database.json" in error) == (3, True)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path, capsys, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path / "file" / "own"))
+    assert run(capsys, *SMALL)[0] == 3
+
+
+def test_usage_lists_it(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "tune" in capsys.readouterr().out

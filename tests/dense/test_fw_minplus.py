@@ -1,0 +1,156 @@
+"""fw-minplus: both forms, their parameters, look-ahead, and minima on the bits of floats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp import verify
+from pyapsp.dense.fw_minplus import FwMinplus
+from pyapsp.errors import ParameterError
+from pyapsp.graph import Graph, generators
+from pyapsp.registry import Options
+
+TILES = {
+    "form": "tiles",
+    "block": 64,
+    "tile": 32,
+    "rows": 4,
+    "words": 4,
+    "group_x": 8,
+    "group_y": 8,
+    "slice": 8,
+    "vector": 2,
+}
+PANELS = {"form": "panels", "block": 64, "tile": 32, "rows": 4, "strips": 2, "width": 2}
+
+
+def random_graph(n, low=0, seed=0):
+    """Make a graph; with low < 0 some weights are negative, but no cycle is."""
+    graph = generators.random_graph(n, seed=seed)
+    if low == 0:
+        return graph
+    potential = np.random.default_rng(seed).integers(low, -low, n)
+    tails, heads, weights = graph.arcs()
+    return graph.with_weights(weights + potential[tails] - potential[heads])
+
+
+def assert_solves(graph, result):
+    comparison = verify.against_scipy(graph, result)
+    assert comparison.ok, comparison
+
+
+def options(device, dtype):
+    return Options(device=device, dtype=np.dtype(dtype))
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 63, 65, 96, 129, 200])
+@pytest.mark.parametrize("more", [{"ahead": 1}, {"ahead": 0}, {"separate": 1, "ahead": 0}])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint16"])
+def test_tiles(dtype, more, n, device):
+    graph = random_graph(n, low=0, seed=n)
+    method = pyapsp.method("fw-minplus", **TILES, **more)
+    assert_solves(graph, pyapsp.solve(graph, method, dtype=dtype, device=device))
+
+
+@pytest.mark.parametrize("packed", [0, 1])
+@pytest.mark.parametrize("dtype", ["int16", "uint16"])
+def test_words_of_two_values(dtype, packed, device):
+    graph = random_graph(150, low=-20 if dtype == "int16" else 0, seed=5)
+    method = pyapsp.method("fw-minplus", **TILES, packed=packed)
+    assert_solves(graph, pyapsp.solve(graph, method, dtype=dtype, device=device))
+
+
+def test_words_of_two_values_need_16_bits(device):
+    method = FwMinplus(**TILES, packed=1)
+    with pytest.raises(ParameterError, match="fit"):
+        method.choose_parameters(random_graph(9), options(device, "int32"))
+
+
+@pytest.mark.parametrize("n", [31, 64, 65, 97, 130])
+@pytest.mark.parametrize("rows, strips", [(1, 1), (2, 4), (4, 2), (8, 1), (6, 3), (12, 1)])
+def test_register_blocks_of_panels(rows, strips, n, device):
+    graph = random_graph(n, low=-30, seed=rows)
+    side = 96 if rows in (6, 12) else 64
+    shape = {"rows": rows, "strips": strips, "width": 4, "block": 2 * side, "tile": side // 2}
+    method = pyapsp.method("fw-minplus", form="panels", group_rows=96, group_columns=96, **shape)
+    if 96 % (strips * 4):
+        method = pyapsp.method("fw-minplus", form="panels", **shape)
+    if device.traits.lanes(4) < 4:
+        with pytest.raises(ParameterError, match="fit"):
+            method.choose_parameters(graph, options(device, "int32"))
+        return
+    assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
+
+
+@pytest.mark.parametrize("unroll", [1, 2, 4])
+@pytest.mark.parametrize("form", [PANELS, TILES], ids=["panels", "tiles"])
+def test_minimum_on_bits(form, unroll, device):
+    """Floats that are not negative are compared as integers: also -0.0, inf and tiny numbers."""
+    rng = np.random.default_rng(8)
+    n = 90
+    tails, heads = rng.integers(0, n, (2, 6 * n))
+    weights = rng.choice([-0.0, 0.0, 1e-38, 0.25, 3.0, 1e30], tails.size)
+    graph = Graph.from_arcs(n, tails, heads, weights.astype(np.float32))
+    extra = {"unroll": unroll} if form is PANELS and device.traits.lanes(4) > 1 else {}
+    form = dict(form, width=1) if form is PANELS and device.traits.lanes(4) < 2 else form
+    for dtype in ("float32", "float64"):
+        answers = [
+            pyapsp.solve(
+                graph,
+                pyapsp.method("fw-minplus", **form, **extra, bits=bits),
+                dtype=dtype,
+                device=device,
+            )
+            for bits in (0, 1)
+        ]
+        assert answers[0].stats["kernel_hash"] != answers[1].stats["kernel_hash"]
+        np.testing.assert_array_equal(answers[0].distances, answers[1].distances)
+        assert verify.certificate(graph, answers[1], device=device).ok
+
+
+def test_bits_are_left_out_for_negative_weights(device):
+    graph = random_graph(60, low=-30, seed=2)
+    hashes = {
+        pyapsp.solve(
+            graph, pyapsp.method("fw-minplus", bits=bits), dtype="float32", device=device
+        ).stats["kernel_hash"]
+        for bits in (0, 1)
+    }
+    assert len(hashes) == 1
+
+
+def test_parameters_of_the_other_form_are_refused(device):
+    method = pyapsp.method("fw-minplus", form="panels", words=4)
+    with pytest.raises(ParameterError, match="form panels has bits, .*form tiles ahead"):
+        pyapsp.solve(random_graph(5), method, device=device)
+
+
+def test_candidates_fit_and_the_first_suits_the_device(device):
+    method = FwMinplus()
+    for dtype in ("float64", "float32", "int32", "uint16"):
+        candidates = list(method.candidates(options(device, dtype)))
+        assert any(method.fits(each, options(device, dtype)) for each in candidates)
+        for each in candidates:
+            assert all(value in method.choices[name] for name, value in each.items())
+        expected = "panels" if device.traits.scalar_groups else "tiles"
+        assert candidates[0]["form"] == expected
+
+
+def test_look_ahead_launches_the_next_panels_before_the_remainder_ends(device):
+    """Both orders give the same answer; with look-ahead there are more, smaller launches."""
+    graph = random_graph(200, low=0, seed=9)
+    counts = {}
+    for ahead in (0, 1):
+        method = FwMinplus(**TILES, ahead=ahead)
+        plan = method.plan(graph, options(device, "int32"))
+        launched = []
+        original = method.enqueue_rounds
+        method.enqueue_rounds = lambda *rest, o=original, seen=launched: (
+            seen.append(len(events)) or events for events in o(*rest)
+        )
+        assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
+        counts[ahead] = sum(launched)
+        assert len(launched) == plan.state[0].rounds
+    assert counts[1] > counts[0]
