@@ -95,7 +95,7 @@ class Plan:
 
     graph: Graph
     options: Options
-    parameters: dict[str, int | str]
+    parameters: dict[str, Any]
     device_bytes: int
     state: Any = None
     build_seconds: float = 0.0
@@ -152,7 +152,7 @@ class Method(ABC):
     summary: ClassVar[str]
     source: ClassVar[str]
     requires: ClassVar[Requirements] = Requirements()
-    choices: ClassVar[Mapping[str, tuple[int | str, ...]]] = {}
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
 
     def __init__(self, **parameters: int | str) -> None:
         for name, value in parameters.items():
@@ -163,7 +163,7 @@ class Method(ABC):
             if not (is_integer or isinstance(value, str)) or value not in self.choices[name]:
                 legal = ", ".join(map(str, self.choices[name]))
                 raise ParameterError.of(name, self.id, f"one of {legal}", value)
-        self.parameters: dict[str, int | str] = {
+        self.parameters: dict[str, Any] = {
             name: value if isinstance(value, str) else int(value)
             for name, value in parameters.items()
         }

@@ -212,9 +212,7 @@ def _choose_method(method: str | Method) -> tuple[Method, str]:
     if isinstance(method, Method):
         return method, "as asked"
     if method == "auto":
-        return find_method(
-            "fw-blocked"
-        ), "auto: takes any weights, and reads the matrix less often than fw-naive"
+        return find_method("fw-minplus"), "auto: the fastest for any weights and any size"
     return find_method(method), "as asked"
 
 

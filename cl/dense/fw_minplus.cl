@@ -97,20 +97,20 @@
 /* Words, vectors of words, and what one update is. PYAPSP_UPDATE_TWO does two steps of k at once,
  * for instructions that take the minimum of three. */
 #if PYAPSP_PACKED
-#define PYAPSP_WORD uint
+#define WORD uint
 #define PER_WORD 2
 #else
-#define PYAPSP_WORD PYAPSP_VALUE
+#define WORD PYAPSP_VALUE
 #define PER_WORD 1
 #endif
 #if PYAPSP_VECTOR == 1
-typedef PYAPSP_WORD words_t;
+typedef WORD words_t;
 typedef value_t values_t;
 #else
-typedef PYAPSP_JOIN(PYAPSP_WORD, PYAPSP_VECTOR) words_t;
+typedef PYAPSP_JOIN(WORD, PYAPSP_VECTOR) words_t;
 typedef PYAPSP_JOIN(PYAPSP_VALUE, PYAPSP_VECTOR) values_t;
 #endif
-typedef PYAPSP_WORD word_t;
+typedef WORD word_t;
 #define VECTOR_AT(space, type, address) (*(space type *)(address))
 
 #ifndef PYAPSP_UPDATE

@@ -7,6 +7,7 @@
  * Layout    As there, with PYAPSP_PACKED 1: a word holds the values of two neighbouring columns.
  *
  * Parameters  those of cl/dense/fw_minplus.cl, with PYAPSP_PACKED 1, PYAPSP_VALUE ushort or short, and
+ *             PYAPSP_HAS_PACKED16     0  1: the device has the instructions; 0: the portable code
  *             PYAPSP_VALUE_IS_SIGNED  0  1 when PYAPSP_VALUE is short
  *
  * Cost      Half the instructions of two 16-bit updates, one addition and one minimum for a word; the
@@ -26,6 +27,9 @@
 #ifndef PYAPSP_GUARD
 #define PYAPSP_GUARD 0
 #endif
+#ifndef PYAPSP_HAS_PACKED16
+#define PYAPSP_HAS_PACKED16 0
+#endif
 #ifndef PYAPSP_VALUE_IS_SIGNED
 #define PYAPSP_VALUE_IS_SIGNED 0
 #endif
@@ -35,7 +39,7 @@
 #else
 #define PACKED_TYPE "u16x2"
 #endif
-#if !PYAPSP_GUARD
+#if PYAPSP_HAS_PACKED16 && !PYAPSP_GUARD
 #define PYAPSP_UPDATE(c, a, b)                                                                     \
     {                                                                                              \
         uint candidate;                                                                            \

@@ -61,7 +61,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     dense = parser.add_argument_group(f"{_DENSE} random graphs")
     dense.add_argument("--n", nargs="+", type=int, metavar="N", help="vertices (512 1024)")
     dense.add_argument(
-        "--density", type=float, metavar="P", help="arcs of n (n - 1), between 0 and 1 (0.1)"
+        "--density",
+        type=float,
+        metavar="P",
+        help="arcs of n (n - 1), between 0 and 1 (0.1, at most 2^20 arcs)",
     )
     dense.add_argument("--seed", type=int, metavar="SEED", help="of the random graphs (0)")
     parser.add_argument("-o", "--output", metavar="OUT.json", help="write all that was measured")

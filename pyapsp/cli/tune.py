@@ -193,7 +193,10 @@ def _print_table(report: Report) -> None:
             f"{default / seconds:.2f}" if default else "-",
         )
         table.add_row(*(Text(cell) for cell in cells))
-    Console(width=None if Console().is_terminal else 120).print(table)
+    console = Console()
+    if not console.is_terminal:
+        console.width = 200  # into a file or a pipe: no line of a table is broken
+    console.print(table)
     count = dict.fromkeys(("ok", "slow", "wrong", "failed"), 0)
     for outcome in report.outcomes:
         count[outcome.state] += 1

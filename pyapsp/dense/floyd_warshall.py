@@ -70,7 +70,7 @@ class Configuration:
         What else the method needs for its rounds.
     """
 
-    parameters: dict[str, int | str]
+    parameters: dict[str, Any]
     program: Program
     size: int
     rounds: int
@@ -92,11 +92,11 @@ class FloydWarshall(Method):
     carries_predecessors: ClassVar[bool] = False
 
     @abstractmethod
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield complete parameter sets, from the one likely fastest to the least demanding."""
 
     @abstractmethod
-    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         """Return whether parameters are legal together and within the limits of the device."""
 
     @abstractmethod
@@ -105,7 +105,7 @@ class FloydWarshall(Method):
 
     @abstractmethod
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, int | str]
+        self, graph: Graph, options: Options, parameters: dict[str, Any]
     ) -> Configuration:
         """Build the kernels for these parameters."""
 
@@ -143,7 +143,7 @@ class FloydWarshall(Method):
 
     def choose_parameters(
         self, graph: Graph, options: Options
-    ) -> tuple[dict[str, int | str], Match | None]:
+    ) -> tuple[dict[str, Any], Match | None]:
         """Return the given parameters, completed by what was tuned or by a candidate.
 
         The first that fits, of the tuning rows from the nearest to the farthest, and then of the
@@ -297,7 +297,7 @@ def _upload(
 def _zeros(queue: cl.CommandQueue, count: int, watch: Stopwatch) -> cl.Buffer:
     """Make a device buffer of `count` zero bytes, a multiple of 4."""
     buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, count)
-    watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, np.int32(0), 0, count))
+    watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, np.zeros(1, np.int32), 0, count))
     return buffer
 
 

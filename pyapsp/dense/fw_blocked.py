@@ -49,7 +49,7 @@ class FwBlocked(FloydWarshall):
 
     carries_predecessors = True
 
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the smallest."""
         lanes = options.device.traits.lanes(options.dtype.itemsize)
         for tile in (64, 32, 16, 8):
@@ -66,7 +66,7 @@ class FwBlocked(FloydWarshall):
                 **group,
             }
 
-    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         tile, width, rows = parameters["tile"], parameters["width"], parameters["rows"]
         x, y = parameters["group_x"], parameters["group_y"]
@@ -74,7 +74,7 @@ class FwBlocked(FloydWarshall):
         local = (2 * tile**2 + 2 * tile) * value
         if options.predecessors:
             local += (2 * tile**2 + tile) * 4
-        return (
+        return bool(
             tile % (width * x) == 0
             and tile % (rows * y) == 0
             and width <= device.traits.lanes(value)
@@ -93,7 +93,7 @@ class FwBlocked(FloydWarshall):
         )
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, int | str]
+        self, graph: Graph, options: Options, parameters: dict[str, Any]
     ) -> Configuration:
         """Build the kernels."""
         defines = arithmetic_defines(

@@ -19,8 +19,6 @@ from pyapsp.registry import Options, register
 
 __all__ = ["FwMinplus"]
 
-_Parameters = Mapping[str, int | str]
-
 # Words in the register tile of a work-item on a CPU, where the form for GPUs is only there for
 # comparison: one compiler dies of the code for 8 x 8.
 _MOST_ON_CPU = 16
@@ -33,23 +31,23 @@ class _Form(ABC):
     kernels: ClassVar[str]
 
     @abstractmethod
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the least demanding."""
 
     @abstractmethod
-    def fits(self, parameters: _Parameters, options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         """Return whether the parameters go together and are within the limits of the device."""
 
     @abstractmethod
-    def unit(self, parameters: _Parameters) -> int:
+    def unit(self, parameters: Mapping[str, Any]) -> int:
         """Return what the rows of the matrix and of every block must be a multiple of."""
 
     @abstractmethod
-    def defines(self, parameters: _Parameters) -> dict[str, int]:
+    def defines(self, parameters: Mapping[str, Any]) -> dict[str, int]:
         """Return the macros of the kernel file, beside those of the number type."""
 
     @abstractmethod
-    def scratch(self, parameters: _Parameters, size: int) -> tuple[int, ...]:
+    def scratch(self, parameters: Mapping[str, Any], size: int) -> tuple[int, ...]:
         """Return the number of values in each of the further buffers."""
 
     @abstractmethod
@@ -99,7 +97,7 @@ class _Panels(_Form):
     )
     kernels = "dense/fw_minplus.cpu.cl"
 
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         lanes = options.device.traits.lanes(options.dtype.itemsize)
         bits = int(options.dtype == np.float32)
         for rows, strips, width in ((4, 2, lanes), (2, 1, lanes), (1, 1, 1)):
@@ -116,11 +114,11 @@ class _Panels(_Form):
                 "group_columns": 64,
             }
 
-    def fits(self, parameters: _Parameters, options: Options) -> bool:
-        p = _integers(parameters)
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+        p = parameters
         unit = self.unit(parameters)
         slab = p["block"] * max(p["rows"], p["strips"] * p["width"]) * options.dtype.itemsize
-        return (
+        return bool(
             p["width"] <= options.device.traits.lanes(options.dtype.itemsize)
             and p["tile"] % unit == 0
             and p["block"] % p["tile"] == 0
@@ -130,12 +128,12 @@ class _Panels(_Form):
             and slab <= options.device.capabilities.local_memory
         )
 
-    def unit(self, parameters: _Parameters) -> int:
-        p = _integers(parameters)
+    def unit(self, parameters: Mapping[str, Any]) -> int:
+        p = parameters
         return math.lcm(p["rows"], p["strips"] * p["width"])
 
-    def defines(self, parameters: _Parameters) -> dict[str, int]:
-        p = _integers(parameters)
+    def defines(self, parameters: Mapping[str, Any]) -> dict[str, int]:
+        p = parameters
         return {
             "PYAPSP_ROWS": p["rows"],
             "PYAPSP_STRIPS": p["strips"],
@@ -146,9 +144,9 @@ class _Panels(_Form):
             "PYAPSP_GROUP_COLUMNS": p["group_columns"],
         }
 
-    def scratch(self, parameters: _Parameters, size: int) -> tuple[int, ...]:
+    def scratch(self, parameters: Mapping[str, Any], size: int) -> tuple[int, ...]:
         """Count the pivot and the panels, each as a left and as a right factor."""
-        block = _integers(parameters)["block"]
+        block = parameters["block"]
         return (block * block, block * block, block * size, block * size)
 
     def close(
@@ -172,7 +170,7 @@ class _Panels(_Form):
         low: int,
         high: int,
     ) -> list[cl.Event]:
-        p, program = _integers(configuration.parameters), configuration.program
+        p, program = configuration.parameters, configuration.program
         distances, *pivot, left, right = buffers
         rows, span, extent = p["rows"], p["strips"] * p["width"], high - low
         place = _ints(configuration.size, first, depth)
@@ -194,7 +192,7 @@ class _Panels(_Form):
         low: int,
         high: int,
     ) -> list[cl.Event]:
-        p, extent = _integers(configuration.parameters), high - low
+        p, extent = configuration.parameters, high - low
         kernel = configuration.program.kernel("fw_minplus_remainder")
         groups = (-(-extent // p["group_columns"]), -(-extent // p["group_rows"]))
         place = _ints(configuration.size, first, depth, low, high)
@@ -210,15 +208,15 @@ class _Tiles(_Form):
     )
     kernels = "dense/fw_minplus.cl"
 
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         value = options.dtype.itemsize
         packed = int(value == 2 and options.dtype.kind != "f")
         if packed:
             fastest = (256, 128, 16, 8, 16, 8, 16)
         elif options.dtype == np.float32:
-            fastest = (256, 128, 8, 16, 8, 16, 8)
+            fastest = (128, 128, 8, 16, 8, 16, 8)
         else:
-            fastest = (256, 128, 8, 8, 8, 16, 16)
+            fastest = (128, 128, 8, 8, 8, 16, 16)
         for block, tile, rows, words, x, y, depth in (
             fastest,
             (128, 64, 8, 8, 8, 8, 8),
@@ -236,12 +234,12 @@ class _Tiles(_Form):
                 "slice": depth,
                 "vector": 16 // max(value, 4),
                 "packed": packed,
-                "ahead": 1,
+                "ahead": 0,
                 "separate": 0,
             }
 
-    def fits(self, parameters: _Parameters, options: Options) -> bool:
-        p, capabilities = _integers(parameters), options.device.capabilities
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+        p, capabilities = parameters, options.device.capabilities
         if options.device.traits.scalar_groups and p["rows"] * p["words"] > _MOST_ON_CPU:
             return False
         items = p["group_x"] * p["group_y"]
@@ -259,17 +257,17 @@ class _Tiles(_Form):
             and p["tile"] % 32 == 0
             and p["block"] % p["tile"] == 0
             and p["block"] % (tile_words * (1 + p["packed"])) == 0
-            and (options.dtype.itemsize == 2 or not p["packed"])
+            and (not p["packed"] or (options.dtype.itemsize == 2 and options.dtype.kind in "iu"))
             and max(items, 256) <= capabilities.max_work_group_size
             and local <= capabilities.local_memory
         )
 
-    def unit(self, parameters: _Parameters) -> int:
-        p = _integers(parameters)
+    def unit(self, parameters: Mapping[str, Any]) -> int:
+        p = parameters
         return math.lcm(p["tile"], p["group_x"] * p["words"] * (1 + p["packed"]))
 
-    def defines(self, parameters: _Parameters) -> dict[str, int]:
-        p = _integers(parameters)
+    def defines(self, parameters: Mapping[str, Any]) -> dict[str, int]:
+        p = parameters
         return {
             "PYAPSP_ROWS": p["rows"],
             "PYAPSP_WORDS": p["words"],
@@ -281,19 +279,19 @@ class _Tiles(_Form):
             "PYAPSP_PACKED": p["packed"],
         }
 
-    def scratch(self, parameters: _Parameters, size: int) -> tuple[int, ...]:
+    def scratch(self, parameters: Mapping[str, Any], size: int) -> tuple[int, ...]:
         """Count the column panel before, and both panels after, the product with the pivot.
 
         With look-ahead the panels of two rounds are in use, and the product is kept when it is
         not added at once.
         """
-        p = _integers(parameters)
+        p = parameters
         panels = (p["block"] * size,) * (5 if p["ahead"] else 3)
         return (*panels, size * size) if p["separate"] else panels
 
-    def smaller(self, parameters: _Parameters, options: Options) -> dict[str, int | str]:
+    def smaller(self, parameters: Mapping[str, Any], options: Options) -> dict[str, Any]:
         """Return the parameters for panels: a quarter of the tile, so that more groups share."""
-        p = _integers(parameters)
+        p = parameters
         halves = {"rows": max(p["rows"] // 2, 1), "words": max(p["words"] // 2, 1)}
         for slice_ in (32, 16, 8):
             smaller = {**parameters, **halves, "slice": slice_}
@@ -346,7 +344,7 @@ class _Tiles(_Form):
         high: int,
     ) -> list[cl.Event]:
         everything = (low, high, high)
-        if _integers(configuration.parameters)["separate"]:
+        if configuration.parameters["separate"]:
             return self._separately(configuration, queue, buffers, depth, low, high)
         # inside a pivot block there are few tiles
         wide = high - low == configuration.size
@@ -366,7 +364,7 @@ class _Tiles(_Form):
         wide: bool = True,
     ) -> cl.Event:
         """Enqueue D <- min(D, left x right) on rows and columns (from, to, where the gap is)."""
-        program, p = configuration.program, _integers(configuration.parameters)
+        program, p = configuration.program, configuration.parameters
         if not wide:
             program, p = configuration.state
         (row, row_end, row_gap), (column, column_end, column_gap) = rows, columns
@@ -390,7 +388,7 @@ class _Tiles(_Form):
         low: int,
         high: int,
     ) -> list[cl.Event]:
-        p, program, extent = _integers(configuration.parameters), configuration.program, high - low
+        p, program, extent = configuration.parameters, configuration.program, high - low
         multiply, add = program.kernel("fw_minplus_multiply"), program.kernel("fw_minplus_add")
         items = (extent // _columns(p), extent // p["rows"])
         size, product = np.int32(configuration.size), buffers[-1]
@@ -420,7 +418,7 @@ class _Tiles(_Form):
         their own, while the remainder of this round runs.
         """
         size = configuration.size
-        block = _integers(configuration.parameters)["block"]
+        block = configuration.parameters["block"]
         distances, old, *factors = buffers
         # even and odd rounds
         sets = [[distances, old, *factors[:2]], [distances, old, *factors[2:4]]]
@@ -525,13 +523,13 @@ class FwMinplus(FloydWarshall):
         "separate": (0, 1),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield parameter sets of the form that suits the device, then of the other."""
         names = ["panels", "tiles"] if options.device.traits.scalar_groups else ["tiles", "panels"]
         for name in names:
             yield from _FORMS[name].candidates(options)
 
-    def fits(self, parameters: _Parameters, options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         """Return whether the parameters are of one form, go together and fit the device."""
         form = _FORMS[str(parameters["form"])]
         return parameters.keys() == form.names and form.fits(parameters, options)
@@ -549,7 +547,7 @@ class FwMinplus(FloydWarshall):
         )
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, int | str]
+        self, graph: Graph, options: Options, parameters: dict[str, Any]
     ) -> Configuration:
         """Build the kernels."""
         form = _FORMS[str(parameters["form"])]
@@ -564,13 +562,13 @@ class FwMinplus(FloydWarshall):
         kernels = form.kernels
         if parameters.get("packed") and options.device.capabilities.packed16:
             kernels = options.device.vendor_file(kernels)
-            defines["PYAPSP_VALUE_IS_SIGNED"] = int(dtype.kind == "i")
+            defines |= {"PYAPSP_HAS_PACKED16": 1, "PYAPSP_VALUE_IS_SIGNED": int(dtype.kind == "i")}
         state = None
         if isinstance(form, _Tiles):
             smaller = form.smaller(parameters, options)
             state = (
                 build(options.device, kernels, defines | form.defines(smaller)),
-                _integers(smaller),
+                smaller,
             )
         unit = form.unit(parameters)
         size = -(-graph.n // unit) * unit
@@ -578,7 +576,7 @@ class FwMinplus(FloydWarshall):
             parameters,
             build(options.device, kernels, defines),
             size=size,
-            rounds=-(-size // _integers(parameters)["block"]),
+            rounds=-(-size // parameters["block"]),
             scratch=tuple(dtype.itemsize * count for count in form.scratch(parameters, size)),
             state=state,
         )
@@ -592,7 +590,7 @@ class FwMinplus(FloydWarshall):
     ) -> list[cl.Event]:
         """Enqueue the closing of a pivot block, then its panels and the remainder."""
         form = _FORMS[str(configuration.parameters["form"])]
-        size, block = configuration.size, _integers(configuration.parameters)["block"]
+        size, block = configuration.size, configuration.parameters["block"]
         first = number * block
         end = min(first + block, size)
         events = self._close_block(configuration, queue, buffers, first, end)
@@ -622,7 +620,7 @@ class FwMinplus(FloydWarshall):
     ) -> list[cl.Event]:
         """Enqueue Floyd-Warshall inside a pivot block, in rounds over its tiles."""
         form = _FORMS[str(configuration.parameters["form"])]
-        tile = _integers(configuration.parameters)["tile"]
+        tile = configuration.parameters["tile"]
         events: list[cl.Event] = []
         for k in range(first, end, tile):
             depth = min(tile, end - k)
@@ -632,11 +630,6 @@ class FwMinplus(FloydWarshall):
                 events += form.panels(configuration, queue, buffers, *where)
                 events += form.remainder(configuration, queue, buffers, *where)
         return events
-
-
-def _integers(parameters: Mapping[str, Any]) -> dict[str, int]:
-    """Return the parameters that are numbers."""
-    return {name: value for name, value in parameters.items() if isinstance(value, int)}
 
 
 def _ints(*values: int) -> tuple[np.int32, ...]:

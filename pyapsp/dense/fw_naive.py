@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -35,11 +36,11 @@ class FwNaive(FloydWarshall):
 
     carries_predecessors = True
 
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield the only one: there is nothing to choose."""
         yield {}
 
-    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         """Return True."""
         return True
 
@@ -48,7 +49,7 @@ class FwNaive(FloydWarshall):
         return "there are none"
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, int | str]
+        self, graph: Graph, options: Options, parameters: dict[str, Any]
     ) -> Configuration:
         """Build the kernel."""
         defines = arithmetic_defines(options.device, options.dtype, guard=graph.has_negative)

@@ -336,7 +336,7 @@ def _has_packed16(handle: cl.Device) -> bool:
     if source is None:
         return False
     cl, word = loader.opencl(), bytearray()
-    for value in (0x0001FFFE, 0x00010001, 0x0003FFFF):
+    for value in (0x0001FFFF, 0x00010001, 0x0003FFFF):
         word += value.to_bytes(4, sys.byteorder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cl.CompilerWarning)

@@ -152,7 +152,7 @@ kernel void packed(global uint *word)
 }
 """,
 }
-#: What the kernel of `packed16_probe` makes of the words 0x0001fffe, 0x00010001, 0x0003ffff.
+#: What the kernel of `packed16_probe` makes of the words 0x0001ffff, 0x00010001, 0x0003ffff.
 PACKED16_ANSWER = 0x0002FFFF
 
 

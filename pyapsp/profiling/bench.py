@@ -71,23 +71,30 @@ class Outcome:
         return all(each["verified"] for each in [*self.runs, *self.peers])
 
 
-def dense_graph(n: int, density: float = 0.1, seed: int = 0, max_weight: int = 100) -> Graph:
-    """Return a random graph of n vertices in which an arc exists with this probability.
+def dense_graph(
+    n: int, density: float | None = None, seed: int = 0, max_weight: int = 100
+) -> Graph:
+    """Return a random graph of n vertices for the dense methods.
 
     The work of the dense methods does not depend on the density.
 
     Parameters
     ----------
     n : int
-    density : float
-        In [0, 1]: arcs, of n (n - 1).
+    density : float, optional
+        In [0, 1]: arcs, of n (n - 1). None is 0.1, but no more than 2^20 arcs: to make and hold
+        more takes longer than to solve the graph on a fast device.
     seed : int
     max_weight : int
         Weights are uniform in 1..max_weight.
     """
-    if not 0 <= density <= 1:
+    if density is None:
+        m = min(n * (n - 1) // 10, 2**20)
+    elif 0 <= density <= 1:
+        m = round(density * n * (n - 1))
+    else:
         raise ParameterError.of("density", "bench", "in [0, 1]", density)
-    return generators.random_graph(n, round(density * n * (n - 1)), max_weight, seed)
+    return generators.random_graph(n, m, max_weight, seed)
 
 
 def run(

@@ -58,8 +58,9 @@ _SLOW, _HOPELESS = 1.5, 3.0
 _LONG_ENOUGH, _CLEAR = 0.1, 1.1
 # Cutting short is for long runs only: wall time also holds what is no kernel.
 _GRACE_SECONDS = 0.25
-# What a step of a climb must gain, and how often one goes away from a summit, for each distance.
-_STEP, _WALKS = 0.99, 50
+# How many candidates a climb looks at, what a step of it must gain, and how often one goes away
+# from a summit, for each distance.
+_STARTS, _STEP, _WALKS = 4, 0.99, 50
 # Sets that are timed again in the end, what one must gain to replace the default, and at least how
 # many turns all take.
 _FINALISTS, _GAIN, _TURNS = 5, 1.03, 5
@@ -259,8 +260,8 @@ class Tuner:
         strategy : {"auto", "all", "climb"}
             "all" goes through the legal sets in random order, after the method's candidates;
             "climb" goes from the best candidate to better neighbours, and to sets ever farther
-            away when there is none. "auto" climbs when there are more sets than the budget has seconds, or
-            than may be measured.
+            away when there is none. "auto" climbs when there are more sets than the budget has
+            seconds, or than may be measured.
         budget : float
             Seconds. The first set is always measured, and those in the journal cost nothing.
         max_configurations : int, optional
@@ -308,7 +309,7 @@ class Tuner:
         """Yield sets, each chosen by what those before took."""
         rng = np.random.default_rng(self._seed)
         visited: dict[Key, dict[str, int | str]] = {}
-        for start in self.space.candidates():
+        for start in self.space.candidates()[:_STARTS]:
             visited[key(start)] = start
             yield start
         climbing = bool(visited)

@@ -40,6 +40,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(3))
 def test_shapes(start, device):
     """An even sample of the legal shapes that this device takes; each is one more compilation."""

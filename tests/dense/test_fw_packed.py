@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -161,16 +163,31 @@ def test_the_type_of_the_answer_may_be_the_narrower_one(dtype, limit, device):
     lengths = lengths_to(limit - 1, limit)
     result = pyapsp.solve(path(lengths), "fw-packed16", dtype=dtype, device=device)
     assert result.distances[0, len(lengths)] == limit - 1
-    lengths[3] += 1
-    for check in (True, False):
+    # one too many; and so many that they would wrap round in the type
+    for total, check in itertools.product((limit, 40_000, 65_000), (True, False)):
         with pytest.raises(PrecisionError, match=f"a distance is too large for {dtype}: use a wid"):
-            pyapsp.solve(path(lengths), "fw-packed16", dtype=dtype, device=device, check=check)
+            pyapsp.solve(
+                path(lengths_to(total, limit)),
+                "fw-packed16",
+                dtype=dtype,
+                device=device,
+                check=check,
+            )
 
 
 def test_what_the_weights_prove_is_not_looked_for(device, monkeypatch):
     monkeypatch.setattr(fw_packed, "_lost", lambda graph, distances: pytest.fail("looked"))
-    unit = path(np.ones(40, int))
-    assert pyapsp.solve(unit, "fw-packed8", device=device).distances[0, 40] == 40
+    for length, method in ((14, "fw-packed4"), (254, "fw-packed8")):
+        unit = Graph.from_arcs(length + 1, np.arange(length), np.arange(1, length + 1))
+        assert pyapsp.solve(unit, method, device=device).distances[0, length] == length
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_what_the_weights_just_do_not_prove_is_looked_for(bits, device):
+    length = 2**bits - 1
+    unit = Graph.from_arcs(length + 1, np.arange(length), np.arange(1, length + 1))
+    with pytest.raises(PrecisionError, match="a distance is too large"):
+        pyapsp.solve(unit, f"fw-packed{bits}", device=device)
 
 
 @pytest.mark.parametrize("bits", BITS)

@@ -206,6 +206,50 @@ def test_a_stall_is_an_error_and_not_a_hang(method, device, monkeypatch):
     np.testing.assert_array_equal(result.distances, csgraph.johnson(graph.to_scipy().astype(float)))
 
 
+GROWING = """
+/* instead of an atomic read: every counter that is not zero grows by one each time it is read */
+static int grow(volatile global int *counter)
+{
+    const int old = *counter;
+    *counter = old == 0 ? 0 : old + 1;
+    return old;
+}
+#define atomic_or(counter, nothing) grow(counter)
+"""
+AWAIT = """
+kernel void wait_for(global int *counters, global int *answer, const int value)
+{
+    *answer = await(counters, TICKETS, value, (int4)(5, 6, 7, 0));
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("stalled", "finished", "outcome"),
+    [
+        (0, 1, [0, 0, 0, 0, 1]),  # others finish something all the time: no stall, however long
+        (0, 0, [1, 5, 6, 7, 0]),  # nobody does: it gives up and tells where
+        (1, 1, [2, 0, 0, 0, 0]),  # another gave up: so does this one at its next look
+    ],
+)
+def test_only_what_makes_no_progress_is_a_stall(stalled, finished, outcome, device):
+    defines = {"PYAPSP_PATIENCE": 10}
+    source = GROWING + assemble("dense/soft_sync.h", defines) + AWAIT
+    program = Program(device, source, device.capabilities.c_standard)
+    counters, answer = np.zeros(65, np.int32), np.zeros(1, np.int32)
+    counters[[0, 32, 64]] = stalled, finished, 1
+    queue, flags = device.queue(), cl.mem_flags
+    one, two = (
+        cl.Buffer(queue.context, flags.READ_WRITE, each.nbytes) for each in (counters, answer)
+    )
+    cl.enqueue_copy(queue, one, counters)
+    # 10,000 polls, at 32 a look
+    program.kernel("wait_for")(queue, (1,), (1,), one, two, np.int32(10_000))
+    cl.enqueue_copy(queue, counters, one)
+    cl.enqueue_copy(queue, answer, two)
+    assert [*counters[:4].tolist(), answer[0]] == outcome
+
+
 def test_a_long_task_is_no_stall(device, monkeypatch):
     # groups that wait far longer than a task takes, while others go on
     monkeypatch.setattr(

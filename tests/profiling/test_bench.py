@@ -177,6 +177,7 @@ def test_dense_graphs_come_from_a_seed():
     graph = bench.dense_graph(50, 0.3, 7)
     assert graph == bench.dense_graph(50, 0.3, 7) != bench.dense_graph(50, 0.3, 8)
     assert graph.m == round(0.3 * 50 * 49)
+    assert (bench.dense_graph(50).m, bench.dense_graph(5000).m) == (245, 2**20)
     assert 1 <= graph.min_weight <= graph.max_weight <= 100
     with pytest.raises(ParameterError, match="density"):
         bench.dense_graph(50, 1.5)

@@ -103,7 +103,7 @@ def test_bad_arguments_are_named(arguments, parameter, device):
 
 
 def test_checkpoint_is_refused_by_methods_without(device, tmp_path):
-    with pytest.raises(errors.CapabilityError, match="fw-blocked writes no checkpoints"):
+    with pytest.raises(errors.CapabilityError, match="fw-minplus writes no checkpoints"):
         pyapsp.solve(WEIGHTS, checkpoint=tmp_path, device=device)
 
 
