@@ -71,7 +71,7 @@ fw_twolevel_others(__global value_t *distances, const int size, const int K, con
         EACH(PYAPSP_KEPT, KEPT_LOAD)
         for (int from = 0; from < TILE; from += SUBTILE) {
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (int place = item; place < TILE * SUBTILE; place += ITEMS)
+            for (uint place = item; place < TILE * SUBTILE; place += ITEMS)
                 left[place % SUBTILE * TILE + place / SUBTILE] =
                     B[(size_t)(place / SUBTILE) * size + from + place % SUBTILE];
             STRIP(__local, right + y * TILE + x) =

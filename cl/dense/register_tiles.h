@@ -215,7 +215,7 @@ typedef PYAPSP_JOIN(PYAPSP_VALUE, 4) quad_t;
 /* 16 x t values to local memory, by all work-items of a group. */
 static inline void copy_left(__local value_t *left, __global const value_t *from, const int size)
 {
-    for (int place = get_local_id(0); place < SUBMATRIX_ROWS * TILE; place += PYAPSP_GROUP)
+    for (uint place = get_local_id(0); place < SUBMATRIX_ROWS * TILE; place += PYAPSP_GROUP)
         left[place % TILE * LEFT_STRIDE + place / TILE] =
             from[(size_t)(place / TILE) * size + place % TILE];
 }

@@ -13,12 +13,12 @@
  *     that a slow group would read newer, also valid, lengths: harmless for the answer, but a race,
  *     and the rounding of floats would differ from run to run.)
  *
- * The counters, ints that are zero before the launch, b = n/t:
+ * The counters, ints that are zero before the launch, b = n/t. All are read and written by atomic
+ * operations alone, except where a stall was, which the host reads after the launch:
  *
  *     0              STALLED   1 when a group gave up waiting; then its I, J and K
  *     32             FINISHED  tasks finished, modulo 2^32
  *     64             tickets   of each stage, b + 1 of them
- *                              (the first two lie apart from what is polled)
  *     64 + b + 1     progress  of each tile: rounds finished, b * b
  *     + b * b        columns   of each tile (I, K): how many have read it as column tile, b * b
  *     + b * b        rows      of each tile (K, J): how many have read it as row tile, b * b

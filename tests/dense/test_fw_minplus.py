@@ -84,8 +84,11 @@ def test_register_blocks_of_panels(rows, strips, n, device):
     assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
 
 
-@pytest.mark.parametrize("unroll", [1, 2, 4])
-@pytest.mark.parametrize("form", [PANELS, TILES], ids=["panels", "tiles"])
+@pytest.mark.parametrize(
+    "form, unroll",
+    [(PANELS, 1), (PANELS, 2), (PANELS, 4), (TILES, None)],
+    ids=["panels-1", "panels-2", "panels-4", "tiles"],
+)
 def test_minimum_on_bits(form, unroll, device):
     """Floats that are not negative are compared as integers: also -0.0, inf and tiny numbers."""
     rng = np.random.default_rng(8)
@@ -93,13 +96,13 @@ def test_minimum_on_bits(form, unroll, device):
     tails, heads = rng.integers(0, n, (2, 6 * n))
     weights = rng.choice([-0.0, 0.0, 1e-38, 0.25, 3.0, 1e30], tails.size)
     graph = Graph.from_arcs(n, tails, heads, weights.astype(np.float32))
-    extra = {"unroll": unroll} if form is PANELS and device.traits.lanes(4) > 1 else {}
-    form = dict(form, width=1) if form is PANELS and device.traits.lanes(4) < 2 else form
+    if form is PANELS:
+        form = {**form, "unroll": unroll, "width": min(2, device.traits.lanes(8))}
     for dtype in ("float32", "float64"):
         answers = [
             pyapsp.solve(
                 graph,
-                pyapsp.method("fw-minplus", **form, **extra, bits=bits),
+                pyapsp.method("fw-minplus", **form, bits=bits),
                 dtype=dtype,
                 device=device,
             )

@@ -318,7 +318,7 @@ shape = dict(tile=16, rows=2, group_x=8, group_y=4)
 words = dict(tile=32, rows=2, group_x=2, group_y=8)
 tiled = [
     pyapsp.method("fw-multikernel", tile=16, width=1, rows=4, group_x=16, group_y=4),
-    pyapsp.method("fw-multikernel", tile=16, width=16, rows=16, group_x=1, group_y=1),
+    pyapsp.method("fw-multikernel", tile=16, width=8, rows=16, group_x=1, group_y=1),
     pyapsp.method("fw-multikernel", width=2, contiguous=1, **shape),
     pyapsp.method("fw-singlekernel", width=1, order=0, groups=2, **shape),
     pyapsp.method("fw-singlekernel", width=2, order=1, groups=1, contiguous=1, **shape),

@@ -106,14 +106,15 @@ def test_choices():
 def test_the_source_has_about_the_instructions_of_the_thesis():
     for tile, (alpha, beta, _) in COUNTS.items():
         counts = model.count_in_source(tile)
-        assert counts.alpha == alpha
+        # it needed 3 for each of t/4 copied values
+        assert counts.alpha - (7 - 3) * tile // 4 == alpha
         # its GPU took one operand from local memory, and its loop was not unrolled for t = 64
         local_loads = 4 * tile
         if tile < 64:
             assert counts.beta - local_loads == pytest.approx(beta, rel=0.01)
     fewer = model.count_in_source(32, group=8, width=8)
-    assert fewer.alpha == 60 + 3 * 64
-    assert model.count_in_source(32, guard=True).beta == model.count_in_source(32).beta + 6 * 512
+    assert fewer.alpha == 60 + 7 * 64
+    assert model.count_in_source(32, guard=True).beta == model.count_in_source(32).beta + 4 * 512
     several = model.count_in_source(32, group=1, width=8)
     assert several.beta == 8 * fewer.beta
 
@@ -226,7 +227,7 @@ def test_inputs_of_a_device(device):
     assert inputs.size == 112
     assert inputs.units == device.capabilities.compute_units
     assert inputs.resident >= 1
-    assert inputs.rate >= 1e6
+    assert inputs.rate >= 1e8
     assert inputs.instructions.beta > 16 * 16 * 2
     if device.traits.scalar_groups:
         assert inputs.resident == 1
