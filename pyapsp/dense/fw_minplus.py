@@ -99,13 +99,16 @@ class _Panels(_Form):
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         lanes = options.device.traits.lanes(options.dtype.itemsize)
-        bits = int(options.dtype == np.float32)
-        for rows, strips, width in ((4, 2, lanes), (2, 1, lanes), (1, 1, 1)):
+        # additions and minima of integers use more execution units, and need a larger block
+        fastest = (4, 2) if options.dtype.kind == "f" else (6, 2)
+        for rows, strips, width in ((*fastest, lanes), (4, 2, lanes), (2, 1, lanes), (1, 1, 1)):
+            unit = math.lcm(rows, strips * width)
+            tile = unit if unit % 3 == 0 and unit >= 48 else 48 if unit % 3 == 0 else 64
             yield {
                 "form": "panels",
-                "block": 256,
-                "tile": 64,
-                "bits": bits,
+                "block": 192 if tile % 3 == 0 else 256,
+                "tile": tile,
+                "bits": int(options.dtype == np.float32),
                 "rows": rows,
                 "strips": strips,
                 "width": width,

@@ -69,7 +69,7 @@ def test_words_of_two_values_need_16_bits(device):
 
 
 @pytest.mark.parametrize("n", [31, 64, 65, 97, 130])
-@pytest.mark.parametrize("rows, strips", [(1, 1), (2, 4), (4, 2), (8, 1), (6, 3), (12, 1)])
+@pytest.mark.parametrize(("rows", "strips"), [(1, 1), (2, 4), (4, 2), (8, 1), (6, 3), (12, 1)])
 def test_register_blocks_of_panels(rows, strips, n, device):
     graph = random_graph(n, low=-30, seed=rows)
     side = 96 if rows in (6, 12) else 64
@@ -85,7 +85,7 @@ def test_register_blocks_of_panels(rows, strips, n, device):
 
 
 @pytest.mark.parametrize(
-    "form, unroll",
+    ("form", "unroll"),
     [(PANELS, 1), (PANELS, 2), (PANELS, 4), (TILES, None)],
     ids=["panels-1", "panels-2", "panels-4", "tiles"],
 )
@@ -126,7 +126,7 @@ def test_bits_are_left_out_for_negative_weights(device):
 
 def test_parameters_of_the_other_form_are_refused(device):
     method = pyapsp.method("fw-minplus", form="panels", words=4)
-    with pytest.raises(ParameterError, match="form panels has bits, .*form tiles ahead"):
+    with pytest.raises(ParameterError, match=r"form panels has bits, .*form tiles ahead"):
         pyapsp.solve(random_graph(5), method, device=device)
 
 
