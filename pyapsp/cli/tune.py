@@ -59,6 +59,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeat", type=int, default=3, metavar="N", help="timed runs, at least; medians count (3)"
     )
+    parser.add_argument(
+        "--stall",
+        type=float,
+        default=600.0,
+        metavar="SECONDS",
+        help="give up, with exit code 1, when one set takes longer: the driver hangs. Run again to "
+        "go on; a set that hangs twice is left out (600)",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the order (0)")
     parser.add_argument(
         "--export",
@@ -133,8 +141,10 @@ def _check(arguments: argparse.Namespace) -> None:
     for n in arguments.n:
         if n < 1:
             raise ParameterError.of("n", "tune", "at least 1", n)
-    if not (0 < arguments.budget < math.inf):
-        raise ParameterError.of("budget", "tune", "a positive number", arguments.budget)
+    for name in ("budget", "stall"):
+        value = getattr(arguments, name)
+        if not (0 < value < math.inf):
+            raise ParameterError.of(name, "tune", "a positive number", value)
     if arguments.strategy not in STRATEGIES:
         rule = f"one of {', '.join(STRATEGIES)}"
         raise ParameterError.of("strategy", "tune", rule, arguments.strategy)
@@ -166,6 +176,7 @@ def _with_progress(tuner: Any, arguments: argparse.Namespace) -> Report:
             budget=arguments.budget,
             max_configurations=arguments.max_configurations,
             told=told,
+            stall=arguments.stall,
         )
     return report
 

@@ -103,7 +103,7 @@ class _Panels(_Form):
         fastest = (4, 2) if options.dtype.kind == "f" else (6, 2)
         for rows, strips, width in ((*fastest, lanes), (4, 2, lanes), (2, 1, lanes), (1, 1, 1)):
             unit = math.lcm(rows, strips * width)
-            tile = unit if unit % 3 == 0 and unit >= 48 else 48 if unit % 3 == 0 else 64
+            tile = max(unit, 48) if unit % 3 == 0 else 64
             yield {
                 "form": "panels",
                 "block": 192 if tile % 3 == 0 else 256,
@@ -112,9 +112,9 @@ class _Panels(_Form):
                 "rows": rows,
                 "strips": strips,
                 "width": width,
-                "unroll": 1,
-                "group_rows": 96,
-                "group_columns": 64,
+                "unroll": 1 if options.dtype.kind == "f" else 2,
+                "group_rows": 192,
+                "group_columns": 128,
             }
 
     def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:

@@ -236,7 +236,8 @@ def _shapes(
     # b is 1, and the strips start at 100: what comes of them is normal in every type
     host = np.full((1 + items) * width, 100, dtype)
     host[:width] = 1
-    for strips in (8, 12):
+    # the assembly of pairs has the first two
+    for strips in (8, 12) if form == "packed" else (8, 13, 24):
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         buffer = cl.Buffer(queue.context, flags, hostbuf=host)
         kernel = program.kernel(f"roofs_updates_{strips}")

@@ -7,11 +7,13 @@ exact in every type and equal means equal.
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -252,6 +254,7 @@ class Tuner:
         budget: float = 60.0,
         max_configurations: int | None = None,
         told: Callable[[Outcome], None] = lambda outcome: None,
+        stall: float | None = None,
     ) -> Report:
         """Measure until everything was, or the budget is spent, and return the best.
 
@@ -268,6 +271,10 @@ class Tuner:
             How many sets may be measured, counting those in the journal.
         told : callable
             Called with each outcome that is new.
+        stall : float, optional
+            End the whole process, with the place on standard error, when one set takes more
+            seconds than this: some drivers hang in their compiler, where nothing else helps.
+            The journal has it as a set with which the process died.
 
         Raises
         ------
@@ -297,9 +304,13 @@ class Tuner:
                 if spent or len(outcomes) >= limit:
                     complete = False
                     break
-                told(self._measure(parameters))
+                with _watched(stall):
+                    outcome = self._measure(parameters)
+                told(outcome)
             seen.add(key(parameters))
-        return replace(self._decide(), resumed=resumed, complete=complete)
+        with _watched(stall and stall * (_FINALISTS + 1)):
+            report = self._decide()
+        return replace(report, resumed=resumed, complete=complete)
 
     def _all(self) -> Iterator[dict[str, int | str]]:
         yield from self.space.candidates()
@@ -496,6 +507,19 @@ class _Pace:
         self.projected = elapsed / (done - 1) * total
         if elapsed > _GRACE_SECONDS and self.projected > self._allowed:
             raise _Hopeless
+
+
+@contextmanager
+def _watched(seconds: float | None) -> Iterator[None]:
+    """End the process when the block takes longer, also when nothing in Python can run."""
+    if seconds is None:
+        yield
+        return
+    faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__ or sys.stderr)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _kernels_hash(area: str) -> str:

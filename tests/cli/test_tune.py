@@ -99,6 +99,33 @@ def test_a_killed_run_is_resumed(folder, device, capsys):
     assert f"{limit} sets measured ({measured} of them before)" in text
 
 
+HANGING = """
+import sys, time
+from pyapsp.cli import main
+from pyapsp.tuning.tuner import Tuner
+measure = Tuner._outcome
+def hang(self, parameters):
+    if len(self._journal.outcomes) == 1:
+        time.sleep(60)
+    return measure(self, parameters)
+Tuner._outcome = hang
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_set_that_hangs_ends_the_process_and_is_left_out(folder, device, capsys):
+    arguments = ["tune", "fw-blocked", "--n", "70", "--repeat", "1", "--max-configurations", "3"]
+    for _ in range(2):
+        command = [sys.executable, "-c", HANGING, *arguments, "--stall", "5"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert "Timeout" in done.stderr
+    code, text, _ = run(capsys, *arguments[1:])
+    assert code == 0
+    assert "3 sets measured (2 of them before)" in text
+    assert "1 failed" in text
+
+
 def test_journal_elsewhere(folder, tmp_path, capsys):
     assert run(capsys, *SMALL, "--journal", tmp_path / "j")[0] == 0
     assert (tmp_path / "j").exists()
@@ -138,6 +165,7 @@ def test_a_wrong_set_is_a_failed_check(capsys, monkeypatch):
         (["fw-blocked", "--n", "many"], 2, "invalid int"),
         (["fw-blocked", "--budget", "0"], 2, "'budget' parameter of tune"),
         (["fw-blocked", "--budget", "nan"], 2, "'budget' parameter of tune"),
+        (["fw-blocked", "--stall", "-1"], 2, "'stall' parameter of tune"),
         (["fw-blocked", "--max-configurations", "0"], 2, "'max-configurations' parameter"),
         (["fw-blocked", "--repeat", "0"], 2, "'repeat' parameter of tune"),
         (["fw-blocked", "--seed", "-1"], 2, "'seed' parameter of tune"),
