@@ -112,7 +112,7 @@ class _Panels(_Form):
                 "rows": rows,
                 "strips": strips,
                 "width": width,
-                "unroll": 1 if options.dtype.kind == "f" else 2,
+                "unroll": 2 if options.dtype.kind != "f" and unit % 2 == 0 else 1,
                 "group_rows": 192,
                 "group_columns": 128,
             }
