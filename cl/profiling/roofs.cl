@@ -15,8 +15,9 @@
  *           that lies N - 1 updates back, so the arithmetic units are kept busy. There are kernels for N = 8,
  *           13 and 24: which is fastest depends on the latency and the number of registers.
  *
- *           With PYAPSP_THREE, two updates are one step, c0 <- min(c0, c1 + b, c2 + b): some devices
- *           have a minimum of three.
+ *           With PYAPSP_THREE, two updates are one step, c0 <- min(c0, c1 + b, c2 + 2 b): some devices
+ *           have a minimum of three. The second sum differs from the first of the next step, so that
+ *           none is made once and used twice.
  *
  * Parameters  those of common/types.h and common/semiring.h, and
  *             PYAPSP_THREE  0   1: two updates with one minimum of three
@@ -37,7 +38,7 @@
 #if PYAPSP_THREE
 #define UPDATE(c, near, far)                                                                       \
     {                                                                                              \
-        const strip_t one = near + step, two = far + step;                                         \
+        const strip_t one = near + step, two = far + twice;                                        \
         const strip_t both = SHORTER(one, two);                                                    \
         c = SHORTER(both, c);                                                                      \
     }
@@ -74,7 +75,7 @@
 
 #define START                                                                                      \
     __global value_t *own = values + PYAPSP_WIDTH * (1 + get_global_id(0));                        \
-    const strip_t step = STRIP(__global const, values);                                            \
+    const strip_t step = STRIP(__global const, values), twice = step + step;                       \
     strip_t c0 = STRIP(__global const, own), c1 = c0 + step, c2 = c1 + step, c3 = c2 + step,       \
             c4 = c3 + step, c5 = c4 + step, c6 = c5 + step, c7 = c6 + step;
 

@@ -198,7 +198,7 @@ def _print_table(report: Report) -> None:
             mark = "best, default" if mark else "default"
         cells = (
             mark,
-            _text({name: dict(place)[name] for name in report.default or dict(place)}),
+            _text(_in_order(dict(place), report.default or {})),
             f"{seconds:.4g}",
             f"{updates / seconds / 1e9:.3g}",
             f"{default / seconds:.2f}" if default else "-",
@@ -216,6 +216,11 @@ def _print_table(report: Report) -> None:
         + ", ".join(f"{number} {state}" for state, number in count.items())
         + ("; these are all" if report.complete else "")
     )
+
+
+def _in_order(parameters: dict[str, int | str], default: dict[str, int | str]) -> dict[str, Any]:
+    """Return parameters in the order of the default, the names it does not have last."""
+    return {name: parameters[name] for name in [*default, *parameters] if name in parameters}
 
 
 def _text(parameters: dict[str, int | str]) -> str:

@@ -23,6 +23,9 @@ __all__ = ["FwMinplus"]
 # comparison: one compiler dies of the code for 8 x 8.
 _MOST_ON_CPU = 16
 
+# The register blocks that cl/dense/fw_minplus.cpu.cl writes out.
+_PANEL_ROWS = (1, 2, 4, 6, 8, 12)
+
 
 class _Form(ABC):
     """One way to compute the products: its parameters, and its launches for one pivot block."""
@@ -123,6 +126,7 @@ class _Panels(_Form):
         slab = p["block"] * max(p["rows"], p["strips"] * p["width"]) * options.dtype.itemsize
         return bool(
             p["width"] <= options.device.traits.lanes(options.dtype.itemsize)
+            and p["rows"] in _PANEL_ROWS
             and p["tile"] % unit == 0
             and p["block"] % p["tile"] == 0
             and unit % p["unroll"] == 0

@@ -25,7 +25,7 @@ def lowered(start, step, strips, *, three):
     for _ in range(4 * ROUNDS):
         for i in range(strips):
             near, far = c[(i + 1) % strips], c[(i + 2) % strips]
-            c[i] = min(c[i], near + step, far + step if three else c[i])
+            c[i] = min(c[i], near + step, far + 2 * step if three else c[i])
     return min(c)
 
 
