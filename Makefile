@@ -1,4 +1,5 @@
 # make demo    solve the bundled graphs with every method, check, tabulate, plot
+# make papers  measure what papers measured, and tabulate it beside their figures
 # make test    run the tests
 # make lint    check style and types
 # make clean   remove everything that the others made
@@ -11,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test lint clean
+.PHONY: demo papers test lint clean
 
 demo: $(VENV)/.demo
 	$(BIN)/snakemake --cores $(CORES) --quiet rules
@@ -19,6 +20,12 @@ demo: $(VENV)/.demo
 	@cat results/report/runs.md
 	@echo
 	@echo "The report: $(CURDIR)/results/report/index.html"
+
+papers: $(VENV)/.demo
+	$(BIN)/snakemake --cores $(CORES) --quiet rules --configfile workflow/config/papers.yaml -- papers
+	@echo
+	@echo "The tables and figures:"
+	@ls $(CURDIR)/results/papers/*/*/index.html
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CORES)

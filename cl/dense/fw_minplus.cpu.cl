@@ -26,7 +26,7 @@
  *           high = k0 + depth and the tiles as pivots.
  *
  *           One work-item per group, no barriers. Panels are computed in place: a group owns all
- *           rows of its slab and has copied it before it changes it.
+ *           of its slab.
  *
  * Parameters  those of common/types.h and common/semiring.h, and
  *             PYAPSP_ROWS        4  rows of the register block: 1, 2, 4, 6, 8 or 12
@@ -121,14 +121,14 @@
     }
 #define UPDATE_ROW(r)                                                                              \
     {                                                                                              \
-        const value_t first = left_at[r];                                                          \
+        const value_t first = LEFT_AT(r);                                                          \
         EACH_STRIP(UPDATE_ONE, r)                                                                  \
     }
 #define STEP                                                                                       \
     {                                                                                              \
         EACH_STRIP(RIGHT_ONE, 0)                                                                   \
         EACH_ROW(UPDATE_ROW)                                                                       \
-        left_at += ROWS;                                                                           \
+        left_at += LEFT_STEP;                                                                           \
         right_at += SPAN;                                                                          \
     }
 #if PYAPSP_UNROLL == 1
@@ -141,8 +141,10 @@
 #error "PYAPSP_UNROLL must be 1, 2 or 4"
 #endif
 
-/* The right slab may be in local or global memory, the left slab too: two functions of each. */
+/* Three functions: the right slab may be in local memory, and the left factor in the matrix itself. */
 #define RIGHT_SPACE __global
+#define LEFT_AT(r) left_at[r]
+#define LEFT_STEP ROWS
 static inline void multiply(__global value_t *block, const int columns,
                             __global const value_t *left_at, __global const value_t *right_at,
                             const int depth)
@@ -154,8 +156,12 @@ static inline void multiply(__global value_t *block, const int columns,
     EACH_ROW(STORE_ROW)
 }
 
+#undef LEFT_AT
+#undef LEFT_STEP
+#define LEFT_AT(r) left_at[(size_t)(r) * columns]
+#define LEFT_STEP 1
 static inline void multiply_column(__global value_t *block, const int columns,
-                                   __local const value_t *left_at,
+                                   __global const value_t *left_at,
                                    __global const value_t *right_at, const int depth)
 {
     EACH_ROW(LOAD_ROW)
@@ -165,7 +171,11 @@ static inline void multiply_column(__global value_t *block, const int columns,
     EACH_ROW(STORE_ROW)
 }
 #undef RIGHT_SPACE
+#undef LEFT_AT
+#undef LEFT_STEP
 #define RIGHT_SPACE __local
+#define LEFT_AT(r) left_at[r]
+#define LEFT_STEP ROWS
 #define PACK_ONE(r, s) STRIP(__global, packed + (r) * SPAN + (s) * PYAPSP_WIDTH) = sum_##r##_##s;
 #define PACK_ROW(r) EACH_STRIP(PACK_ONE, r)
 static inline void multiply_row(__global value_t *block, const int columns,
@@ -231,7 +241,7 @@ __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int col
                                       __global const value_t *pivot_right, __global value_t *left,
                                       __global value_t *right)
 {
-    __local STRIP_ALIGNED value_t old[PYAPSP_BLOCK * (ROWS > SPAN ? ROWS : SPAN)];
+    __local STRIP_ALIGNED value_t old[PYAPSP_BLOCK * SPAN];
     const int slabs = (high - low) / SPAN;
     const int group = get_group_id(0);
     if (group < slabs) {
@@ -252,11 +262,10 @@ __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int col
         if (row >= k0 && row < k0 + depth)
             return;
         __global value_t *panel = distances + (size_t)row * columns + k0;
-        for (int r = 0; r < ROWS; r++)
-            for (int k = 0; k < depth; k++)
-                old[k * ROWS + r] = panel[(size_t)r * columns + k];
+        /* What is read may have been lowered already: by a path through the pivot, which is closed,
+         * so the minimum is the same. */
         for (int j = 0; j < depth; j += SPAN)
-            multiply_column(panel + j, columns, old, pivot_right + (size_t)j * depth, depth);
+            multiply_column(panel + j, columns, panel, pivot_right + (size_t)j * depth, depth);
         __global value_t *packed = left + (size_t)row * depth;
         for (int r = 0; r < ROWS; r++)
             for (int k = 0; k < depth; k++)

@@ -32,6 +32,7 @@ _COMMANDS = (
     "devices",
     "doctor",
     "report",
+    "papers",
 )
 
 

@@ -63,7 +63,9 @@ class Configuration:
     rounds : int
         How many times `FloydWarshall.enqueue_round` has to be called.
     scratch : tuple of int
-        Bytes of further device buffers, filled with zeros before the first round.
+        Bytes of further device buffers.
+    zeros : bool
+        Whether these are filled with zeros before the first round.
     layout : Layout or None
         None: `size` values of the answer's dtype in a row, infinity past n.
     state : object
@@ -75,6 +77,7 @@ class Configuration:
     size: int
     rounds: int
     scratch: tuple[int, ...] = ()
+    zeros: bool = True
     layout: Layout | None = None
     state: Any = None
 
@@ -216,7 +219,10 @@ class FloydWarshall(Method):
                 _upload(queue, array, size, layout, watch)
                 for array, layout in zip(host, layouts, strict=True)
             ]
-            scratch = [_zeros(queue, count, watch) for count in configuration.scratch]
+            scratch = [
+                _scratch(queue, count, configuration.zeros, watch)
+                for count in configuration.scratch
+            ]
             rounds = self.enqueue_rounds(configuration, queue, [*matrices, *scratch])
             for number, events in enumerate(rounds):
                 for event in events:
@@ -294,10 +300,12 @@ def _upload(
     return buffer
 
 
-def _zeros(queue: cl.CommandQueue, count: int, watch: Stopwatch) -> cl.Buffer:
-    """Make a device buffer of `count` zero bytes, a multiple of 4."""
+def _scratch(queue: cl.CommandQueue, count: int, zeros: bool, watch: Stopwatch) -> cl.Buffer:
+    """Make a device buffer of `count` bytes, a multiple of 4 if they are to be zeros."""
     buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, count)
-    watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, np.zeros(1, np.int32), 0, count))
+    if zeros:
+        pattern = np.zeros(1, np.int32)
+        watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, count))
     return buffer
 
 

@@ -222,6 +222,8 @@ class _Tiles(_Form):
             fastest = (256, 128, 16, 8, 16, 8, 16)
         elif options.dtype == np.float32:
             fastest = (128, 128, 8, 16, 8, 16, 8)
+        elif value == 8:
+            fastest = (128, 128, 4, 4, 16, 16, 16)
         else:
             fastest = (128, 128, 8, 8, 8, 16, 16)
         for block, tile, rows, words, x, y, depth in (
@@ -233,7 +235,7 @@ class _Tiles(_Form):
                 "form": "tiles",
                 "block": block,
                 "tile": tile,
-                "bits": int(options.dtype == np.float32),
+                "bits": int(options.dtype.kind == "f" and value > 2),
                 "rows": rows,
                 "words": words,
                 "group_x": x,
@@ -585,6 +587,7 @@ class FwMinplus(FloydWarshall):
             size=size,
             rounds=-(-size // parameters["block"]),
             scratch=tuple(dtype.itemsize * count for count in form.scratch(parameters, size)),
+            zeros=False,
             state=state,
         )
 

@@ -38,6 +38,9 @@ wildcard_constraints:
     dtype="[a-z]+[0-9]+",
     device="[^/]+",
     format="[a-z]+",
+    n="[0-9]+",
+    experiment="|".join(config["papers"]["sizes"]),
+    source="okuyama|takafuji|matsumoto",
 
 
 def dataset_file(wildcards):
@@ -83,3 +86,40 @@ def solve_minutes(wildcards):
 def all_cores(wildcards):
     """Return the cores given to Snakemake, so that a job has the machine to itself."""
     return workflow.cores
+
+
+def measured_files(wildcards):
+    """Return what is measured for a paper: a file for each experiment and size."""
+    return [
+        f"<results>/papers/{wildcards.device}/measured/{experiment}/{n}.json"
+        for experiment, sizes in config["papers"]["sizes"].items()
+        for n in sizes
+        if experiment.startswith(wildcards.source)
+    ]
+
+
+def measure_options(wildcards):
+    """Return the options of an experiment: the device, and what the config says of it."""
+    options = ["--repeat", config["papers"]["repeat"]]
+    if wildcards.device != "auto":
+        options += ["--device", wildcards.device]
+    choices = {
+        "takafuji-threads": "threads",
+        "takafuji-packed": "threads",
+        "takafuji-multicore": "cores",
+        "matsumoto-blocks": "blocks",
+    }
+    name = choices.get(wildcards.experiment)
+    if name and config["papers"][name]:
+        options += [f"--{name}", *config["papers"][name]]
+    return options
+
+
+def measure_mem_mb(wildcards):
+    """Return the memory of an experiment: as that of a solve, but one at a time."""
+    return 1000 + 50 * int(wildcards.n) ** 2 // 10**6
+
+
+def measure_minutes(wildcards):
+    """Return the time limit of an experiment: a hundred runs of 10^9 updates a second."""
+    return 20 + 100 * int(wildcards.n) ** 3 // (60 * 10**9)

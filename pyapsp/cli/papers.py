@@ -1,0 +1,90 @@
+"""Measure again what papers measured, and put their figures beside ours.
+
+For example:
+  pyapsp papers measure okuyama-times --n 512 -o 512.json
+  pyapsp papers report okuyama 256.json 512.json -o report
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from pyapsp.cli.options import add_device, check_outputs, commit, write_json
+
+__all__ = ["configure", "run"]
+
+# the names of pyapsp.profiling.papers and pyapsp.report.papers, here so that --help loads neither
+_EXPERIMENTS = (
+    "okuyama-times",
+    "okuyama-tuning",
+    "takafuji-threads",
+    "takafuji-packed",
+    "takafuji-multicore",
+    "matsumoto-tiles",
+    "matsumoto-blocks",
+)
+_SOURCES = ("okuyama", "takafuji", "matsumoto")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
+    measure = parts.add_parser("measure", help="run an experiment on a graph of n vertices")
+    measure.add_argument("experiment", choices=_EXPERIMENTS, metavar="EXPERIMENT")
+    measure.add_argument("--n", type=int, required=True, metavar="N", help="vertices")
+    measure.add_argument("--repeat", type=int, default=3, metavar="N", help="timed turns (3)")
+    for name, what in (
+        ("threads", "work-items of a group (takafuji-threads, -packed)"),
+        ("cores", "compute units (takafuji-multicore)"),
+        ("blocks", "rows of a block (matsumoto-blocks)"),
+    ):
+        measure.add_argument(f"--{name}", nargs="+", type=int, default=[], metavar="N", help=what)
+    add_device(measure)
+    measure.add_argument("-o", "--output", required=True, metavar="OUT.json")
+    report = parts.add_parser("report", help="make the tables and figures of a source")
+    report.add_argument("source", choices=_SOURCES, metavar="SOURCE", help=", ".join(_SOURCES))
+    report.add_argument("measured", nargs="+", metavar="MEASURED.json")
+    report.add_argument("-o", "--output", required=True, metavar="DIR", help="for the files")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, or report."""
+    return _measure(arguments) if arguments.part == "measure" else _report(arguments)
+
+
+def _measure(arguments: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from pyapsp.profiling import papers
+
+    check_outputs(arguments.output)
+    settings = {name: getattr(arguments, name) for name in ("threads", "cores", "blocks")}
+    with Console(stderr=True).status("") as status:
+        measured = papers.measure(
+            arguments.experiment,
+            arguments.n,
+            device=arguments.device,
+            repeat=arguments.repeat,
+            settings=settings,
+            progress=status.update,
+        )
+    write_json(arguments.output, {**measured, "commit": commit()})
+    print(f"{arguments.experiment}, n = {arguments.n}: {len(measured['runs'])} runs, all verified")
+    for each in measured["left_out"]:
+        label = ", ".join(f"{name}={value}" for name, value in each.items() if name != "why")
+        print(f"left out: {label}: {each['why']}")
+    return 0
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from pyapsp.errors import PyApspError
+
+    try:
+        from pyapsp.report.papers import write_source
+    except ModuleNotFoundError as error:
+        raise PyApspError(
+            f"pyapsp papers report needs {error.name}; install the extra 'report' of pyapsp"
+        ) from None
+    for path in write_source(arguments.source, arguments.measured, arguments.output):
+        print(path)
+    return 0

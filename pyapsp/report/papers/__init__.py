@@ -1,0 +1,70 @@
+"""Tables and figures of papers: their figures beside what was measured here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pyapsp.files import atomic_write
+from pyapsp.report.figures import svg
+from pyapsp.report.papers import matsumoto, okuyama, takafuji
+from pyapsp.report.papers.exhibits import Exhibit, Measured, markdown, page
+
+__all__ = ["SOURCES", "write_source"]
+
+# source -> its title, and which experiment each exhibit is made from
+SOURCES: dict[str, tuple[str, tuple[tuple[str, Callable[[Measured], Exhibit]], ...]]] = {
+    "okuyama": (okuyama.TITLE, okuyama.EXHIBITS),
+    "takafuji": (takafuji.TITLE, takafuji.EXHIBITS),
+    "matsumoto": (matsumoto.TITLE, matsumoto.EXHIBITS),
+}
+
+
+def write_source(
+    source: str,
+    paths: Sequence[str | os.PathLike[str]],
+    directory: str | os.PathLike[str],
+) -> list[Path]:
+    """Write the tables and figures of a source.
+
+    Parameters
+    ----------
+    source : str
+        Name in `SOURCES`.
+    paths : sequence of path-like
+        What ``pyapsp papers measure`` wrote for it, all on one device. What was not measured is
+        not shown.
+    directory : path-like
+        Where the files go; made when it does not exist: ``index.html`` and ``index.md`` with
+        everything, and for each exhibit its values (``.csv``) and its figure (``.svg``).
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files written.
+
+    Raises
+    ------
+    FormatError
+        If a file is something else, or they do not belong together.
+    VerificationError
+        If an answer was not verified.
+    """
+    title, parts = SOURCES[source]
+    measured = Measured.load(source, paths)
+    exhibits = [make(measured) for experiment, make in parts if experiment in measured.documents]
+    texts = {
+        "index.html": page(title, measured, exhibits),
+        "index.md": markdown(title, measured, exhibits),
+    }
+    for exhibit in exhibits:
+        texts[f"{exhibit.name}.csv"] = exhibit.table.to_csv(index=False, lineterminator="\n")
+        if exhibit.figure is not None:
+            texts[f"{exhibit.name}.svg"] = svg(exhibit.figure)
+    target = Path(directory)
+    target.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        with atomic_write(target / name) as file:
+            file.write(text)
+    return [target / name for name in texts]
