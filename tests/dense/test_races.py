@@ -27,12 +27,17 @@ graphs = {
     "zeros": random.with_weights(weights % 3),
     "negative": random.with_weights(weights + potential[tails] - potential[heads]),
 }
+TILES = dict(form="tiles", tile=32, rows=2, words=2, group_x=8, group_y=8, slice=8, vector=2)
 methods = [
     pyapsp.method("fw-naive"),
     pyapsp.method("fw-blocked", tile=16, width=1, rows=1, group_x=16, group_y=16),
     pyapsp.method("fw-blocked", tile=16, width=1, rows=2, group_x=8, group_y=4),
     pyapsp.method("fw-blocked", tile=16, width=4, rows=4, group_x=2, group_y=2),
     pyapsp.method("fw-blocked", tile=16, width=8, rows=8, group_x=1, group_y=1),
+    pyapsp.method("fw-minplus", form="panels", block=32, tile=16, rows=4, strips=2, width=4),
+    pyapsp.method("fw-minplus", **TILES, block=32, ahead=0),
+    pyapsp.method("fw-minplus", **TILES, block=32, ahead=0, separate=1),
+    pyapsp.method("fw-minplus", **TILES, block=64, ahead=1),
     pyapsp.method("fw-mm", tile=16),
     pyapsp.method("fw-mm", tile=16, width=2, group=4, h_pivot=2, h_panel=8, l=2),
     pyapsp.method("fw-twolevel", tile=16, subtile=4, l=2),
