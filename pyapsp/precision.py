@@ -104,7 +104,9 @@ def _narrowest(graph: Graph, bound: int | float) -> np.dtype | None:
     if not graph.is_integer:
         return None
     for candidate in map(np.dtype, _AUTOMATIC):
-        if bound < infinity(candidate) and not (candidate.kind == "u" and graph.has_negative):
+        # an arc may be longer than every distance: its weight must have room as well
+        longest = max(bound, graph.max_magnitude)
+        if longest < infinity(candidate) and not (candidate.kind == "u" and graph.has_negative):
             return candidate
     return None
 
@@ -120,7 +122,7 @@ def is_exact(graph: Graph, dtype: np.dtype) -> bool:
     if dtype.kind == "u" and graph.has_negative:
         return False
     limit = infinity(dtype) if dtype.kind in "iu" else 2 ** (np.finfo(dtype).nmant + 1)
-    return distance_bound(graph) < limit
+    return max(distance_bound(graph), graph.max_magnitude) < limit
 
 
 def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:

@@ -27,6 +27,7 @@
  *             PYAPSP_STRIPS   1  strips of sources of a work-item: 1, 2 or 4
  *             PYAPSP_GROUP_X 32  work-items along the sources; 1 when WIDTH is more than 1
  *             PYAPSP_GROUP_Y  8  work-items along the vertices
+ *             PYAPSP_SLACK float the type in which rounding is judged: double for double
  *
  * Cost      n m' sums for m' arcs as long as the distance between their ends, m to find them.
  *
@@ -42,6 +43,10 @@
 #endif
 #ifndef PYAPSP_GROUP_Y
 #define PYAPSP_GROUP_Y 8
+#endif
+
+#ifndef PYAPSP_SLACK
+#define PYAPSP_SLACK float
 #endif
 
 #include "common/types.h"
@@ -68,20 +73,21 @@
 /* One work-item for each vertex. An arc may exceed the distance by what rounding does:
  * relative * (|w| + |d|) + absolute, both 0 for exact sums. */
 __kernel void predecessors_sift(__global const value_t *distances, const int columns,
-                                __global const int *first, __global int *tails,
-                                __global value_t *weights, __global int *kept, const float relative,
-                                const float absolute)
+                                __global const long *first, __global int *tails,
+                                __global value_t *weights, __global int *kept,
+                                const PYAPSP_SLACK relative, const PYAPSP_SLACK absolute)
 {
     const int j = get_global_id(0);
-    int next = first[j];
-    for (int a = first[j]; a < first[j + 1]; a++) {
+    long next = first[j];
+    for (long a = first[j]; a < first[j + 1]; a++) {
         const value_t weight = weights[a];
         const value_t distance = distances[(size_t)tails[a] * columns + j];
 #if PYAPSP_INTEGER
         const int matters = weight <= distance;
 #else
-        const value_t slack = (value_t)relative * (fabs(weight) + fabs(distance)) + (value_t)absolute;
-        const int matters = weight <= distance + slack;
+        /* one product for each, as the sum of two large numbers may be infinite, and 0 times that NaN */
+        const PYAPSP_SLACK d = distance, w = weight;
+        const int matters = w <= d + (relative * fabs(w) + relative * fabs(d) + absolute);
 #endif
         if (matters) {
             tails[next] = tails[a];
@@ -89,7 +95,7 @@ __kernel void predecessors_sift(__global const value_t *distances, const int col
             next++;
         }
     }
-    kept[j] = next - first[j];
+    kept[j] = (int)(next - first[j]);
 }
 
 /* slab[k][s] <- d(start + s, k), infinity for sources past n. Groups of tiles (k, s). */
@@ -113,7 +119,7 @@ __kernel GROUP void predecessors_slab(__global const value_t *distances, const i
 /* The answer for the sources of a slab. Groups (SOURCES sources, TILE vertices). */
 __kernel GROUP void predecessors_search(__global int *before, const int n, const int start,
                                         const int span, __global const value_t *slab,
-                                        __global const int *first, __global const int *tails,
+                                        __global const long *first, __global const int *tails,
                                         __global const value_t *weights, __global const int *kept)
 {
     __local int found[TILE * PITCH] STRIP_ALIGNED;
@@ -126,7 +132,7 @@ __kernel GROUP void predecessors_search(__global int *before, const int n, const
     strip_t shortest_##s = (strip_t)(PYAPSP_INFINITY);                                             \
     index_strip_t last_##s = (index_strip_t)(NO_PREDECESSOR);
         EACH_STRIP(START)
-        for (int a = first[j]; a < first[j] + kept[j]; a++) {
+        for (long a = first[j]; a < first[j] + kept[j]; a++) {
             const int tail = tails[a];
             const value_t weight = weights[a];
             __global const value_t *row = slab + (size_t)tail * span + source + x;

@@ -24,6 +24,12 @@ _EXPERIMENTS = (
     "matsumoto-blocks",
 )
 _SOURCES = ("okuyama", "takafuji", "matsumoto")
+_SETTINGS = {
+    "threads": "work-items of a group (takafuji-threads, takafuji-packed)",
+    "cores": "compute units (takafuji-multicore)",
+    "sides": "rows and columns of a tile (matsumoto-tiles)",
+    "blocks": "rows of a block (matsumoto-blocks)",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,11 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     measure.add_argument("experiment", choices=_EXPERIMENTS, metavar="EXPERIMENT")
     measure.add_argument("--n", type=int, required=True, metavar="N", help="vertices")
     measure.add_argument("--repeat", type=int, default=3, metavar="N", help="timed turns (3)")
-    for name, what in (
-        ("threads", "work-items of a group (takafuji-threads, -packed)"),
-        ("cores", "compute units (takafuji-multicore)"),
-        ("blocks", "rows of a block (matsumoto-blocks)"),
-    ):
+    for name, what in _SETTINGS.items():
         measure.add_argument(f"--{name}", nargs="+", type=int, default=[], metavar="N", help=what)
     add_device(measure)
     measure.add_argument("-o", "--output", required=True, metavar="OUT.json")
@@ -58,7 +60,7 @@ def _measure(arguments: argparse.Namespace) -> int:
     from pyapsp.profiling import papers
 
     check_outputs(arguments.output)
-    settings = {name: getattr(arguments, name) for name in ("threads", "cores", "blocks")}
+    settings = {name: getattr(arguments, name) for name in _SETTINGS}
     with Console(stderr=True).status("") as status:
         measured = papers.measure(
             arguments.experiment,

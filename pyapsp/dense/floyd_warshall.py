@@ -145,12 +145,12 @@ class FloydWarshall(Method):
         """Put into `distances`, in place, what the words hold; nothing to do without a layout."""
 
     def choose_parameters(
-        self, graph: Graph, options: Options
+        self, graph: Graph, options: Options, *, rows: bool = True
     ) -> tuple[dict[str, Any], Match | None]:
         """Return the given parameters, completed by what was tuned or by a candidate.
 
-        The first that fits, of the tuning rows from the nearest to the farthest, and then of the
-        candidates.
+        The first that fits, of the tuning rows from the nearest to the farthest (if `rows`), and
+        then of the candidates.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class FloydWarshall(Method):
         ParameterError
             If nothing fits.
         """
-        found = tuned(self, graph.n, options)
+        found = tuned(self, graph.n, options) if rows else None
         if found is not None:
             return found
         for candidate in self.candidates(options):
@@ -179,22 +179,48 @@ class FloydWarshall(Method):
         """Check weights and memory, choose parameters and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
-        parameters, match = self.choose_parameters(graph, options)
-        configuration = self.configure(graph, options, parameters)
         recovery = None
-        layout = _layout(configuration, options)
-        each = [layout.dtype.itemsize * configuration.size * layout.columns]
-        each += configuration.scratch
-        if options.predecessors and self.carries_predecessors:
-            each.append(_INDEX.itemsize * configuration.size**2)
-        elif options.predecessors:
+        if options.predecessors and not self.carries_predecessors:
             recovery = Recovery(graph, options)
-            each += recovery.buffers
-        seconds = time.perf_counter() - started
-        _check_memory(each, options)
-        state = (configuration, recovery)
-        tuning = match.describe() if match else None
-        return Plan(graph, options, configuration.parameters, sum(each), state, seconds, tuning)
+        try:
+            configuration, match, needed = self._configured(graph, options, recovery, rows=True)
+        except DeviceMemoryError as tuned_needs:
+            # what was tuned may want more memory than the candidates
+            try:
+                configuration, match, needed = self._configured(
+                    graph, options, recovery, rows=False
+                )
+            except DeviceMemoryError as needs:
+                raise min(needs, tuned_needs, key=lambda error: error.needed) from None
+        return Plan(
+            graph,
+            options,
+            configuration.parameters,
+            needed,
+            (configuration, recovery),
+            time.perf_counter() - started,
+            match.describe() if match else None,
+        )
+
+    def _configured(
+        self, graph: Graph, options: Options, recovery: Recovery | None, *, rows: bool
+    ) -> tuple[Configuration, Match | None, int]:
+        """Choose parameters, build, and check the memory: of the rounds and of the recovery."""
+        parameters, match = self.choose_parameters(graph, options, rows=rows)
+        configuration = self.configure(graph, options, parameters)
+        layout = _layout(configuration, options)
+        matrix = layout.dtype.itemsize * configuration.size * layout.columns
+        solving = [matrix, *configuration.scratch]
+        if options.predecessors and recovery is None:
+            solving.append(_INDEX.itemsize * configuration.size**2)
+        phases = [solving]
+        if recovery is not None:
+            if configuration.layout is not None:
+                matrix = options.dtype.itemsize * graph.n**2
+            phases.append([matrix, *recovery.buffers])
+        for each in phases:
+            _check_memory(each, options)
+        return configuration, match, max(map(sum, phases))
 
     def run(self, plan: Plan) -> Answer:
         """Upload the matrix, run all rounds, download it."""
@@ -249,11 +275,13 @@ class FloydWarshall(Method):
         # a negative diagonal is a negative cycle, for which there are no predecessors to mend
         if predecessors is not None and not np.any(np.diagonal(distances) < 0):
             mend_predecessors(graph, distances, predecessors)
+        # with `progress` the device waits for the caller between rounds
+        kernels = watch.seconds("kernel") if options.progress else watch.span("kernel")
         return Answer(
             distances,
             predecessors,
             {
-                "kernel_seconds": watch.span("kernel") + watch.seconds("recovery"),
+                "kernel_seconds": kernels + watch.seconds("recovery"),
                 "transfer_seconds": watch.seconds("transfer"),
                 "kernel_hash": configuration.program.hash,
             },

@@ -264,6 +264,7 @@ class _Tiles(_Form):
             and p["tile"] % tile_rows == 0
             and p["tile"] % p["slice"] == 0
             and p["tile"] % 32 == 0
+            and not (p["ahead"] and p["separate"])
             and p["block"] % p["tile"] == 0
             and p["block"] % (tile_words * (1 + p["packed"])) == 0
             and (not p["packed"] or (options.dtype.itemsize == 2 and options.dtype.kind in "iu"))
@@ -505,6 +506,11 @@ class FwMinplus(FloydWarshall):
     words, group_x, group_y, slice, vector, packed : int, optional
         With tiles: words in a row of that block, work-items of a group, steps held in local
         memory, words in a load, and whether a word is two 16-bit values.
+    ahead : {0, 1}, optional
+        With tiles: compute the next pivot and panels in a second queue beside the remainder. It
+        gains where these are short of work and many launches fit; on the GPUs measured it does not.
+    separate : {0, 1}, optional
+        With tiles, not together with `ahead`: multiply into a matrix of its own, then add.
     """
 
     id = "fw-minplus"

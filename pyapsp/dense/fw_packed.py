@@ -74,12 +74,13 @@ class FwPacked(FloydWarshall):
         chosen = integers(parameters)
         idle = chosen["order"] == 0 and chosen["groups"] == 1
         shape = self._shape(options, chosen["form"])
-        return shape.fits(chosen) and (chosen["single"] == 1 or idle)
+        synchronised = chosen["single"] == 0 or SoftSync(options.device).fits(chosen)
+        return shape.fits(chosen) and synchronised and (chosen["single"] == 1 or idle)
 
     def rule(self, options: Options) -> str:
         """Return what `fits` asks, in words."""
         shape = self._shape(options, integers(self.parameters).get("form", 0))
-        return f"{shape.rule()}; order and groups need single=1"
+        return f"{shape.rule()}; order and groups need single=1, {SoftSync.RULE}"
 
     def plan(self, graph: Graph, options: Options) -> Plan:
         """Refuse weights that a field cannot hold, then plan as usual."""

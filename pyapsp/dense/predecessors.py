@@ -64,13 +64,14 @@ class Recovery:
             "PYAPSP_STRIPS": strips,
             "PYAPSP_GROUP_X": self._group[0],
             "PYAPSP_GROUP_Y": self._group[1],
+            "PYAPSP_SLACK": "double" if options.dtype == np.float64 else "float",
         }
         self._own = strips * width
         self._program = build(options.device, "dense/predecessors.cl", defines)
         # arcs by head, so that a work-item reads the arcs into its vertex one after the other
         into = graph.to_scipy().tocsc()
         self._arcs = [
-            into.indptr.astype(np.int32),
+            into.indptr.astype(np.int64),
             into.indices.astype(np.int32),
             into.data.astype(options.dtype),
         ]
@@ -113,7 +114,9 @@ class Recovery:
         n, span = self._graph.n, np.int32(self._span)
         # twice what is allowed: no arc may be lost, and one too many costs little
         allowed = tolerance(self._graph, distances)
-        slack = (np.float32(2 * allowed.relative), np.float32(2 * allowed.absolute))
+        wide = np.float64 if distances.dtype == np.float64 else np.float32
+        with np.errstate(over="ignore"):
+            slack = (wide(2 * allowed.relative), wide(2 * allowed.absolute))
         flags = cl.mem_flags.READ_WRITE
         arcs, (kept, slab, before) = (
             [],

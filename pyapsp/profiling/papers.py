@@ -111,8 +111,8 @@ def measure(
     repeat : int
         Timed turns.
     settings : mapping of str to sequence of int, optional
-        ``threads``, ``cores`` or ``blocks``: what to try, instead of the published values or
-        those that suit the device.
+        ``threads``, ``cores``, ``sides`` or ``blocks``: what to try, instead of the published
+        values or those that suit the device.
     progress : callable
         Told what runs next.
 
@@ -310,10 +310,7 @@ def _takafuji_packed(task: _Task) -> Iterator[Contender]:
 def _takafuji_multicore(task: _Task) -> Iterator[Contender]:
     # a row of tiles for each of 8 threads, where that is not too small
     tile = min(max(1 << max(task.graph.n // 8, 1).bit_length() - 1, 32), 128)
-    units = task.device.capabilities.compute_units
-    doubled = (2**power for power in range(units.bit_length()))
-    default = sorted({count for count in doubled if count < units} | {units})
-    for cores in task.chosen("cores", default):
+    for cores in task.chosen("cores", _cores(task.device)):
         part = _part(task.device, cores)
         for bits, form in product((8, 16), (0, 1)):
             label: dict[str, int | str] = {"cores": cores, "bits": bits, "form": form}
@@ -321,6 +318,17 @@ def _takafuji_multicore(task: _Task) -> Iterator[Contender]:
             made = _contender(task, label, f"fw-packed{bits}", **shape)
             made.device = part
             yield _without_roof(made)
+
+
+def _cores(device: Device) -> list[int]:
+    """Return the powers of two of the compute units, and all; only these if they do not divide."""
+    units = device.capabilities.compute_units
+    try:
+        _part(device, 1)
+    except ParameterError:
+        return [units]
+    doubled = {2**power for power in range(units.bit_length())}
+    return sorted({count for count in doubled if count < units} | {units})
 
 
 def _without_roof(contender: Contender) -> Contender:
@@ -350,7 +358,8 @@ def _part(device: Device, units: int) -> Device:
 
 
 def _matsumoto_tiles(task: _Task) -> Iterator[Contender]:
-    for rows, columns in product(_TILE_SIDES, _TILE_SIDES):
+    sides = task.chosen("sides", _TILE_SIDES)
+    for rows, columns in product(sides, sides):
         yield _contender(
             task,
             {"rows": rows, "columns": columns},
@@ -404,7 +413,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     "takafuji-multicore": Experiment(
         "[T] table 3.10", _unweighted, "int32", _takafuji_multicore, frozenset({"cores"})
     ),
-    "matsumoto-tiles": Experiment("[M] tiles of the kernel", _random, "float32", _matsumoto_tiles),
+    "matsumoto-tiles": Experiment(
+        "[M] tiles of the kernel", _random, "float32", _matsumoto_tiles, frozenset({"sides"})
+    ),
     "matsumoto-blocks": Experiment(
         "[M] bandwidth and blocks", _random, "float32", _matsumoto_blocks, frozenset({"blocks"})
     ),

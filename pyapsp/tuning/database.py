@@ -106,7 +106,7 @@ class Row:
             all(isinstance(text, str) for text in texts)
             and isinstance(row.predecessors, bool)
             and _is_count(row.n)
-            and row.n > 0
+            and 0 < row.n < 2**31
             and isinstance(row.updates_per_second, int | float)
             and isinstance(row.parameters, dict)
             and all(_is_count(each) or isinstance(each, str) for each in row.parameters.values())

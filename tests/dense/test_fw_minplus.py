@@ -124,6 +124,12 @@ def test_bits_are_left_out_for_negative_weights(device):
     assert len(hashes) == 1
 
 
+def test_look_ahead_does_not_multiply_apart(device):
+    method = pyapsp.method("fw-minplus", **TILES, ahead=1, separate=1)
+    with pytest.raises(ParameterError, match="fit"):
+        pyapsp.solve(random_graph(200), method, dtype="int32", device=device)
+
+
 def test_parameters_of_the_other_form_are_refused(device):
     method = pyapsp.method("fw-minplus", form="panels", words=4)
     with pytest.raises(ParameterError, match=r"form panels has bits, .*form tiles ahead"):
@@ -141,8 +147,7 @@ def test_candidates_fit_and_the_first_suits_the_device(device):
         assert candidates[0]["form"] == expected
 
 
-def test_look_ahead_launches_the_next_panels_before_the_remainder_ends(device):
-    """Both orders give the same answer; with look-ahead there are more, smaller launches."""
+def test_look_ahead_has_more_launches_and_the_same_answer(device):
     graph = random_graph(200, low=0, seed=9)
     counts = {}
     for ahead in (0, 1):

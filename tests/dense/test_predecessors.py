@@ -65,3 +65,23 @@ def test_small_weights_beside_a_heavy_arc(method, dtype, device):
     outcome = verify.certificate(graph, result, device=device)
     assert outcome.ok, outcome.fault
     assert outcome.predecessors
+
+
+@pytest.mark.parametrize("method", ["fw-minplus", "fw-blocked"])
+@pytest.mark.parametrize(
+    ("dtype", "heavy"), [("float32", 2e38), ("float64", 1e308), ("float64", 1e60)]
+)
+def test_heavy_arcs_beside_negative_ones_keep_their_tails(dtype, heavy, method, device):
+    """The sum of a weight and a distance may be infinite where both are finite."""
+    graph = Graph.from_arcs(5, [0, 2, 3], [1, 3, 4], [heavy, -1.5, 0.5])
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
+    assert result.predecessors[0, 1] == 0
+    assert result.path(2, 4) == [2, 3, 4]
+
+
+def test_the_memory_of_recovery_is_planned(device):
+    """Of packed words the plain matrix is uploaded again; it and the predecessors are counted."""
+    n = 120
+    graph = Graph.from_arcs(n, np.arange(n - 1), np.arange(1, n), np.ones(n - 1, np.int64))
+    result = pyapsp.solve(graph, "fw-packed8", predecessors=True, device=device)
+    assert result.stats["peak_device_bytes"] >= n * n * (8 + 4)

@@ -589,3 +589,12 @@ def test_an_arc_more_makes_no_distance_longer(graph, data, device):
     after = pyapsp.solve(more, dtype="int64", device=device).distances
     assert (after <= before).all()
     assert after[tail, head] <= weight
+
+
+def test_auto_dtype_has_room_for_arcs_longer_than_every_distance(device):
+    n = 50
+    ring = [np.arange(n), (np.arange(n) + 1) % n, np.ones(n, np.int64)]
+    tails, heads, weights = (np.append(a, b) for a, b in zip(ring, (0, 25, 100_000), strict=True))
+    result = pyapsp.solve(Graph.from_arcs(n, tails, heads, weights), dtype="auto", device=device)
+    assert result.distances.dtype == np.int32
+    assert result.distances[0, 25] == 25

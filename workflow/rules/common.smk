@@ -107,6 +107,7 @@ def measure_options(wildcards):
         "takafuji-threads": "threads",
         "takafuji-packed": "threads",
         "takafuji-multicore": "cores",
+        "matsumoto-tiles": "sides",
         "matsumoto-blocks": "blocks",
     }
     name = choices.get(wildcards.experiment)

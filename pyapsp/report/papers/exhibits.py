@@ -17,6 +17,7 @@ import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup
 from matplotlib.figure import Figure
+from matplotlib.ticker import ScalarFormatter
 
 from pyapsp.errors import FormatError, VerificationError
 from pyapsp.report.figures import svg
@@ -216,8 +217,7 @@ class Line:
 def line_figure(
     table: pd.DataFrame,
     x: str,
-    lines: Sequence[Line],
-    y: str,
+    panels: Mapping[str, Sequence[Line]],
     *,
     logarithmic: str = "",
 ) -> Figure:
@@ -228,40 +228,45 @@ def line_figure(
     table : pandas.DataFrame
     x : str
         The column below.
-    lines : sequence of Line
-        Those without values are left out.
-    y : str
-        What the values are.
+    panels : mapping of str to sequence of Line
+        What the values are -> the lines. Those without values are left out.
     logarithmic : str
         Which axes are: "", "x", "y" or "xy".
+
+    Returns
+    -------
+    matplotlib.figure.Figure
     """
-    figure = Figure(figsize=(7, 4.6), layout="constrained")
-    axes = figure.subplots()
-    for line, colour, marker in zip(lines, cycle(_COLOURS), cycle(_MARKERS), strict=False):
-        rows = table
-        for column, value in (line.where or {}).items():
-            rows = rows[rows[column] == value]
-        shown = rows[[x, line.column]].dropna().astype(float)
-        if shown.empty:
-            continue
-        axes.plot(
-            shown[x],
-            shown[line.column],
-            color=colour,
-            marker=marker,
-            linestyle="--" if line.published else "-",
-            markerfacecolor="none" if line.published else colour,
-            label=line.name or line.column,
-        )
-    if "x" in logarithmic:
-        axes.set_xscale("log", base=2)
-    if "y" in logarithmic:
-        axes.set_yscale("log")
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.grid(alpha=0.3)
-    if axes.get_lines():
-        figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    figure = Figure(figsize=(1 + 5.5 * len(panels), 4.6), layout="constrained")
+    every = figure.subplots(1, len(panels), squeeze=False).flat
+    for axes, (what, lines) in zip(every, panels.items(), strict=True):
+        for line, colour, marker in zip(lines, cycle(_COLOURS), cycle(_MARKERS), strict=False):
+            rows = table
+            for column, value in (line.where or {}).items():
+                rows = rows[rows[column] == value]
+            shown = rows[[x, line.column]].dropna().astype(float)
+            if shown.empty:
+                continue
+            axes.plot(
+                shown[x],
+                shown[line.column],
+                color=colour,
+                marker=marker,
+                linestyle="--" if line.published else "-",
+                markerfacecolor="none" if line.published else colour,
+                label=line.name or line.column,
+            )
+        if "x" in logarithmic:
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter(ScalarFormatter())
+        if "y" in logarithmic:
+            axes.set_yscale("log")
+        axes.set_xlabel(x)
+        axes.set_ylabel(what)
+        axes.grid(alpha=0.3)
+        if axes.get_lines():
+            below = (0.5, -0.15)
+            axes.legend(loc="upper center", bbox_to_anchor=below, ncols=2, frameon=False)
     return figure
 
 

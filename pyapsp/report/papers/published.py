@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 __all__ = ["Published"]
 
@@ -14,18 +13,18 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 
 @cache
-def _table(name: str) -> pd.DataFrame:
+def _rows(name: str) -> list[dict[str, Any]]:
     # an installed package has the data inside, a checkout beside it
     folders = (_PACKAGE / "_data", _PACKAGE.parent / "data")
     path = next(p for folder in folders if (p := folder / "papers" / f"{name}.csv").is_file())
-    table = pd.read_csv(path, keep_default_na=False)
-    return table.map(_number)
+    with open(path, encoding="utf-8", newline="") as file:
+        return [
+            {column: _number(cell) for column, cell in row.items()} for row in csv.DictReader(file)
+        ]
 
 
-def _number(cell: Any) -> Any:
+def _number(cell: str) -> Any:
     """Turn a cell into a number where it is one."""
-    if not isinstance(cell, str):
-        return cell
     for kind in (int, float):
         try:
             return kind(cell)
@@ -44,15 +43,15 @@ class Published:
     """
 
     def __init__(self, name: str) -> None:
-        self._table = _table(name)
+        self._rows = _rows(name)
 
     def rows(self, **where: Any) -> list[dict[str, Any]]:
         """Return the rows that have these values."""
-        found = self._table
-        for column, value in where.items():
-            found = found[found[column] == value]
-        rows: list[dict[str, Any]] = found.to_dict("records")
-        return rows
+        return [
+            row
+            for row in self._rows
+            if all(row[column] == value for column, value in where.items())
+        ]
 
     def value(self, **where: Any) -> float | None:
         """Return the value of the one row that has these values, None when there is none.

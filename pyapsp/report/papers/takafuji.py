@@ -93,7 +93,7 @@ def _threads_exhibit(
         for what in ("multiple", "single")
         for who in ("ours", _GPU)
     ]
-    figure = line_figure(table, "n", lines, "computation time (ms)", logarithmic="xy")
+    figure = line_figure(table, "n", {"computation time (ms)": lines}, logarithmic="xy")
     return Exhibit(name, title, caption, table, figure)
 
 
@@ -152,7 +152,7 @@ def _table_3_3(measured: Measured) -> Exhibit:
         "To the device and back, from the runs of tables 3.1 and 3.2. Where device and host share "
         "one memory these are copies within it.",
         table,
-        line_figure(table, "n", lines, "time of the transfers (ms)", logarithmic="xy"),
+        line_figure(table, "n", {"time of the transfers (ms)": lines}, logarithmic="xy"),
     )
 
 
@@ -206,7 +206,7 @@ def _table_3_10(measured: Measured) -> Exhibit:
         "threads of 18 cores with two each. The figure shows the most threads of ours, and 18 of "
         "theirs.",
         table,
-        line_figure(table, "n", lines, "computation time (ms)", logarithmic="xy"),
+        line_figure(table, "n", {"computation time (ms)": lines}, logarithmic="xy"),
     )
 
 

@@ -1,0 +1,537 @@
+"""The tables of papers hold what was published and what was measured, each in its place."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from pyapsp.errors import FormatError, VerificationError
+from pyapsp.report.papers import SOURCES, write_source
+from pyapsp.report.papers.published import Published
+
+ROOF = 50e9
+DEVICE = {
+    "id": "1:0",
+    "name": "A CPU",
+    "platform": "P",
+    "kind": "cpu",
+    "driver": "1.0",
+    "units": 2,
+    "one_item_groups": True,
+}
+
+
+def run(milliseconds, phases=None, transfer=1.0, **label):
+    """A record; the phases are in milliseconds, too."""
+    return {
+        "label": label,
+        "method": label.get("method", "fw-mm"),
+        "kernel_seconds": milliseconds / 1e3,
+        "transfer_seconds": transfer / 1e3,
+        "updates_per_second": 1e9,
+        "roof_updates_per_second": ROOF,
+        "phases": None if phases is None else {k: v / 1e3 for k, v in phases.items()},
+        "verified": True,
+    }
+
+
+def document(experiment, n, runs, **more):
+    return {
+        "experiment": experiment,
+        "n": n,
+        "device": DEVICE,
+        "reference": {"what": "SciPy's Dijkstra", "seconds": 0.25},
+        "runs": runs,
+        "left_out": [],
+        **more,
+    }
+
+
+def written(tmp_path, source, *documents):
+    paths = []
+    for number, content in enumerate(documents):
+        paths.append(tmp_path / f"{number}.json")
+        paths[-1].write_text(json.dumps(content), encoding="utf-8")
+    write_source(source, paths, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def rows(folder, name):
+    with open(folder / f"{name}.csv", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def row(folder, name, **where):
+    found = [
+        each
+        for each in rows(folder, name)
+        if all(each[column] == str(value) for column, value in where.items())
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+def number(cell):
+    return None if cell == "" else float(cell)
+
+
+def near(value, rel=1e-9):
+    return pytest.approx(value, rel=rel)
+
+
+# --- what the papers say agrees with itself -----------------------------------------------------
+
+
+def okuyama(exhibit, **where):
+    return Published("okuyama2013").value(exhibit=exhibit, **where)
+
+
+def test_the_thesis_of_2013_is_transcribed_as_its_text_has_it():
+    def time(n, method, tile):
+        return okuyama("table 4.6", n=n, method=method, tile=tile)
+
+    # 19.7 % for two-level blocking, 227 Gop/s, 72.7 % of the peak, 98 % in the last kernel
+    assert 1 - time(8192, "fw-twolevel", 32) / time(8192, "fw-twolevel", 16) == near(0.197, 3e-3)
+    assert 2 * 11264 * 11263**2 / time(11264, "fw-mm", 32) / 1e6 == near(227, 1e-3)
+    peak = okuyama("table 4.2", quantity="peak", device="GTX 280")
+    assert 2 * 8192 * 8191**2 / time(8192, "fw-mm", 32) / 1e6 / peak == near(0.727, 1e-3)
+    # against the recursive method for n <= 1024: 20-48 % (t = 32), 17-45 % (t = 64)
+    for tile, low, high in ((32, 20, 48), (64, 17, 45)):
+        ratios = [
+            100 * (1 - time(n, "fw-mm", 32) / time(n, "fw-recursive", tile))
+            for n in (128, 256, 512, 1024)
+        ]
+        if tile == 64:
+            ratios = ratios[1:]  # that range is for 256 on, says the conclusion
+        assert min(ratios) > low - 1
+        assert max(ratios) < high + 1
+    # fw-mm is 9.0 to 32 % faster than fw-twolevel with t = 32
+    ratios = [
+        100 * (1 - time(n, "fw-mm", 32) / time(n, "fw-twolevel", 32))
+        for n in sorted(Published("okuyama2013").sizes(exhibit="table 4.6"))
+    ]
+    assert len(ratios) == 10
+    assert min(ratios) == near(9.0, 0.02)
+    assert max(ratios) == near(32, 0.02)
+    # the kernels of table 4.7 are the times of table 4.6
+    for method in ("fw-mm", "fw-twolevel"):
+        for tile in (16, 32, 64):
+            where = {"method": method, "tile": tile, "n": 8192}
+            kernels = [
+                okuyama("table 4.7", kernel=kernel, **where)
+                for kernel in ("pivot", "panels", "others")
+            ]
+            assert sum(kernels) == near(time(8192, method, tile), 0.01)
+
+
+def test_the_thesis_of_2020_is_transcribed_as_its_text_has_it():
+    paper = Published("takafuji2020")
+    launches = {
+        "table 3.1": ({"method": "fw-multikernel"}, {"method": "fw-singlekernel"}),
+        "table 3.2": ({"single": 0}, {"single": 1}),
+    }
+    for exhibit, kinds in launches.items():
+        sizes = paper.sizes(exhibit=exhibit)
+        assert sizes == {256 * 2**power for power in range(8)}
+        for n in sizes:
+            times = {"exhibit": exhibit, "quantity": "computation time", "n": n}
+            multiple, single = (
+                min(each["value"] for each in paper.rows(**times, **kind)) for kind in kinds
+            )
+            speedup = paper.value(exhibit=exhibit, quantity="speedup of single over multiple", n=n)
+            assert multiple / single == near(speedup, 0.006)
+    # eight values in a word: about eight times as fast, for large matrices
+    for n in (16384, 32768):
+        wide, packed = (
+            paper.value(exhibit="table 3.3", n=n, method=method)
+            for method in ("fw-singlekernel", "fw-packed4")
+        )
+        assert wide / packed == near(8, 0.01)
+    # 36 threads are best from 2048 on, but for 16 bits and n = 4096, where 18 are; below, 18
+    for bits in (8, 16):
+        for n in (512, 1024, 2048, 4096, 8192, 16384):
+            found = paper.rows(exhibit="table 3.10", method=f"fw-packed{bits}", form=0, n=n)
+            assert len(found) == 8
+            best = min(found, key=lambda each: each["value"])["threads"]
+            assert best == (36 if n >= 2048 and (bits, n) != (16, 4096) else 18)
+
+
+def test_what_is_not_published_is_none_and_what_is_not_one_value_is_an_error():
+    paper = Published("okuyama2013")
+    assert paper.value(exhibit="table 4.6", n=9216, method="fw-recursive", tile=32) is None
+    with pytest.raises(LookupError, match="9 rows"):
+        paper.value(exhibit="table 4.6", n=128)
+
+
+# --- [O] ----------------------------------------------------------------------------------------
+
+TILES = (16, 32, 64)
+
+
+def okuyama_times(n, scale):
+    """Times that are all different: scale x (method + tile)."""
+    runs = []
+    for base, method in ((1, "fw-mm"), (2, "fw-twolevel"), (3, "fw-recursive")):
+        for tile in TILES:
+            milliseconds = scale * (1000 * base + tile)
+            phases = {"pivot": 1 * milliseconds, "panels": 2.0, "others": 0.5 * milliseconds}
+            runs.append(
+                run(
+                    milliseconds,
+                    None if method == "fw-recursive" else phases,
+                    method=method,
+                    tile=tile,
+                )
+            )
+    return document("okuyama-times", n, [*runs, run(7 * scale, method="fw-minplus")])
+
+
+@pytest.fixture
+def okuyama_folder(tmp_path):
+    return written(tmp_path, "okuyama", okuyama_times(512, 1), okuyama_times(100, 0.1))
+
+
+def test_table_4_6(okuyama_folder):
+    found = rows(okuyama_folder, "table-4.6")
+    sizes = [int(each["n"]) for each in found]
+    assert sizes == sorted({100, *Published("okuyama2013").sizes(exhibit="table 4.6")})
+    here = row(okuyama_folder, "table-4.6", n=512)
+    for base, method in ((1, "fw-mm"), (2, "fw-twolevel"), (3, "fw-recursive")):
+        for tile in TILES:
+            assert number(here[f"{method} t={tile}: ours"]) == near(1000 * base + tile)
+    assert number(here["fw-minplus: ours"]) == near(7)
+    # the row of table 4.6, in its order: t = 16, 32, 64
+    published = (3.096, 2.555, 3.705, 4.987, 3.405, 3.934, 5.645, 4.738, 4.415)
+    methods = ("fw-mm", "fw-twolevel", "fw-recursive")
+    names = [f"{method} t={tile}: GTX 280" for method in methods for tile in TILES]
+    assert [number(here[name]) for name in names] == list(published)
+    small = row(okuyama_folder, "table-4.6", n=100)
+    assert number(small["fw-mm t=64: ours"]) == near(106.4)
+    assert small["fw-mm t=64: GTX 280"] == ""
+    large = row(okuyama_folder, "table-4.6", n=11264)
+    assert large["fw-mm t=32: ours"] == ""
+    assert number(large["fw-mm t=32: GTX 280"]) == 12590
+
+
+def test_table_4_7(okuyama_folder):
+    def cells(n, kernel, who):
+        found = row(okuyama_folder, "table-4.7", n=n, kernel=kernel)
+        return [
+            number(found[f"{method} t={tile}: {who}"])
+            for method in ("fw-mm", "fw-twolevel")
+            for tile in TILES
+        ]
+
+    assert cells(512, "pivot tile", "ours") == near([1016, 1032, 1064, 2016, 2032, 2064])
+    assert cells(512, "its row and column", "ours") == near([2.0] * 6)
+    assert cells(512, "all other tiles", "ours") == near([508, 516, 532, 1008, 1016, 1032])
+    assert cells(512, "pivot tile", "GTX 280") == [None] * 6
+    assert cells(8192, "pivot tile", "ours") == [None] * 6
+    assert cells(8192, "pivot tile", "GTX 280") == [10.3, 8.71, 16.7, 18.1, 12.5, 18.7]
+    assert cells(8192, "its row and column", "GTX 280") == [105, 74.4, 134, 139, 85.9, 128]
+    assert cells(8192, "all other tiles", "GTX 280") == [5020, 4790, 5380, 6540, 5270, 5300]
+
+
+def test_table_4_8(okuyama_folder):
+    found = row(okuyama_folder, "table-4.8", n=512)
+    # 16 tiles of 32 in a row: 15 x 15 others in each of 16 rounds, in 516 ms
+    speed = 16 * 15**2 * 32**3 / 0.516
+    assert number(found["fw-mm t=32: ours, updates of the roof"]) == near(speed / ROOF)
+    # 100 vertices are 4 tiles of 32
+    small = row(okuyama_folder, "table-4.8", n=100)
+    speed = 4 * 3**2 * 32**3 / 0.1016
+    assert number(small["fw-twolevel t=32: ours, updates of the roof"]) == near(speed / ROOF)
+    large = row(okuyama_folder, "table-4.8", n=8192)
+    instructions = [
+        number(large[f"{method} t={tile}: GTX 280, instructions of the peak"])
+        for method in ("fw-mm", "fw-twolevel")
+        for tile in TILES
+    ]
+    assert instructions == [0.854, 0.851, 0.742, 0.975, 0.879, 0.814]
+    assert number(large["fw-mm t=32: GTX 280, updates of the peak"]) == near(0.851 * 0.816)
+    assert number(large["fw-twolevel t=32: GTX 280, updates of the peak"]) == near(0.879 * 0.744)
+
+
+def test_figure_4_13(okuyama_folder):
+    found = row(okuyama_folder, "figure-4.13", n=512)
+    assert number(found["fw-mm: ours, %"]) == near(100 * (1016 - 1032) / 1016)
+    assert number(found["fw-twolevel: ours, %"]) == near(100 * (2016 - 2032) / 2016)
+    assert number(found["fw-mm: GTX 280, %"]) == near(100 * (3.096 - 2.555) / 3.096)
+    large = row(okuyama_folder, "figure-4.13", n=8192)
+    assert number(large["fw-twolevel: GTX 280, %"]) == near(19.7, 3e-3)
+    assert large["fw-mm: ours, %"] == ""
+
+
+def test_figure_4_16(okuyama_folder):
+    found = row(okuyama_folder, "figure-4.16", n=512)
+    speed = 2 * 512 * 511**2 / 1.032 / 1e9
+    assert number(found["fw-mm: ours, Gop/s"]) == near(speed)
+    assert number(found["fw-mm: ours, % of the roof"]) == near(100 * speed / (2 * ROOF / 1e9))
+    assert number(found["fw-minplus: ours, Gop/s"]) == near(2 * 512 * 511**2 / 0.007 / 1e9)
+    assert number(found["fw-mm: GTX 280, Gop/s"]) == near(2 * 512 * 511**2 / 2.555e-3 / 1e9)
+    large = row(okuyama_folder, "figure-4.16", n=8192)
+    assert number(large["fw-mm: GTX 280, % of the peak"]) == near(72.7, 1e-3)
+    only = row(okuyama_folder, "figure-4.16", n=10752)
+    assert number(only["fw-mm: GTX 260, % of the peak"]) == 82.1
+    assert only["fw-mm: GTX 280, Gop/s"] == ""
+
+
+def test_figure_4_17(okuyama_folder):
+    found = row(okuyama_folder, "figure-4.17", n=512)
+    assert number(found["fw-mm t=32: ours"]) == near(1032)
+    assert number(found["SciPy's Dijkstra: our host"]) == near(250)
+    assert number(found["fw-mm t=32: GTX 280"]) == 2.555
+    large = row(okuyama_folder, "figure-4.17", n=8192)
+    assert number(large["task parallel: GTX 280"]) == near(4861 / 3.8)
+
+
+def tuning(n=512):
+    others = {1: 160.0, 2: 120.0, 4: 100.0, 8: 130.0}
+    whole = {1: 200.0, 2: 170.0, 4: 150.0, 8: 190.0}
+    models = {
+        "AT": {str(count): 0.001 * count for count in range(1, 9)},
+        "FT": {str(count): 0.002 * count for count in range(1, 9)},
+        "TI": {str(count): 0.003 * count for count in range(1, 9)},
+    }
+    theirs = {
+        model: {count: 2 * value for count, value in times.items()}
+        for model, times in models.items()
+    }
+    return document(
+        "okuyama-tuning",
+        n,
+        [run(whole[count], {"others": others[count]}, method="fw-mm", l=count) for count in others],
+        estimates=models,
+        selected={"AT": 2, "FT": 8, "TI": 3},
+        published_estimates=theirs,
+        published_selected={"AT": 4, "FT": 1, "TI": 8},
+    )
+
+
+def test_figures_of_the_choice_of_l(tmp_path):
+    folder = written(tmp_path, "okuyama", tuning())
+    found = row(folder, "figure-4.18", n=512)
+    chosen = {selector: found[f"{selector}: l"] for selector in ("MT", "AT", "FT", "TI")}
+    assert {name: float(count) for name, count in chosen.items()} == {
+        "MT": 4,
+        "AT": 2,
+        "FT": 8,
+        "TI": 3,
+    }
+    assert number(found["MT: ours, %"]) == near(37.5)
+    assert number(found["AT: ours, %"]) == near(25)
+    assert number(found["FT: ours, %"]) == near(18.75)
+    assert found["TI: ours, %"] == ""  # 3 was not measured
+    assert number(found["AT: l by its equations, GTX 280"]) == 4
+    assert number(row(folder, "figure-4.18", n=768)["AT: GTX 280, %"]) == 6.8
+    # 16 launches for n = 512
+    launch = row(folder, "figure-4.19", l=2)
+    assert number(launch["measured: ours"]) == near(120 / 16)
+    assert number(launch["FT: ours"]) == near(4)
+    assert number(launch["TI: GTX 280"]) == near(12)
+    assert row(folder, "figure-4.19", l=3)["measured: ours"] == ""
+    whole = row(folder, "figure-4.20", n=512)
+    assert number(whole["l of AT: ours"]) == 2
+    assert number(whole["l of AT: GTX 280"]) == 4
+    assert number(whole["against l = 1: ours, %"]) == near(15)
+    assert number(whole["against the l of the GTX 280: ours, %"]) == near(100 * (1 - 170 / 150))
+    assert number(row(folder, "figure-4.20", n=4352)["against l = 1: GTX 280, %"]) == 5.4
+    other = row(folder, "figure-4.20", n=2816)
+    assert number(other["against the l of the GTX 280: GTX 260, %"]) == 20
+
+
+# --- [T] ----------------------------------------------------------------------------------------
+
+
+def test_tables_of_one_launch_and_several(tmp_path):
+    wide = [
+        run(4.0, transfer=3.0, method="fw-multikernel", threads=64),
+        run(5.0, transfer=9.0, method="fw-multikernel", threads=128),
+        run(2.5, transfer=4.0, method="fw-singlekernel", threads=64),
+        run(2.0, transfer=5.0, method="fw-singlekernel", threads=128),
+    ]
+    packed = [
+        run(1.0, transfer=0.5, method="fw-packed4", threads=1, single=0),
+        run(3.0, transfer=0.5, method="fw-packed4", threads=1, single=1),
+    ]
+    folder = written(
+        tmp_path,
+        "takafuji",
+        document("takafuji-threads", 256, wide),
+        document("takafuji-packed", 512, packed),
+    )
+    found = row(folder, "table-3.1", n=256, threads=128)
+    assert number(found["multiple: ours"]) == near(5)
+    assert number(found["single: ours"]) == near(2)
+    assert number(found["multiple: Tesla V100"]) == 0.336
+    assert number(found["single: Tesla V100"]) == 0.256
+    best = row(folder, "table-3.1", n=256, threads="best")
+    assert number(best["multiple over single: ours"]) == near(2)
+    assert number(best["multiple over single: Tesla V100"]) == near(0.244 / 0.187)
+    assert [each["threads"] for each in rows(folder, "table-3.1") if each["n"] == "256"] == [
+        "64",
+        "128",
+        "256",
+        "512",
+        "1024",
+        "best",
+    ]
+    here = row(folder, "table-3.2", n=512, threads=1)
+    assert (number(here["multiple: ours"]), number(here["single: ours"])) == (1, 3)
+    assert here["multiple: Tesla V100"] == ""
+    there = row(folder, "table-3.2", n=4096, threads=1024)
+    assert number(there["multiple: Tesla V100"]) == 26.8
+    assert there["single: Tesla V100"] == ""
+    transfers = row(folder, "table-3.3", n=256)
+    assert number(transfers["32 bits: ours"]) == near(4.5)  # the median of all
+    assert number(transfers["32 bits: Tesla V100"]) == 0.0623
+    assert number(transfers["4 bits: Tesla V100"]) == 0.028
+    assert number(row(folder, "table-3.3", n=512)["4 bits: ours"]) == near(0.5)
+    assert not (folder / "table-3.10.csv").exists()  # nothing was measured for it
+
+
+def test_table_of_several_cores(tmp_path):
+    runs = [
+        run(10 * cores + bits + form, method=f"fw-packed{bits}", cores=cores, bits=bits, form=form)
+        for cores in (1, 2)
+        for bits in (8, 16)
+        for form in (0, 1)
+    ]
+    folder = written(tmp_path, "takafuji", document("takafuji-multicore", 512, runs))
+    for bits, theirs in ((8, (68.47, 1.94)), (16, (124.12, 3.54))):
+        found = row(folder, "table-3.10", n=512, bits=bits, threads=2)
+        assert number(found["packed words: ours"]) == near(20 + bits)
+        assert number(found["vectors: ours"]) == near(21 + bits)
+        assert number(found["our func.: 18-core Skylake-X"]) == theirs[0]
+        assert number(found["AVX-512: 18-core Skylake-X"]) == theirs[1]
+    last = row(folder, "table-3.10", n=16384, bits=16, threads=36)
+    assert number(last["AVX-512: 18-core Skylake-X"]) == 369829
+    assert last["vectors: ours"] == ""
+    assert len(rows(folder, "table-3.10")) == 2 * 6 * 8
+
+
+# --- [M] ----------------------------------------------------------------------------------------
+
+
+def test_tiles_and_their_bandwidth(tmp_path):
+    runs = [
+        run(9.0, {"before": 4.0, "multiply": 2.0, "add": 1.0}, rows=4, columns=8),
+        run(9.0, {"before": 4.0, "multiply": 5.0, "add": 1.0}, rows=2, columns=1),
+        run(9.0, {"before": 4.0}, rows=1, columns=1),
+    ]
+    # 100 vertices are padded to 128
+    folder = written(tmp_path, "matsumoto", document("matsumoto-tiles", 100, runs))
+    assert len(rows(folder, "tiles")) == 16
+    best = row(folder, "tiles", tile="4x8")
+    speed = 2 * 128**3 / 0.002
+    assert number(best["GFlop/s: ours"]) == near(speed / 1e9)
+    assert number(best["% of the roof: ours"]) == near(100 * speed / (2 * ROOF))
+    assert number(best["GB/s needed at the roof: ours"]) == near(2 * ROOF / (64 / 48) / 1e9)
+    assert number(best["GFlop/s: HD 5870"]) == 1068
+    assert number(best["% of the peak: HD 5870"]) == 78
+    assert number(best["GB/s needed at the peak: HD 5870"]) == near(1020)
+    other = row(folder, "tiles", tile="2x1")
+    assert number(other["GFlop/s: ours"]) == near(2 * 128**3 / 0.005 / 1e9)
+    assert other["GFlop/s: HD 5870"] == ""
+    assert row(folder, "tiles", tile="1x1")["GFlop/s: ours"] == ""
+    assert row(folder, "tiles", tile="1x2")["GFlop/s: ours"] == ""
+
+
+def test_blocks_and_their_bandwidth(tmp_path):
+    small = [run(1.0, transfer=0.5, method="fw-minplus", block=64)]
+    large = [
+        run(8.0, transfer=2.0, method="fw-minplus", block=64) | {"updates_per_second": 4e9},
+        run(5.0, transfer=4.0, method="fw-minplus", block=128) | {"updates_per_second": 6e9},
+        run(7.0, transfer=5.0, method="fw-minplus", block=256) | {"updates_per_second": 5e9},
+    ]
+    folder = written(
+        tmp_path,
+        "matsumoto",
+        document("matsumoto-blocks", 400, large),
+        document("matsumoto-blocks", 200, small),
+    )
+    # the peak is that of 128, and so are its transfers: 400 x 400 floats there and back in 4 ms
+    found = row(folder, "bandwidth", b=256)
+    assert number(found["GB/s needed: ours"]) == near(12 / 64)
+    assert number(found["GB/s measured: ours"]) == near(0.32)
+    assert number(found["GFlop/s at most: ours"]) == near(12)
+    assert number(row(folder, "bandwidth", b=64)["GFlop/s at most: ours"]) == near(0.32 * 16)
+    assert number(row(folder, "bandwidth", b=1536)["GB/s needed: HD 5870"]) == near(1068 / 384)
+    assert number(row(folder, "bandwidth", b=1536)["GFlop/s at most: HD 5870"]) == 1068
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    assert "no more than was measured is 256 here, and 1536" in text  # 0.32 x 128 / 4 < 12
+    blocks = row(folder, "blocks", n=400)
+    assert number(blocks["best b: ours"]) == 128
+    assert number(blocks["GFlop/s with it: ours"]) == near(2 * 400**3 / 0.009 / 1e9)
+    assert number(blocks["GFlop/s with the worst: ours"]) == near(2 * 400**3 / 0.012 / 1e9)
+    assert number(blocks["b = 64: ours"]) == near(2 * 400**3 / 0.010 / 1e9)
+    assert row(folder, "blocks", n=200)["b = 128: ours"] == ""
+    assert number(row(folder, "blocks", n=43776)["GFlop/s with its best: HD 5870"]) == 1000
+
+
+# --- pages and mistakes -------------------------------------------------------------------------
+
+
+def test_a_page_needs_no_other_file_and_says_what_was_left_out(tmp_path):
+    content = tuning() | {"left_out": [{"method": "fw-mm", "l": 5, "why": "too <large>"}]}
+    folder = written(tmp_path, "okuyama", content, okuyama_times(512, 1))
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert not re.search(r"<(script|link|img|iframe|object)\b", page)
+    assert page.count("<table") == len(SOURCES["okuyama"][1]) == 9
+    assert page.count("<svg") == 6
+    assert "A CPU (P, driver 1.0, 2 compute units)" in page
+    assert "14 runs" in page
+    assert "okuyama-tuning, n = 512: method fw-mm, l 5: too &lt;large&gt;" in page
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    assert text.count("\n## ") == 10
+    assert "too <large>" in text
+    for path in folder.glob("*.svg"):
+        assert ElementTree.fromstring(path.read_text(encoding="utf-8")).tag.endswith("svg")
+        assert f"]({path.name})" in text
+    # the cells people read are the values of the files
+    heading = text[text.index("## Table 4.6") :]
+    line = next(line for line in heading.splitlines() if line.startswith("| 512 "))
+    assert [cell.strip() for cell in line.split("|")[2:4]] == ["1016", "3.096"]
+
+
+def test_the_same_measurements_make_the_same_files(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, other = (written(tmp_path / name, "okuyama", tuning()) for name in "ab")
+    assert {path.name: path.read_bytes() for path in one.iterdir()} == {
+        path.name: path.read_bytes() for path in other.iterdir()
+    }
+
+
+@pytest.mark.parametrize("verified", [False, None])
+def test_what_was_not_verified_is_refused(tmp_path, verified):
+    content = tuning()
+    content["runs"][2]["verified"] = verified
+    with pytest.raises(VerificationError, match=r"'l': 4.* was not verified"):
+        written(tmp_path, "okuyama", content)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"experiment": "takafuji-threads"}, "takafuji-threads is no experiment of okuyama"),
+        ({}, "n = 512 a second time"),
+        ({"n": 256, "device": {**DEVICE, "name": "B"}}, "on another device"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(tmp_path, changes, message):
+    with pytest.raises(FormatError, match=message):
+        written(tmp_path, "okuyama", tuning(), tuning() | changes)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"experiment": "okuyama-times"}'])
+def test_what_is_no_measurement_is_refused(tmp_path, text):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=r"JSON|not from 'pyapsp papers measure'"):
+        write_source("okuyama", [path], tmp_path / "out")
