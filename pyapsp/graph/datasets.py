@@ -50,6 +50,8 @@ class Dataset:
         Suffix of the decompressed file, without the dot.
     n, m : int
         Vertices and stored arcs, as :func:`load` gives them.
+    longest : int or None
+        The largest finite distance, rounded up; None where a weight is negative.
     directed, weighted : bool
         Whether arcs have one direction, and whether the file has weights.
     weights : str
@@ -67,6 +69,7 @@ class Dataset:
     format: str
     n: int
     m: int
+    longest: int | None
     directed: bool
     weighted: bool
     weights: str
@@ -246,6 +249,7 @@ def _register() -> dict[str, Dataset]:
     path = next(p for f in _data_folders() if (p := f / "datasets.csv").is_file())
     parse: dict[str, Callable[[str], Any]] = {
         "int": int,
+        "int | None": lambda text: int(text) if text else None,
         "bool": lambda text: text == "true",
         "str": str,
     }

@@ -30,6 +30,13 @@ def known(key, known_values):
 
 GRAPHS = known("datasets", list(DATASETS.index))
 METHODS = known("methods", [method.id for method in pyapsp.methods()])
+LIMITS = {method.id: method.requires.largest_distance for method in pyapsp.methods()}
+
+
+def holds(method, graph):
+    """Return whether a method can hold every distance of a graph; some have few bits for each."""
+    limit = LIMITS[method]
+    return limit is None or DATASETS.at[graph, "longest"] <= limit
 
 
 wildcard_constraints:

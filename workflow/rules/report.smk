@@ -3,13 +3,14 @@
 
 rule collect_runs:
     input:
-        expand(
-            "<results>/verified/{graph}/{method}/{dtype}/{device}.json",
-            graph=GRAPHS,
-            method=METHODS,
-            dtype=config["dtypes"],
-            device=config["devices"],
-        ),
+        [
+            f"<results>/verified/{graph}/{method}/{dtype}/{device}.json"
+            for graph in GRAPHS
+            for method in METHODS
+            if holds(method, graph)
+            for dtype in config["dtypes"]
+            for device in config["devices"]
+        ],
     output:
         csv=report(
             "<results>/report/runs.csv",

@@ -1,0 +1,96 @@
+"""``pyapsp papers``: measure, and report beside the published figures."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+
+import pytest
+
+from pyapsp.cli import main, papers
+from pyapsp.profiling import papers as experiments
+from pyapsp.profiling import sweeps
+from pyapsp.report.papers import SOURCES
+
+
+def run(capsys, *arguments):
+    """Run the command; return exit code, standard output and standard error."""
+    try:
+        code = main(["papers", *map(str, arguments)])
+    except SystemExit as stop:  # argparse
+        code = stop.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_names_of_the_help_are_the_names_there_are():
+    assert tuple(experiments.EXPERIMENTS) == papers._EXPERIMENTS
+    assert tuple(SOURCES) == papers._SOURCES
+    known = frozenset().union(*(each.settings for each in experiments.EXPERIMENTS.values()))
+    assert known == set(papers._SETTINGS)
+    made_from = {experiment for _, parts in SOURCES.values() for experiment, _ in parts}
+    assert made_from == set(experiments.EXPERIMENTS)
+
+
+def test_what_is_measured_is_reported(tmp_path, capsys, device):
+    out, folder = tmp_path / "80.json", tmp_path / "made" / "report"
+    code, text, _ = run(
+        capsys, "measure", "matsumoto-blocks", "--n", 80, "--repeat", 1, "--blocks", 64,
+        "--device", device.id, "-o", out,
+    )  # fmt: skip
+    assert code == 0
+    assert text.startswith("matsumoto-blocks, n = 80: 1 runs, all verified")
+    written = json.loads(out.read_text())
+    assert written["schema"] == 2
+    assert "commit" in written
+    (record,) = written["runs"]
+    code, text, _ = run(capsys, "report", "matsumoto", out, "-o", folder)
+    assert code == 0
+    names = [line.rsplit("/", 1)[1] for line in text.splitlines()]
+    assert set(names) == {path.name for path in folder.iterdir()}
+    assert {"index.html", "index.md", "bandwidth.csv", "blocks.csv", "blocks.svg"} <= set(names)
+    with open(folder / "blocks.csv", encoding="utf-8") as file:
+        row = next(csv.DictReader(file))
+    seconds = record["kernel_seconds"] + record["transfer_seconds"]
+    assert float(row["b = 64: ours"]) == pytest.approx(2 * 80**3 / seconds / 1e9)
+
+
+def test_a_wrong_answer_is_exit_code_1_and_leaves_no_file(tmp_path, capsys, monkeypatch, device):
+    monkeypatch.setattr(sweeps.Reference, "difference", lambda self, graph, result: 3.0)
+    out = tmp_path / "x.json"
+    code, _, error = run(
+        capsys, "measure", "okuyama-times", "--n", 40, "--device", device.id, "-o", out
+    )
+    assert code == 1
+    assert "is wrong, with a difference of 3" in error
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("measure", "okuyama", "--n", 40), 2, "invalid choice"),
+        (("measure", "okuyama-times"), 2, "--n"),
+        (("measure", "okuyama-times", "--n", 1), 2, "'n' parameter"),
+        (("measure", "okuyama-times", "--n", 40, "--blocks", 64), 2, "'blocks' parameter"),
+        (("report", "okuyama", "nowhere.json"), 3, "nowhere.json"),
+        (("report", "nobody", "x.json"), 2, "invalid choice"),
+        ((), 2, "PART"),
+    ],
+)
+def test_mistakes_have_their_exit_codes(tmp_path, capsys, arguments, code, words):
+    output = ("-o", tmp_path / "out") if arguments else ()
+    found, _, error = run(capsys, *arguments, *output)
+    assert found == code
+    assert words in error
+
+
+def test_the_missing_extra_is_named(tmp_path, capsys, monkeypatch):
+    for module in [name for name in sys.modules if name.startswith("pyapsp.report")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    code, _, error = run(capsys, "report", "okuyama", "x.json", "-o", tmp_path / "out")
+    assert code == 3
+    assert "pandas" in error
+    assert "'report'" in error
