@@ -47,10 +47,12 @@ def test_what_is_measured_is_reported(tmp_path, capsys, device):
     (record,) = written["runs"]
     code, text, _ = run(capsys, "report", "matsumoto", out, "-o", folder)
     assert code == 0
-    names = [line.rsplit("/", 1)[1] for line in text.splitlines()]
-    assert set(names) == {path.name for path in folder.iterdir()}
-    assert {"index.html", "index.md", "bandwidth.csv", "blocks.csv", "blocks.svg"} <= set(names)
-    with open(folder / "blocks.csv", encoding="utf-8") as file:
+    assert set(text.splitlines()) == {str(path) for path in folder.rglob("*.*")}
+    assert {path.name for path in folder.rglob("*.*")} == {
+        *("index.html", "index.md"),
+        *("bandwidth.csv", "bandwidth.svg", "blocks.csv", "blocks.svg"),
+    }
+    with open(folder / "exhibits" / "blocks.csv", encoding="utf-8") as file:
         row = next(csv.DictReader(file))
     seconds = record["kernel_seconds"] + record["transfer_seconds"]
     assert float(row["b = 64: ours"]) == pytest.approx(2 * 80**3 / seconds / 1e9)

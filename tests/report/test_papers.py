@@ -61,7 +61,7 @@ def written(tmp_path, source, *documents):
 
 
 def rows(folder, name):
-    with open(folder / f"{name}.csv", encoding="utf-8") as file:
+    with open(folder / "exhibits" / f"{name}.csv", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -391,7 +391,7 @@ def test_tables_of_one_launch_and_several(tmp_path):
     assert number(transfers["32 bits: Tesla V100"]) == 0.0623
     assert number(transfers["4 bits: Tesla V100"]) == 0.028
     assert number(row(folder, "table-3.3", n=512)["4 bits: ours"]) == near(0.5)
-    assert not (folder / "table-3.10.csv").exists()  # nothing was measured for it
+    assert not (folder / "exhibits" / "table-3.10.csv").exists()  # nothing was measured for it
 
 
 def test_table_of_several_cores(tmp_path):
@@ -489,9 +489,9 @@ def test_a_page_needs_no_other_file_and_says_what_was_left_out(tmp_path):
     text = (folder / "index.md").read_text(encoding="utf-8")
     assert text.count("\n## ") == 10
     assert "too <large>" in text
-    for path in folder.glob("*.svg"):
+    for path in (folder / "exhibits").glob("*.svg"):
         assert ElementTree.fromstring(path.read_text(encoding="utf-8")).tag.endswith("svg")
-        assert f"]({path.name})" in text
+        assert f"](exhibits/{path.name})" in text
     # the cells people read are the values of the files
     heading = text[text.index("## Table 4.6") :]
     line = next(line for line in heading.splitlines() if line.startswith("| 512 "))
@@ -502,9 +502,9 @@ def test_the_same_measurements_make_the_same_files(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     one, other = (written(tmp_path / name, "okuyama", tuning()) for name in "ab")
-    assert {path.name: path.read_bytes() for path in one.iterdir()} == {
-        path.name: path.read_bytes() for path in other.iterdir()
-    }
+    files = [path.relative_to(one) for path in one.rglob("*.*")]
+    assert len(files) == 2 + 2 * 3
+    assert all((one / path).read_bytes() == (other / path).read_bytes() for path in files)
 
 
 @pytest.mark.parametrize("verified", [False, None])

@@ -72,6 +72,12 @@ def planned(checkout, *arguments):
     return counts, re.findall(r"^.*(pyapsp papers .*)$", done.stdout, re.M)
 
 
+def config_file(checkout, content):
+    """Write a config and return its name."""
+    (checkout / "own.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    return "own.yaml"
+
+
 def config_of(checkout, name):
     path = checkout / "workflow" / "config" / f"{name}.yaml"
     return yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -110,8 +116,9 @@ def test_a_target_runs_its_own_experiments(checkout):
 
 
 def test_devices_and_choices_get_to_their_experiments(checkout):
-    settings = "papers={threads: [64, 128], cores: [1], blocks: [96], sides: [4], repeat: 5}"
-    jobs, commands = planned(checkout, "papers", "--config", settings, 'devices=["0:0", auto]')
+    settings = {"threads": [64, 128], "cores": [1], "blocks": [96], "sides": [4], "repeat": 5}
+    file = config_file(checkout, {"papers": settings, "devices": ["0:0", "auto"]})
+    jobs, commands = planned(checkout, "papers", "--configfile", file)
     assert jobs["tabulate_paper"] == 6
     measured = [command for command in commands if " measure " in command]
     assert sum("--device 0:0" in command for command in measured) == len(measured) / 2
@@ -129,24 +136,25 @@ def test_devices_and_choices_get_to_their_experiments(checkout):
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("papers={repeat: 0}", "On instance['papers']['repeat']"),
-        ("papers={sizes: {okuyama: [64]}}", "'okuyama' was unexpected"),
-        ("papers={sizes: {okuyama-times: [1]}}", "['okuyama-times'][0]"),
-        ("papers={sizes: {okuyama-times: []}}", "['okuyama-times']"),
-        ("papers={threads: 64}", "On instance['papers']['threads']"),
-        ("papers={size: {}}", "'size' was unexpected"),
+        ({"repeat": 0}, "On instance['papers']['repeat']"),
+        ({"sizes": {"okuyama": [64]}}, "'okuyama' was unexpected"),
+        ({"sizes": {"okuyama-times": [1]}}, "['okuyama-times'][0]"),
+        ({"sizes": {"okuyama-times": []}}, "['okuyama-times']"),
+        ({"threads": 64}, "On instance['papers']['threads']"),
+        ({"size": {}}, "'size' was unexpected"),
     ],
 )
 def test_a_bad_config_names_the_key(checkout, setting, words):
-    done = snakemake(checkout, "papers", "--dry-run", "--config", setting)
+    file = config_file(checkout, {"papers": setting})
+    done = snakemake(checkout, "papers", "--dry-run", "--configfile", file)
     assert done.returncode != 0
     assert words in done.stdout
 
 
 @pytest.mark.slow
 def test_the_targets_run_to_the_end(checkout):
-    (checkout / "tiny.yaml").write_text(yaml.safe_dump(TINY), encoding="utf-8")
-    done = snakemake(checkout, *TARGETS, "--configfile", "tiny.yaml")
+    options = (*TARGETS, "--configfile", config_file(checkout, TINY))
+    done = snakemake(checkout, *options)
     assert done.returncode == 0, done.stdout
     results = checkout / "results" / "papers" / "auto"
     for experiment, sizes in TINY["papers"]["sizes"].items():
@@ -163,20 +171,20 @@ def test_the_targets_run_to_the_end(checkout):
     }
     for target, names in expected.items():
         folder = results / target
-        assert {path.stem for path in folder.glob("*.csv")} == set(names.split())
+        assert {path.stem for path in (folder / "exhibits").glob("*.csv")} == set(names.split())
         assert (folder / "index.html").is_file()
         for name in names.split():
-            with open(folder / f"{name}.csv", encoding="utf-8") as file:
+            with open(folder / "exhibits" / f"{name}.csv", encoding="utf-8") as file:
                 rows = list(csv.DictReader(file))
             ours = [row[column] for row in rows for column in row if "ours" in column]
             assert any(ours), name
-    with open(results / "okuyama" / "table-4.6.csv", encoding="utf-8") as file:
+    with open(results / "okuyama" / "exhibits" / "table-4.6.csv", encoding="utf-8") as file:
         table = {int(row["n"]): row for row in csv.DictReader(file)}
     assert {n for n, row in table.items() if row["fw-mm t=32: ours"]} == {40, 64}
 
-    again = snakemake(checkout, *TARGETS, "--configfile", "tiny.yaml")
+    again = snakemake(checkout, *options)
     assert "Nothing to be done" in again.stdout
-    reported = snakemake(checkout, *TARGETS, "--configfile", "tiny.yaml", "--report", "r.html")
+    reported = snakemake(checkout, *options, "--report", "r.html")
     assert reported.returncode == 0, reported.stdout
     page = (checkout / "r.html").read_text(encoding="utf-8")
-    assert all(f"results/papers/auto/{target}" in page for target in TARGETS)
+    assert all(f"results/papers/auto/{target}/index.html" in page for target in TARGETS)

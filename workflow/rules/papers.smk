@@ -25,35 +25,43 @@ rule tabulate_paper:
     input:
         measured_files,
     output:
-        report(
-            directory("<results>/papers/{device}/{source}"),
+        page=report(
+            "<results>/papers/{device}/{source}/index.html",
             caption="../report/papers.rst",
             category="Papers",
-            htmlindex="index.html",
             labels={"paper": "{source}", "device": "{device}"},
         ),
+        markdown="<results>/papers/{device}/{source}/index.md",
+        exhibits=directory("<results>/papers/{device}/{source}/exhibits"),
     log:
         "<results>/logs/tabulate_paper/{device}/{source}.log",
     localrule: True
     conda:
         "../envs/pyapsp.yaml"
+    params:
+        directory=subpath(output.page, parent=True),
     shell:
-        "pyapsp papers report {wildcards.source:q} {input:q} -o {output:q} > {log:q} 2>&1"
+        "pyapsp papers report {wildcards.source:q} {input:q} -o {params.directory:q}"
+        " > {log:q} 2>&1"
 
 
 rule okuyama:
     input:
-        expand("<results>/papers/{device}/okuyama", device=config["devices"]),
+        expand("<results>/papers/{device}/okuyama/index.html", device=config["devices"]),
 
 
 rule takafuji:
     input:
-        expand("<results>/papers/{device}/takafuji", device=config["devices"]),
+        expand(
+            "<results>/papers/{device}/takafuji/index.html", device=config["devices"]
+        ),
 
 
 rule matsumoto:
     input:
-        expand("<results>/papers/{device}/matsumoto", device=config["devices"]),
+        expand(
+            "<results>/papers/{device}/matsumoto/index.html", device=config["devices"]
+        ),
 
 
 rule papers:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyapsp.files import atomic_write
 from pyapsp.report.figures import svg
 from pyapsp.report.papers import matsumoto, okuyama, takafuji
-from pyapsp.report.papers.exhibits import Exhibit, Measured, markdown, page
+from pyapsp.report.papers.exhibits import FOLDER, Exhibit, Measured, markdown, page
 
 __all__ = ["SOURCES", "write_source"]
 
@@ -37,7 +37,7 @@ def write_source(
         not shown.
     directory : path-like
         Where the files go; made when it does not exist: ``index.html`` and ``index.md`` with
-        everything, and for each exhibit its values (``.csv``) and its figure (``.svg``).
+        everything, and in ``exhibits`` the values (``.csv``) and the figure (``.svg``) of each.
 
     Returns
     -------
@@ -59,12 +59,14 @@ def write_source(
         "index.md": markdown(title, measured, exhibits),
     }
     for exhibit in exhibits:
-        texts[f"{exhibit.name}.csv"] = exhibit.table.to_csv(index=False, lineterminator="\n")
+        texts[f"{FOLDER}/{exhibit.name}.csv"] = exhibit.table.to_csv(
+            index=False, lineterminator="\n"
+        )
         if exhibit.figure is not None:
-            texts[f"{exhibit.name}.svg"] = svg(exhibit.figure)
+            texts[f"{FOLDER}/{exhibit.name}.svg"] = svg(exhibit.figure)
     target = Path(directory)
-    target.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        with atomic_write(target / name) as file:
+    (target / FOLDER).mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        with atomic_write(target / path) as file:
             file.write(text)
-    return [target / name for name in texts]
+    return [target / path for path in texts]

@@ -23,6 +23,7 @@ from pyapsp.errors import FormatError, VerificationError
 from pyapsp.report.figures import svg
 
 __all__ = [
+    "FOLDER",
     "Exhibit",
     "Line",
     "Measured",
@@ -34,6 +35,9 @@ __all__ = [
     "reduction",
     "table_of",
 ]
+
+#: Where the values and the figures are, beside the page.
+FOLDER = "exhibits"
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
@@ -345,7 +349,7 @@ def markdown(title: str, measured: Measured, exhibits: Sequence[Exhibit]) -> str
         shown = escaped.to_markdown(index=False, disable_numparse=True)
         lines += ["", f"## {each.title}", "", shown, ""]
         if each.figure is not None:
-            lines += [f"![{each.title}]({each.name}.svg)", ""]
+            lines += [f"![{each.title}]({FOLDER}/{each.name}.svg)", ""]
         lines.append(each.caption)
     if about["left_out"]:
         lines += ["", "## Left out", ""]
