@@ -53,6 +53,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> bytes:
         format="txt",
         n=3,
         m=3,
+        longest=24,
         directed=True,
         weighted=True,
         weights="subtract-from:11",
