@@ -123,7 +123,7 @@ class _Panels(_Form):
     def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         p = parameters
         unit = self.unit(parameters)
-        slab = p["block"] * max(p["rows"], p["strips"] * p["width"]) * options.dtype.itemsize
+        slab = p["block"] * p["strips"] * p["width"] * options.dtype.itemsize
         return bool(
             p["width"] <= options.device.traits.lanes(options.dtype.itemsize)
             and p["rows"] in _PANEL_ROWS

@@ -8,6 +8,7 @@ which kernels are compiled. Every answer of every turn is compared with one refe
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -169,7 +170,7 @@ def run(
     return outcome
 
 
-class _Contender:
+class _Contender(ABC):
     """Something that takes turns."""
 
     name: str
@@ -180,13 +181,13 @@ class _Contender:
         self.verified = True
         self.max_error = 0.0
 
+    @abstractmethod
     def turn(self) -> None:
         """Run once, and remember how long it took."""
-        raise NotImplementedError
 
+    @abstractmethod
     def settle(self, reference: np.ndarray) -> None:
         """Compare the last answer, and let go of it."""
-        raise NotImplementedError
 
     def _compare(self, result: Result, reference: np.ndarray) -> None:
         ok, error = _agrees(self.graph, result, reference)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ DEFAULT = {"tile": 16, "width": 1, "rows": 2, "group_x": 1, "group_y": 2}
 class Few(FwBlocked):
     """A method with four sets, which are legal on every device."""
 
-    choices = {  # noqa: RUF012
+    choices: ClassVar = {
         **{name: (value,) for name, value in DEFAULT.items()},
         "tile": (8, 16),
         "rows": (2, 4),
