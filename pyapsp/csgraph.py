@@ -85,7 +85,7 @@ def shortest_path(
     rows = None if indices is None else _indices(indices, graph.n)
     result = solve(
         graph,
-        "auto" if method == "auto" else "fw-blocked",
+        "auto",  # which is Floyd-Warshall, too
         directed=directed,
         predecessors=return_predecessors,
         sources=None if rows is None else rows.ravel(),

@@ -6,14 +6,17 @@ found wrong, and each also derives from the built-in class a caller would expect
 
 from __future__ import annotations
 
+import errno
 from os import PathLike, fspath
 
 from scipy.sparse.csgraph import NegativeCycleError as _SciPyNegativeCycleError
 
 __all__ = [
     "CapabilityError",
+    "CheckpointError",
     "DeviceError",
     "DeviceMemoryError",
+    "DiskSpaceError",
     "FormatError",
     "GraphError",
     "KernelBuildError",
@@ -23,6 +26,7 @@ __all__ = [
     "ParameterError",
     "PrecisionError",
     "PyApspError",
+    "StallError",
     "VerificationError",
 ]
 
@@ -139,6 +143,10 @@ class DeviceMemoryError(DeviceError, MemoryError):
         )
 
 
+class StallError(DeviceError):
+    """Groups of a launch waited for each other without any getting further."""
+
+
 class KernelBuildError(DeviceError):
     """The OpenCL compiler refused a kernel.
 
@@ -154,6 +162,34 @@ class KernelBuildError(DeviceError):
         self.log = log
         self.source = source
         super().__init__(f"the OpenCL compiler refused the kernel:\n{log}")
+
+
+class CheckpointError(PyApspError, RuntimeError):
+    """A checkpoint cannot be used, or could not be written."""
+
+
+class DiskSpaceError(PyApspError, OSError):
+    """A disk is full, or would be.
+
+    `errno` is ENOSPC.
+
+    Parameters
+    ----------
+    needed, available : int
+        Bytes.
+    hint : str
+        What to do about it.
+    """
+
+    def __init__(self, needed: int, available: int, hint: str) -> None:
+        self.needed = needed
+        self.available = available
+        self.hint = hint
+        super().__init__(
+            f"{needed / 2**20:,.1f} MiB of disk space are needed and "
+            f"{available / 2**20:,.1f} MiB are free: {hint}"
+        )
+        self.errno = errno.ENOSPC
 
 
 class VerificationError(PyApspError, AssertionError):

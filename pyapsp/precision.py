@@ -23,11 +23,16 @@ __all__ = [
     "arithmetic_defines",
     "check_answer",
     "check_weights",
+    "converted",
     "distance_bound",
+    "eccentricity_bound",
     "infinity",
     "is_exact",
+    "largest_finite",
+    "narrower",
     "resolve",
     "tolerance",
+    "tolerance_for",
 ]
 
 _C_TYPES = {
@@ -50,6 +55,8 @@ _NEEDS = {
 _MAX_ARCS = 2**26
 # From the narrowest: what "auto" tries.
 _AUTOMATIC = ("uint16", "int16", "int32", "int64")
+# Values that change their type at a time.
+_BLOCK = 2**20
 
 
 def infinity(dtype: np.dtype) -> int | float:
@@ -67,7 +74,7 @@ def distance_bound(graph: Graph) -> int | float:
     return max(graph.n - 1, 1) * graph.max_magnitude
 
 
-def _eccentricity_bound(graph: Graph) -> int | float:
+def eccentricity_bound(graph: Graph) -> int | float:
     """Return a tighter bound, from the distances of a few vertices: the work of two Dijkstras.
 
     Between two vertices of a strongly connected part, a path through its first vertex is no
@@ -109,6 +116,52 @@ def _narrowest(graph: Graph, bound: int | float) -> np.dtype | None:
         if longest < infinity(candidate) and not (candidate.kind == "u" and graph.has_negative):
             return candidate
     return None
+
+
+def narrower(graph: Graph, dtype: np.dtype, bound: int | float) -> np.dtype | None:
+    """Return an integer type in which the device may hold the distances, narrower than `dtype`.
+
+    Parameters
+    ----------
+    graph : Graph
+    dtype : numpy.dtype
+        Of the answer.
+    bound : int or float
+        No finite distance exceeds it.
+
+    Returns
+    -------
+    numpy.dtype or None
+        None where no narrower type is proved to give the same answer, after `converted`.
+    """
+    candidate = _narrowest(graph, bound)
+    if candidate is None or candidate.itemsize >= dtype.itemsize:
+        return None
+    # a float that does not count that far in ones would have rounded
+    exact = dtype.kind in "iu" or bound <= 2 ** (np.finfo(dtype).nmant + 1)
+    return candidate if exact else None
+
+
+def converted(
+    distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Return distances in another type that holds them, infinity as its infinity.
+
+    Parameters
+    ----------
+    distances : (k, n) ndarray
+    dtype : numpy.dtype
+    out : (k, n) ndarray, optional
+        Where to put them.
+    """
+    target = np.empty(distances.shape, dtype) if out is None else out
+    before, after = infinity(distances.dtype), infinity(dtype)
+    rows = max(1, _BLOCK // max(distances.shape[1], 1))
+    for start in range(0, len(distances), rows):
+        some = slice(start, start + rows)
+        target[some] = distances[some]
+        np.copyto(target[some], after, where=distances[some] == before)
+    return target
 
 
 def is_exact(graph: Graph, dtype: np.dtype) -> bool:
@@ -154,7 +207,7 @@ def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:
         bound = distance_bound(graph)
         candidate = _narrowest(graph, bound)
         if graph.is_integer and (candidate is None or candidate.itemsize > 2):
-            bound = _eccentricity_bound(graph)
+            bound = eccentricity_bound(graph)
             candidate = _narrowest(graph, bound)
         if candidate is not None:
             return candidate, f"the narrowest exact type: no distance exceeds {bound:g}"
@@ -215,14 +268,51 @@ def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
     Tolerance
     """
     dtype = distances.dtype
-    if dtype.kind in "iu" or graph.m == 0:
-        return Tolerance(0.0, 0.0)
-    finite = np.isfinite(distances)
-    largest = max(
+    matters = dtype.kind == "f" and (graph.has_negative or graph.is_integer)
+    largest = largest_finite(distances) if matters else 0.0
+    return tolerance_for(graph, dtype, largest, complete=len(distances) == graph.n)
+
+
+def largest_finite(distances: np.ndarray) -> float:
+    """Return the largest absolute value of the finite distances, 0 where there are none.
+
+    Of a matrix it is the largest of those of its parts.
+
+    Parameters
+    ----------
+    distances : (k, n) ndarray
+    """
+    is_float = distances.dtype.kind == "f"
+    finite = np.isfinite(distances) if is_float else distances < infinity(distances.dtype)
+    return max(
         float(distances.max(where=finite, initial=0)),
         -float(distances.min(where=finite, initial=0)),
     )
-    if graph.has_negative and len(distances) < graph.n:
+
+
+def tolerance_for(
+    graph: Graph, dtype: np.dtype, largest: float, *, complete: bool = True
+) -> Tolerance:
+    """Return the `tolerance` of an answer of which only the largest distance is at hand.
+
+    Parameters
+    ----------
+    graph : Graph
+    dtype : numpy.dtype
+        Of the distances.
+    largest : float
+        What `largest_finite` says of all of them. Of no meaning for an integer type, nor where
+        weights are neither negative nor all whole.
+    complete : bool
+        Whether the answer has a row for every vertex.
+
+    Returns
+    -------
+    Tolerance
+    """
+    if dtype.kind in "iu" or graph.m == 0:
+        return Tolerance(0.0, 0.0)
+    if graph.has_negative and not complete:
         largest *= 2
     heaviest = float(graph.max_magnitude)
     if graph.is_integer and largest + heaviest <= 2 ** (np.finfo(dtype).nmant + 1):

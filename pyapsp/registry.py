@@ -188,6 +188,13 @@ class Method(ABC):
     def run(self, plan: Plan) -> Answer:
         """Run a plan of this method."""
 
+    def predict(self, graph: Graph, options: Options) -> float | None:
+        """Return the seconds that the kernels will take; None when nothing is known.
+
+        Called for each method that ``auto`` could take, so it must be quick.
+        """
+        return None
+
 
 _registered: dict[str, type[Method]] = {}
 _M = TypeVar("_M", bound=type[Method])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -11,17 +12,20 @@ from typing import Any
 import numpy as np
 
 from pyapsp import __version__
+from pyapsp.choice import candidates, unmet
 from pyapsp.device import choose
 from pyapsp.errors import (
     CapabilityError,
+    DeviceError,
+    DeviceMemoryError,
     NegativeCycleError,
-    NegativeWeightError,
     ParameterError,
     PrecisionError,
+    StallError,
 )
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
-from pyapsp.precision import check_answer, infinity, resolve
+from pyapsp.precision import check_answer, converted, infinity, resolve
 from pyapsp.registry import Answer, Method, Options, Plan
 from pyapsp.registry import method as find_method
 from pyapsp.result import NO_PREDECESSOR, Result
@@ -124,17 +128,10 @@ def solve(
         raise ParameterError.of("progress", "solve", "a function of (done, total)", progress)
     if out is not None and not isinstance(out, np.ndarray):
         raise ParameterError.of("out", "solve", "a NumPy array", type(out).__name__)
-    chosen, method_reason = _choose_method(method)
+    asked = method if isinstance(method, Method) or method == "auto" else find_method(method)
     if checkpoint is not None:
-        raise CapabilityError(f"{chosen.id} writes no checkpoints")
-    if chosen.requires.non_negative and graph.has_negative:
-        raise NegativeWeightError(f"{chosen.id} needs non-negative weights")
-    if chosen.requires.integer and not graph.is_integer:
-        raise PrecisionError(f"{chosen.id} needs weights that are whole numbers")
+        raise CapabilityError(f"{getattr(asked, 'id', asked)} writes no checkpoints")
     chosen_device = choose(device)
-    for capability in chosen.requires.capabilities:
-        if not getattr(chosen_device.capabilities, capability):
-            raise CapabilityError(f"{chosen.id} needs {capability}: {chosen_device.name} has none")
     chosen_dtype, dtype_reason = resolve(
         graph, out.dtype if dtype is None and out is not None else dtype
     )
@@ -149,8 +146,7 @@ def solve(
         out=out if sources is None else None,
         progress=progress,
     )
-    plan = chosen.plan(graph, options)
-    answer = chosen.run(plan)
+    plan, chosen, answer, method_reason = _run(asked, graph, options)
     if np.any(np.diagonal(answer.distances) < 0):
         _raise_negative_cycle(graph, chosen_dtype)
     if check:
@@ -159,6 +155,8 @@ def solve(
         check_answer(graph, answer.distances if everything else answer.distances[rows])
 
     distances, before = answer.distances, answer.predecessors
+    if plan.options.dtype != chosen_dtype:
+        distances = converted(distances, chosen_dtype, options.out)
     if sources is not None:
         distances = np.take(distances, rows, axis=0, out=out)
         before = None if before is None else before[rows]
@@ -168,7 +166,7 @@ def solve(
         distances[beyond] = infinity(chosen_dtype)
         if before is not None:
             before[beyond] = NO_PREDECESSOR
-    stats = _stats(chosen, plan, answer, time.perf_counter() - started)
+    stats = _stats(chosen, plan, answer, chosen_dtype, time.perf_counter() - started)
     stats |= {"sources": None if sources is None else len(rows), "cutoff": cutoff}
     reasons = (
         f"method {chosen.id}: {method_reason}",
@@ -208,12 +206,33 @@ def _rows(sources: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray:
     return rows.astype(np.int64)
 
 
-def _choose_method(method: str | Method) -> tuple[Method, str]:
-    if isinstance(method, Method):
-        return method, "as asked"
-    if method == "auto":
-        return find_method("fw-minplus"), "auto: the fastest for any weights and any size"
-    return find_method(method), "as asked"
+def _run(asked: Method | str, graph: Graph, options: Options) -> tuple[Plan, Method, Answer, str]:
+    """Run the method that was asked for, or the first that can of those that "auto" may take."""
+    if isinstance(asked, Method):
+        error = unmet(asked, graph, options)
+        if error is not None:
+            raise error
+        plan = asked.plan(graph, options)
+        return plan, asked, asked.run(plan), "as asked"
+    found = candidates(graph, options)
+    refused: DeviceError | None = None
+    for number, choice in enumerate(found):
+        narrow = choice.dtype != options.dtype
+        out = None if narrow else options.out
+        try:
+            plan = choice.method.plan(graph, replace(options, dtype=choice.dtype, out=out))
+            answer = choice.method.run(plan)
+        except (DeviceMemoryError, StallError) as error:
+            least = refused.needed if isinstance(refused, DeviceMemoryError) else None
+            if least is None or (isinstance(error, DeviceMemoryError) and error.needed < least):
+                refused = error
+            continue
+        others = "; ".join(map(str, found[number + 1 :])) or "no other"
+        reason = f"auto, the shortest predicted time: {choice} (then {others})"
+        reason += f"; held so, for {choice.proof}" if narrow else ""
+        return plan, choice.method, answer, reason
+    assert refused is not None  # there is always a candidate
+    raise refused
 
 
 def _check_out(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> None:
@@ -238,18 +257,21 @@ def _raise_negative_cycle(graph: Graph, dtype: np.dtype) -> None:
     raise NegativeCycleError(cycle, weight, labels)
 
 
-def _stats(method: Method, plan: Plan, answer: Answer, wall_seconds: float) -> dict[str, Any]:
+def _stats(
+    method: Method, plan: Plan, answer: Answer, dtype: np.dtype, wall_seconds: float
+) -> dict[str, Any]:
     """Return the record of the run (design: what `solve`, the workflow and the bench write)."""
     graph, device = plan.graph, plan.options.device
     updates = graph.n**3
     seconds = answer.stats["kernel_seconds"]
     return {
-        "schema": 2,
+        "schema": 3,
         "pyapsp": __version__,
         "method": method.id,
         "parameters": plan.parameters,
         "tuning": plan.tuning,
-        "dtype": plan.options.dtype.name,
+        "dtype": dtype.name,
+        "held_dtype": plan.options.dtype.name,
         "predecessors": plan.options.predecessors,
         "device": {
             "platform": device.platform_name,

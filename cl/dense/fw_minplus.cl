@@ -24,6 +24,9 @@
  *           A pivot block of several tiles is closed by the same launches with low = k0,
  *           high = k0 + depth and the tiles as pivots.
  *
+ *           Two more kernels multiply rectangles, for a matrix that the device does not hold; see
+ *           there.
+ *
  *           A group of GROUP_X x GROUP_Y work-items owns a tile of the product; a work-item owns
  *           ROWS x WORDS words of it in registers, in runs of VECTOR. Both factors pass through
  *           local memory in slices of SLICE steps, doubly buffered: the next slice is on its way
@@ -403,4 +406,36 @@ __kernel void fw_minplus_add(__global value_t *distances, const int size, const 
     const value_t candidate = product[at];
     const value_t current = distances[at];
     distances[at] = SHORTER(candidate, current);
+}
+
+/* Rectangles, of matrices that the device does not hold. left[k][i] <- block[i][column + k], in tiles
+ * of 32 x 32 through local memory. */
+__kernel __attribute__((reqd_work_group_size(32, 4, 1))) void
+fw_minplus_pack_left(__global const value_t *block, const int pitch, const int column,
+                     __global value_t *left, const int rows)
+{
+    __local value_t tile[32][33];
+    const int x = get_local_id(0), y = get_local_id(1);
+    const int k = get_group_id(0) * 32, row = get_group_id(1) * 32;
+    for (int r = y; r < 32; r += 4)
+        tile[r][x] = block[(size_t)(row + r) * pitch + column + k + x];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int r = y; r < 32; r += 4)
+        left[(size_t)(k + r) * rows + row + x] = tile[x][r];
+}
+
+/* block <- min(block, left (x) right) with the columns of the right factor from `at` on; the factors
+ * are `rows` and `width` values wide. */
+__kernel GROUP void fw_minplus_rectangle(__global value_t *block, const int pitch, const int depth,
+                                         const int rows, __global const value_t *left,
+                                         __global const value_t *right, const int width,
+                                         const int at)
+{
+    __local word_t lefts[2 * SLICE * TILE_ROWS] __attribute__((aligned(32)));
+    __local word_t rights[2 * SLICE * TILE_WORDS] __attribute__((aligned(32)));
+    const int column = (int)get_group_id(0) * TILE_WORDS * PER_WORD;
+    const int row = (int)get_group_id(1) * TILE_ROWS;
+    __global word_t *tile = (__global word_t *)(block + (size_t)row * pitch + column);
+    multiply(left + row, rows, (__global const word_t *)(right + at + column), width / PER_WORD,
+             tile, pitch / PER_WORD, tile, pitch / PER_WORD, depth, 0, lefts, rights);
 }

@@ -25,6 +25,9 @@
  *           A pivot block of several tiles is closed by the same launches with low = k0,
  *           high = k0 + depth and the tiles as pivots.
  *
+ *           Three more kernels multiply rectangles, for a matrix that the device does not hold; see
+ *           there.
+ *
  *           One work-item per group, no barriers. Panels are computed in place: a group owns all
  *           of its slab.
  *
@@ -292,4 +295,52 @@ __kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int 
                      right + (size_t)j * depth, depth);
         }
     }
+}
+
+/* Rectangles, of matrices that the device does not hold. Their factors are packed in chunks of BLOCK
+ * steps of k, one after the other, each as slabs. Chunk get_group_id(1) of a left factor: the
+ * columns of the block from `column` on. */
+__kernel ALONE void fw_minplus_pack_left(__global const value_t *block, const int pitch,
+                                         const int column, const int depth, __global value_t *left)
+{
+    const int rows = (int)get_num_groups(0) * ROWS, row = (int)get_group_id(0) * ROWS;
+    const int first = (int)get_group_id(1) * PYAPSP_BLOCK;
+    const int steps = min(PYAPSP_BLOCK, depth - first);
+    __global value_t *slab = left + (size_t)first * rows + (size_t)row * steps;
+    for (int r = 0; r < ROWS; r++)
+        for (int k = 0; k < steps; k++)
+            slab[k * ROWS + r] = block[(size_t)(row + r) * pitch + column + first + k];
+}
+
+/* Columns of a right factor of `width` columns, those from `at` on. */
+__kernel ALONE void fw_minplus_pack_right(__global const value_t *block, const int pitch,
+                                          const int depth, __global value_t *right,
+                                          const int width, const int at)
+{
+    const int column = (int)get_group_id(0) * SPAN;
+    const int first = (int)get_group_id(1) * PYAPSP_BLOCK;
+    const int steps = min(PYAPSP_BLOCK, depth - first);
+    __global value_t *slab = right + (size_t)first * width + (size_t)(at + column) * steps;
+    for (int k = 0; k < steps; k++)
+        for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
+            STRIP(__global, slab + k * SPAN + s) =
+                STRIP(__global const, block + (size_t)(first + k) * pitch + column + s);
+}
+
+/* block <- min(block, left (x) right) with the chunk of `steps` steps from k on of both factors, and
+ * the columns of the right one from `at` on: GROUP_COLUMNS x GROUP_ROWS values for each group. */
+__kernel ALONE void fw_minplus_rectangle(__global value_t *block, const int pitch, const int rows,
+                                         const int columns, const int k, const int steps,
+                                         __global const value_t *left,
+                                         __global const value_t *right, const int width,
+                                         const int at)
+{
+    const int column = (int)get_group_id(0) * PYAPSP_GROUP_COLUMNS;
+    const int row = (int)get_group_id(1) * PYAPSP_GROUP_ROWS;
+    __global const value_t *lefts = left + (size_t)k * rows;
+    __global const value_t *rights = right + (size_t)k * width + (size_t)at * steps;
+    for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, columns); j += SPAN)
+        for (int i = row; i < min(row + PYAPSP_GROUP_ROWS, rows); i += ROWS)
+            multiply(block + (size_t)i * pitch + j, pitch, lefts + (size_t)i * steps,
+                     rights + (size_t)j * steps, steps);
 }

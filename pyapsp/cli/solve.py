@@ -8,6 +8,8 @@ For example:
 from __future__ import annotations
 
 import argparse
+import sys
+from contextlib import nullcontext
 from dataclasses import replace
 
 from pyapsp.cli.options import (
@@ -18,6 +20,7 @@ from pyapsp.cli.options import (
     parameter_of,
     write_json,
 )
+from pyapsp.progress import Progress
 
 __all__ = ["configure", "run"]
 
@@ -55,6 +58,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure first what the device can do at most, and report the fraction reached",
     )
+    parser.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        help="show how far the run is, on standard error; the default is on a terminal only",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -70,25 +78,26 @@ def run(arguments: argparse.Namespace) -> int:
         method = pyapsp.method(method, **parameters)
     check_outputs(arguments.output, arguments.record)
     graph = pyapsp.read(arguments.graph)
-    roof = None
+    shown = sys.stderr.isatty() if arguments.progress is None else arguments.progress
+    with Progress(graph.n) if shown else nullcontext() as progress:
+        result = pyapsp.solve(
+            graph,
+            method,
+            directed=not arguments.undirected,
+            dtype=arguments.dtype,
+            predecessors=arguments.predecessors,
+            device=arguments.device,
+            memory_limit=arguments.memory_limit,
+            checkpoint=arguments.checkpoint,
+            progress=progress,
+        )
     if arguments.roof:
+        import numpy as np
+
         from pyapsp.device import choose
-        from pyapsp.precision import resolve
         from pyapsp.profiling import roofs
 
-        solved = graph.symmetrized() if arguments.undirected else graph
-        roof = roofs.measure(choose(arguments.device), resolve(solved, arguments.dtype)[0])
-    result = pyapsp.solve(
-        graph,
-        method,
-        directed=not arguments.undirected,
-        dtype=arguments.dtype,
-        predecessors=arguments.predecessors,
-        device=arguments.device,
-        memory_limit=arguments.memory_limit,
-        checkpoint=arguments.checkpoint,
-    )
-    if roof is not None:
+        roof = roofs.measure(choose(arguments.device), np.dtype(result.stats["held_dtype"]))
         result = replace(result, stats=roofs.with_roof(result.stats, roof))
     result.save(arguments.output)
     if arguments.record:

@@ -2,7 +2,8 @@
 
 Each parameter set is verified before it is timed. What was measured is kept in a journal, so that
 an interrupted run goes on where it was. The best go into the database of the user, in the folder
-PYAPSP_TUNING or else the user's data folder. Exit code 1 when a set gave a wrong answer.
+PYAPSP_TUNING or else the user's data folder. The best of several methods take turns in the end:
+their rates are what "auto" goes by. Exit code 1 when a set gave a wrong answer.
 
 For example:
   pyapsp tune fw-blocked --dtype float32 int32 --n 1024 --budget 60
@@ -90,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.registry import Options
     from pyapsp.registry import method as find_method
     from pyapsp.tuning import database
-    from pyapsp.tuning.tuner import Tuner
+    from pyapsp.tuning.tuner import Tuner, in_turns
 
     _check(arguments)
     methods = [type(find_method(name)) for name in arguments.method]
@@ -105,27 +106,39 @@ def run(arguments: argparse.Namespace) -> int:
         if target.exists():
             database.load(target)  # what is no database is an error now, not after the work
     wrong = 0
-    for method, dtype, n in product(methods, dtypes, arguments.n):
-        tuner = Tuner(
-            method,  # type: ignore[arg-type]  # it says itself when there is nothing to tune
-            Options(device, np.dtype(dtype), arguments.predecessors),
-            n,
-            journal=journal,
-            restart=arguments.restart,
-            repeat=arguments.repeat,
-            seed=arguments.seed,
-            commit=commit(),
-        )
-        title = f"{method.id} {dtype} n = {n:,}" + " with predecessors" * arguments.predecessors
-        print(f"{title} on {device}")
-        report = _with_progress(tuner, arguments)
-        for target in targets:
-            database.merge(target, [report.row])
-        _print_table(report)
-        for outcome in report.outcomes:
-            if outcome.state == "wrong":
-                wrong += 1
-                print(f"WRONG with {_text(outcome.parameters)}: {outcome.detail}")
+    for dtype, n in product(dtypes, arguments.n):
+        tuners, rows = [], []
+        for method in methods:
+            tuner = Tuner(
+                method,  # type: ignore[arg-type]  # it says itself when there is nothing to tune
+                Options(device, np.dtype(dtype), arguments.predecessors),
+                n,
+                journal=journal,
+                restart=arguments.restart,
+                repeat=arguments.repeat,
+                seed=arguments.seed,
+                commit=commit(),
+            )
+            title = f"{method.id} {dtype} n = {n:,}"
+            title += " with predecessors" * arguments.predecessors
+            print(f"{title} on {device}")
+            report = _with_progress(tuner, arguments)
+            tuners.append(tuner)
+            rows.append(report.row)
+            for target in targets:
+                database.merge(target, [report.row])
+            _print_table(report)
+            for outcome in report.outcomes:
+                if outcome.state == "wrong":
+                    wrong += 1
+                    print(f"WRONG with {_text(outcome.parameters)}: {outcome.detail}")
+        if len(tuners) > 1:
+            rows = in_turns(tuners, rows)
+            for target in targets:
+                database.merge(target, rows)
+            print(f"in turns, {dtype}, n = {n:,}:")
+            for row in sorted(rows, key=lambda row: -row.updates_per_second):
+                print(f"    {row.method:<16} {row.updates_per_second / 1e9:,.4g} G updates/s")
     print(f"-> {', '.join(map(str, targets))}")
     return 1 if wrong else 0
 

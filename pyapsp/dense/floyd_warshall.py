@@ -19,7 +19,7 @@ from pyapsp.kernels import Program, Stopwatch
 from pyapsp.precision import check_weights, infinity
 from pyapsp.registry import Answer, Method, Options, Plan
 from pyapsp.result import NO_PREDECESSOR
-from pyapsp.tuning import Match, tuned
+from pyapsp.tuning import Match, tuned, tuned_rate
 
 __all__ = [
     "Configuration",
@@ -174,6 +174,11 @@ class FloydWarshall(Method):
             f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
             f"{options.device.name}: {self.rule(options)}"
         )
+
+    def predict(self, graph: Graph, options: Options) -> float | None:
+        """Return n^3 by the rate of the tuning rows around n, without predecessors found later."""
+        rate = tuned_rate(self, graph.n, options)
+        return None if rate is None else graph.n**3 / rate
 
     def plan(self, graph: Graph, options: Options) -> Plan:
         """Check weights and memory, choose parameters and build the kernels."""

@@ -11,7 +11,7 @@ import pyopencl as cl
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.dense.fw_multikernel import TileShape, integers
 from pyapsp.device import Device
-from pyapsp.errors import DeviceError
+from pyapsp.errors import StallError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, build
 from pyapsp.precision import arithmetic_defines
@@ -94,7 +94,7 @@ class SoftSync:
         cl.enqueue_copy(queue, head, counters)
         stalled, row, column, number = head.tolist()
         if stalled:
-            raise DeviceError(
+            raise StallError(
                 f"{method} stalled on {self.device.name}: the tile ({row}, {column}) waited in "
                 f"round {number} while no group finished anything. The answer was discarded; "
                 "use a method without soft synchronisation, e.g. fw-multikernel"
@@ -113,7 +113,7 @@ class FwSinglekernel(FloydWarshall):
     works on the tiles of `FwMultikernel`, with the same parameters and two more.
 
     A group that waits while nothing in the whole launch gets finished for a long time gives up,
-    and so do all others: a stall is a `DeviceError`, not a hang.
+    and so do all others: a stall is a `StallError`, not a hang.
 
     Parameters
     ----------

@@ -211,8 +211,8 @@ class _Own(_Contender):
 
     @property
     def key(self) -> tuple[Device, str]:
-        """What the roof depends on: the device, and the type that was taken."""
-        return (self.device, self.stats[0]["dtype"])
+        """What the roof depends on: the device, and the type that it computed in."""
+        return (self.device, self.stats[0]["held_dtype"])
 
     def turn(self) -> None:
         self.result = None  # its memory is for the next

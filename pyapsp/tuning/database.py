@@ -33,6 +33,7 @@ __all__ = [
     "matches",
     "merge",
     "tuned",
+    "tuned_rate",
     "user_database",
     "user_folder",
 ]
@@ -231,6 +232,39 @@ def tuned(method: Tunable, n: int, options: Options) -> tuple[dict[str, int | st
             return None if parameters == method.parameters else (parameters, match)
         _log.info("passed over a tuning row that does not fit: %s", match.row)
     return None
+
+
+def tuned_rate(method: Tunable, n: int, options: Options) -> float | None:
+    """Return the updates per second to expect, between those of the nearest rows.
+
+    The rows of the nearest device and dtype for which there are any; between two sizes the rate
+    goes with a power of n, and outside them it is that of the nearest.
+
+    Parameters
+    ----------
+    method : Tunable
+    n : int
+        Vertices.
+    options : Options
+
+    Returns
+    -------
+    float or None
+        None when there is no row that may serve.
+    """
+    rates: dict[int, float] = {}
+    place = None
+    for match in matches(method, n, options):
+        this = (match.level, match.row.dtype)
+        if place is None:
+            place = this
+        if this == place and match.row.updates_per_second > 0:
+            rates.setdefault(match.row.n, match.row.updates_per_second)  # the user's come first
+    if not rates:
+        return None
+    sizes = sorted(rates)
+    logs = np.interp(math.log(max(n, 1)), np.log(sizes), np.log([rates[size] for size in sizes]))
+    return float(np.exp(logs))
 
 
 def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:

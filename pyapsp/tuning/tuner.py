@@ -12,7 +12,7 @@ import hashlib
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -39,7 +39,7 @@ from pyapsp.tuning.database import Row
 from pyapsp.tuning.journal import Journal, Outcome
 from pyapsp.tuning.space import Key, Space, Tunable, key
 
-__all__ = ["STRATEGIES", "Report", "Tuner"]
+__all__ = ["STRATEGIES", "Report", "Tuner", "in_turns"]
 
 STRATEGIES = ("auto", "all", "climb")
 
@@ -402,7 +402,7 @@ class Tuner:
         if pace.projected > _SLOW * best:
             return Outcome(parameters, "slow", pace.projected)
         times: list[float] = []
-        while not self._enough(times) and not (times and min(times) > _CLEAR * best):
+        while not _enough(times, self._repeat) and not (times and min(times) > _CLEAR * best):
             times.append(float(method.run(plan).stats["kernel_seconds"]))
         return Outcome(parameters, "ok", median(times))
 
@@ -443,7 +443,7 @@ class Tuner:
             predecessors=self._options.predecessors,
             n=self._n,
             parameters=dict(best),
-            updates_per_second=float(f"{self._n**3 / seconds[best]:.4g}"),
+            updates_per_second=_rate(self._n, seconds[best]),
             driver=device.driver_version,
             pyapsp=__version__,
             commit=self._commit,
@@ -456,19 +456,9 @@ class Tuner:
         known = self._journal.finals
         if any(key(parameters) not in known for parameters in finalists):
             plans = [self._plan(parameters) for parameters in finalists]
-            times: list[list[float]] = [[] for _ in finalists]
-            while len(times[0]) < _TURNS or not all(map(self._enough, times)):
-                for (method, plan), taken in zip(plans, times, strict=True):
-                    taken.append(float(method.run(plan).stats["kernel_seconds"]))
-            for parameters, taken in zip(finalists, times, strict=True):
-                self._journal.final(parameters, median(taken))
-        # a clock that did not move must not divide by zero
-        return {key(parameters): max(known[key(parameters)], 1e-9) for parameters in finalists}
-
-    def _enough(self, times: list[float]) -> bool:
-        """Whether a set was timed often enough: short runs are timed more often."""
-        runs = len(times)
-        return runs >= self._repeat and (sum(times) >= _LONG_ENOUGH or runs >= 5 * self._repeat)
+            for parameters, taken in zip(finalists, _turns(plans, self._repeat), strict=True):
+                self._journal.final(parameters, taken)
+        return {key(parameters): known[key(parameters)] for parameters in finalists}
 
     def _fault_with_signs(self, parameters: dict[str, int | str]) -> str | None:
         """Say what a set does wrong with negative weights, for which other code is built."""
@@ -489,6 +479,49 @@ class Tuner:
         return VerificationError(
             f"no parameters of {self._method.id} work on {self._options.device.name} ({what})"
         )
+
+
+def in_turns(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
+    """Time the best sets of several methods again, in turns, so that their rates compare.
+
+    Parameters
+    ----------
+    tuners : sequence of Tuner
+        One for each method, of the same device, dtype and n.
+    rows : sequence of Row
+        What each came to.
+
+    Returns
+    -------
+    list of Row
+        The same with the new rates.
+    """
+    plans = [tuner._plan(dict(row.parameters)) for tuner, row in zip(tuners, rows, strict=True)]
+    taken = _turns(plans, max(tuner._repeat for tuner in tuners))
+    return [
+        replace(row, updates_per_second=_rate(row.n, seconds))
+        for row, seconds in zip(rows, taken, strict=True)
+    ]
+
+
+def _turns(plans: Sequence[tuple[Tunable, Plan]], repeat: int) -> list[float]:
+    """Return the median seconds of each plan; all take turns until each was timed enough."""
+    times: list[list[float]] = [[] for _ in plans]
+    while len(times[0]) < _TURNS or not all(_enough(each, repeat) for each in times):
+        for (method, plan), taken in zip(plans, times, strict=True):
+            taken.append(float(method.run(plan).stats["kernel_seconds"]))
+    return [median(each) for each in times]
+
+
+def _rate(n: int, seconds: float) -> float:
+    # a clock that did not move must not divide by zero
+    return float(f"{n**3 / max(seconds, 1e-9):.4g}")
+
+
+def _enough(times: list[float], repeat: int) -> bool:
+    """Whether a set was timed often enough: short runs are timed more often."""
+    runs = len(times)
+    return runs >= repeat and (sum(times) >= _LONG_ENOUGH or runs >= 5 * repeat)
 
 
 class _Pace:

@@ -63,7 +63,7 @@ def test_solve_writes_result_and_record(graph, graph_file, tmp_path, capsys):
     written = json.loads(record.read_text())
     assert written["parameters"]["tile"] == 32
     assert written["dtype"] == "int32"
-    assert written["schema"] == 2
+    assert written["schema"] == 3
     assert written["roof_updates_per_second"] is written["fraction_of_roof"] is None
     assert "commit" in written
 

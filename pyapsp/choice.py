@@ -1,0 +1,108 @@
+"""What `method="auto"` takes: the method, and the type to hold distances in, predicted fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pyapsp.errors import CapabilityError, NegativeWeightError, PrecisionError, PyApspError
+from pyapsp.graph import Graph
+from pyapsp.precision import distance_bound, eccentricity_bound, narrower
+from pyapsp.registry import Method, Options, methods
+from pyapsp.registry import method as find_method
+
+__all__ = ["Choice", "candidates", "unmet"]
+
+# What runs when nothing is known about the device.
+_DEFAULT = "fw-minplus"
+# Seconds of the host for an arc and for a vertex, in a proof that distances are short; and the type
+# that it is for.
+_ARC, _VERTEX, _SHORT = 4.5e-8, 6e-7, np.dtype(np.uint16)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A method that may run, and the number type of the distances while it does.
+
+    Attributes
+    ----------
+    method : Method
+    dtype : numpy.dtype
+        The one asked for, or a narrower integer type that is proved exact for the graph.
+    seconds : float or None
+        Predicted, in kernels; None when nothing is known.
+    proof : str
+        Why the type holds every distance; empty for the one that was asked for.
+    """
+
+    method: Method
+    dtype: np.dtype
+    seconds: float | None = None
+    proof: str = ""
+
+    def __str__(self) -> str:
+        held = f" in {self.dtype}" if self.proof else ""
+        time = "not known" if self.seconds is None else f"{self.seconds * 1e3:.3g} ms"
+        return f"{self.method.id}{held} {time}"
+
+
+def unmet(method: Method, graph: Graph, options: Options) -> PyApspError | None:
+    """Return the error of what the method needs, and this graph or device does not have."""
+    requires, device = method.requires, options.device
+    if requires.non_negative and graph.has_negative:
+        return NegativeWeightError(f"{method.id} needs non-negative weights")
+    if requires.integer and not graph.is_integer:
+        return PrecisionError(f"{method.id} needs weights that are whole numbers")
+    for capability in requires.capabilities:
+        if not getattr(device.capabilities, capability):
+            return CapabilityError(f"{method.id} needs {capability}: {device.name} has none")
+    return None
+
+
+def candidates(graph: Graph, options: Options) -> list[Choice]:
+    """Return what can solve a graph, the shortest predicted time first.
+
+    Every method that knows what it takes on such a device (`Method.predict`), in the dtype asked
+    for and in a narrower one that holds every distance; then the default, if it does not know. A
+    proof that is not free is looked for only where the host takes less time for it than it gains.
+    """
+    able = [each for each in (cls() for cls in methods()) if unmet(each, graph, options) is None]
+    asked = Choice(find_method(_DEFAULT), options.dtype)
+    bound = distance_bound(graph)
+    gain = _quickest(able, graph, options, bound)
+    gain -= _quickest(able, graph, replace(options, dtype=_SHORT), bound=0)
+    if gain > graph.m * _ARC + graph.n * _VERTEX:
+        bound = eccentricity_bound(graph)
+    types = [asked]
+    held = narrower(graph, options.dtype, bound)
+    if held is not None:
+        types.insert(0, replace(asked, dtype=held, proof=f"no distance exceeds {bound:g}"))
+    found = [
+        replace(each, proof=kind.proof)
+        for kind in types
+        for each in _predicted(able, graph, replace(options, dtype=kind.dtype), bound)
+    ]
+    found.sort(key=lambda choice: choice.seconds)
+    known = {(choice.method.id, choice.dtype) for choice in found}
+    return found + [kind for kind in types if (_DEFAULT, kind.dtype) not in known]
+
+
+def _quickest(able: list[Method], graph: Graph, options: Options, bound: int | float) -> float:
+    """Return the shortest prediction, 0 without any."""
+    return min(
+        (each.seconds or 0.0 for each in _predicted(able, graph, options, bound)), default=0.0
+    )
+
+
+def _predicted(
+    able: list[Method], graph: Graph, options: Options, bound: int | float
+) -> Iterator[Choice]:
+    """Yield the methods with a prediction that hold distances up to the bound."""
+    for method in able:
+        limit = method.requires.largest_distance
+        if limit is None or max(bound, graph.max_magnitude) <= limit:
+            seconds = method.predict(graph, options)
+            if seconds is not None:
+                yield Choice(method, options.dtype, seconds)

@@ -1,0 +1,225 @@
+"""The min-plus product D <- min(D, left (x) right) on a device: what its forms share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.kernels import Program, build
+from pyapsp.precision import arithmetic_defines
+from pyapsp.registry import Options
+
+__all__ = ["Product", "Region", "ints"]
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where a round works: the pivots, and the part of a square matrix that they serve.
+
+    Attributes
+    ----------
+    size : int
+        Rows and columns of the matrix on the device.
+    first, depth : int
+        The first pivot and how many there are.
+    low, high : int
+        The rows and columns to be updated.
+    """
+
+    size: int
+    first: int
+    depth: int
+    low: int
+    high: int
+
+    @property
+    def extent(self) -> int:
+        """Rows, and columns, to be updated."""
+        return self.high - self.low
+
+
+class Product(ABC):
+    """A min-plus product in one form, built for a device and a number type.
+
+    All matrices are row-major; a pitch is the number of values from row to row.
+
+    It has two uses. The steps of Floyd-Warshall on a square matrix in device memory: `close`,
+    `panels` and `remainder`, which `rounds` puts together. And products of rectangles, for a
+    matrix that the device does not hold: `pack_left`, `pack_right` and `multiply`.
+
+    Parameters
+    ----------
+    options : Options
+        Device and dtype.
+    parameters : mapping
+        A complete set that `fits`.
+    negative : bool
+        Whether there are negative weights.
+
+    Attributes
+    ----------
+    names : frozenset of str
+        The parameters that the form has.
+    kernels : str
+        Its kernel file.
+    program : Program
+    """
+
+    names: ClassVar[frozenset[str]]
+    kernels: ClassVar[str]
+
+    def __init__(self, options: Options, parameters: Parameters, *, negative: bool) -> None:
+        self.p, self.dtype = parameters, options.dtype
+        self._negative = negative
+        self.program = self._build(options, parameters)
+
+    def _build(self, options: Options, parameters: Parameters) -> Program:
+        dtype = options.dtype
+        defines: dict[str, Any] = {
+            **arithmetic_defines(options.device, dtype, guard=self._negative),
+            **self.defines(parameters),
+        }
+        if parameters["bits"] and dtype.kind == "f" and not self._negative:
+            integer = {4: "int", 8: "long"}.get(dtype.itemsize)
+            defines |= {"PYAPSP_MIN_BITS": 1, "PYAPSP_BITS": integer} if integer else {}
+        kernels = self.kernels
+        if parameters.get("packed") and options.device.capabilities.packed16:
+            kernels = options.device.vendor_file(kernels)
+            defines |= {"PYAPSP_HAS_PACKED16": 1, "PYAPSP_VALUE_IS_SIGNED": int(dtype.kind == "i")}
+        return build(options.device, kernels, defines)
+
+    @classmethod
+    @abstractmethod
+    def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield parameter sets from the fastest to the least demanding."""
+
+    @classmethod
+    @abstractmethod
+    def fits(cls, parameters: Parameters, options: Options) -> bool:
+        """Return whether the parameters go together and are within the limits of the device."""
+
+    @classmethod
+    @abstractmethod
+    def unit(cls, parameters: Parameters) -> int:
+        """Return what the rows and columns of everything must be a multiple of."""
+
+    @classmethod
+    @abstractmethod
+    def defines(cls, parameters: Parameters) -> dict[str, int]:
+        """Return the macros of the kernel file, beside those of the number type."""
+
+    @abstractmethod
+    def scratch(self, size: int) -> tuple[int, ...]:
+        """Return the number of values in each further buffer of `rounds`."""
+
+    @abstractmethod
+    def close(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue Floyd-Warshall inside a pivot tile."""
+
+    @abstractmethod
+    def panels(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue the panels of a closed pivot."""
+
+    @abstractmethod
+    def remainder(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue the product of the panels into everything else."""
+
+    def close_block(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], size: int, first: int, end: int
+    ) -> list[cl.Event]:
+        """Enqueue Floyd-Warshall inside a pivot block, in rounds over its tiles."""
+        tile = self.p["tile"]
+        events: list[cl.Event] = []
+        for k in range(first, end, tile):
+            region = Region(size, k, min(tile, end - k), first, end)
+            events += self.close(queue, buffers, region)
+            if region.depth < region.extent:
+                events += self.panels(queue, buffers, region)
+                events += self.remainder(queue, buffers, region)
+        return events
+
+    def round(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], size: int, number: int
+    ) -> list[cl.Event]:
+        """Enqueue the closing of a pivot block, then its panels and the remainder.
+
+        The buffers are a `size` x `size` matrix and the scratch.
+        """
+        first = number * self.p["block"]
+        end = min(first + self.p["block"], size)
+        events = self.close_block(queue, buffers, size, first, end)
+        if end - first < size:
+            region = Region(size, first, end - first, 0, size)
+            events += self.panels(queue, buffers, region)
+            events += self.remainder(queue, buffers, region)
+        return events
+
+    @abstractmethod
+    def pack_left(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        column: int,
+        rows: int,
+        depth: int,
+        left: cl.Buffer,
+    ) -> list[cl.Event]:
+        """Enqueue: rows x depth values of a block, from a column on, become a left factor.
+
+        A left factor takes rows x depth values.
+        """
+
+    @abstractmethod
+    def pack_right(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        depth: int,
+        columns: int,
+        right: cl.Buffer,
+        width: int,
+        at: int,
+    ) -> list[cl.Event]:
+        """Enqueue: depth x columns values of a block become columns of a right factor.
+
+        They are those from `at` on of a factor of depth x width values.
+        """
+
+    @abstractmethod
+    def multiply(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        rows: int,
+        columns: int,
+        depth: int,
+        left: cl.Buffer,
+        right: cl.Buffer,
+        width: int,
+        at: int,
+    ) -> list[cl.Event]:
+        """Enqueue block <- min(block, left (x) right) on the rows x columns values of a block.
+
+        The columns are those from `at` on of a right factor of depth x width values.
+        """
+
+
+def ints(*values: int) -> tuple[np.int32, ...]:
+    """Return numbers as kernel arguments."""
+    return tuple(np.int32(value) for value in values)

@@ -1,0 +1,184 @@
+"""The min-plus product for CPUs: panels packed in the order in which a micro-kernel reads them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.dense.product import Product, Region, ints
+from pyapsp.registry import Options
+
+__all__ = ["Panels"]
+
+# The register blocks that cl/dense/fw_minplus.cpu.cl writes out.
+_ROWS = (1, 2, 4, 6, 8, 12)
+
+
+class Panels(Product):
+    """One work-item per group, a register block of rows x (strips x width) values."""
+
+    names = frozenset(
+        {"form", "block", "tile", "bits", "rows", "strips", "width", "unroll"}
+        | {"group_rows", "group_columns"}
+    )
+    kernels = "dense/fw_minplus.cpu.cl"
+
+    @classmethod
+    def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield parameter sets from the fastest to the least demanding."""
+        lanes = options.device.traits.lanes(options.dtype.itemsize)
+        # additions and minima of integers use more execution units, and need a larger block
+        fastest = (4, 2) if options.dtype.kind == "f" else (6, 2)
+        for rows, strips, width in ((*fastest, lanes), (4, 2, lanes), (2, 1, lanes), (1, 1, 1)):
+            unit = math.lcm(rows, strips * width)
+            tile = max(unit, 48) if unit % 3 == 0 else 64
+            yield {
+                "form": "panels",
+                "block": 192 if tile % 3 == 0 else 256,
+                "tile": tile,
+                "bits": int(options.dtype == np.float32),
+                "rows": rows,
+                "strips": strips,
+                "width": width,
+                "unroll": 2 if options.dtype.kind != "f" and unit % 2 == 0 else 1,
+                "group_rows": 192,
+                "group_columns": 128,
+            }
+
+    @classmethod
+    def fits(cls, parameters: Mapping[str, Any], options: Options) -> bool:
+        """Return whether the parameters go together and are within the limits of the device."""
+        p = parameters
+        unit = cls.unit(parameters)
+        slab = p["block"] * p["strips"] * p["width"] * options.dtype.itemsize
+        return bool(
+            p["width"] <= options.device.traits.lanes(options.dtype.itemsize)
+            and p["rows"] in _ROWS
+            and p["tile"] % unit == 0
+            and p["block"] % p["tile"] == 0
+            and unit % p["unroll"] == 0
+            and p["group_rows"] % p["rows"] == 0
+            and p["group_columns"] % (p["strips"] * p["width"]) == 0
+            and slab <= options.device.capabilities.local_memory
+        )
+
+    @classmethod
+    def unit(cls, parameters: Mapping[str, Any]) -> int:
+        """Return what the rows and columns of everything must be a multiple of."""
+        p = parameters
+        return math.lcm(p["rows"], p["strips"] * p["width"])
+
+    @classmethod
+    def defines(cls, parameters: Mapping[str, Any]) -> dict[str, int]:
+        """Return the macros of the kernel file, beside those of the number type."""
+        p = parameters
+        return {
+            "PYAPSP_ROWS": p["rows"],
+            "PYAPSP_STRIPS": p["strips"],
+            "PYAPSP_WIDTH": p["width"],
+            "PYAPSP_UNROLL": p["unroll"],
+            "PYAPSP_BLOCK": p["block"],
+            "PYAPSP_GROUP_ROWS": p["group_rows"],
+            "PYAPSP_GROUP_COLUMNS": p["group_columns"],
+        }
+
+    def scratch(self, size: int) -> tuple[int, ...]:
+        """Count the pivot and the panels, each as a left and as a right factor."""
+        block = self.p["block"]
+        return (block * block, block * block, block * size, block * size)
+
+    def close(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue Floyd-Warshall inside a pivot tile."""
+        kernel = self.program.kernel("fw_minplus_close")
+        place = ints(region.size, region.first, region.depth)
+        return [kernel(queue, (1,), (1,), buffers[0], *place)]
+
+    def panels(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue the panels of a closed pivot."""
+        distances, *pivot, left, right = buffers
+        rows, span = self.p["rows"], self.p["strips"] * self.p["width"]
+        place = ints(region.size, region.first, region.depth)
+        pack = self.program.kernel("fw_minplus_pack")
+        panels = self.program.kernel("fw_minplus_panels")
+        pivots = (region.depth // rows + region.depth // span,)
+        groups = (region.extent // rows + region.extent // span,)
+        limits = ints(region.low, region.high)
+        return [
+            pack(queue, pivots, (1,), distances, *place, *pivot),
+            panels(queue, groups, (1,), distances, *place, *limits, *pivot, left, right),
+        ]
+
+    def remainder(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue the product of the panels into everything else."""
+        kernel = self.program.kernel("fw_minplus_remainder")
+        place = ints(region.size, region.first, region.depth, region.low, region.high)
+        groups = self._groups(region.extent, region.extent)
+        return [kernel(queue, groups, (1, 1), buffers[0], *place, *buffers[-2:])]
+
+    def _groups(self, rows: int, columns: int) -> tuple[int, int]:
+        return (-(-columns // self.p["group_columns"]), -(-rows // self.p["group_rows"]))
+
+    def pack_left(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        column: int,
+        rows: int,
+        depth: int,
+        left: cl.Buffer,
+    ) -> list[cl.Event]:
+        """Enqueue the packing of a left factor."""
+        kernel = self.program.kernel("fw_minplus_pack_left")
+        groups = (rows // self.p["rows"], -(-depth // self.p["block"]))
+        return [kernel(queue, groups, (1, 1), block, *ints(pitch, column, depth), left)]
+
+    def pack_right(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        depth: int,
+        columns: int,
+        right: cl.Buffer,
+        width: int,
+        at: int,
+    ) -> list[cl.Event]:
+        """Enqueue the packing of columns of a right factor."""
+        kernel = self.program.kernel("fw_minplus_pack_right")
+        span = self.p["strips"] * self.p["width"]
+        groups = (columns // span, -(-depth // self.p["block"]))
+        return [kernel(queue, groups, (1, 1), block, *ints(pitch, depth), right, *ints(width, at))]
+
+    def multiply(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        rows: int,
+        columns: int,
+        depth: int,
+        left: cl.Buffer,
+        right: cl.Buffer,
+        width: int,
+        at: int,
+    ) -> list[cl.Event]:
+        """Enqueue the product of two packed factors into a block."""
+        kernel = self.program.kernel("fw_minplus_rectangle")
+        place, groups = ints(pitch, rows, columns), self._groups(rows, columns)
+        factors = (left, right, *ints(width, at))
+        steps = self.p["block"]
+        return [
+            kernel(queue, groups, (1, 1), block, *place, *ints(k, min(steps, depth - k)), *factors)
+            for k in range(0, depth, steps)
+        ]

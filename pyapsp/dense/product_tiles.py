@@ -1,0 +1,323 @@
+"""The min-plus product for GPUs: a tile of it in the registers of a work-group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.dense.product import Parameters, Product, Region, ints
+from pyapsp.registry import Options
+
+__all__ = ["Tiles"]
+
+# Words in the register tile of a work-item on a CPU, where this form is only there for comparison:
+# one compiler dies of the code for 8 x 8.
+_MOST_ON_CPU = 16
+
+
+class Tiles(Product):
+    """Register tiles of a work-group, slices of both factors in local memory.
+
+    Where there are few tiles, in panels and inside a pivot block, a second program with a quarter
+    of the tile is used.
+    """
+
+    names = frozenset(
+        {"form", "block", "tile", "bits", "rows", "words", "group_x", "group_y", "slice"}
+        | {"vector", "packed", "ahead", "separate"}
+    )
+    kernels = "dense/fw_minplus.cl"
+
+    def __init__(self, options: Options, parameters: Parameters, *, negative: bool) -> None:
+        super().__init__(options, parameters, negative=negative)
+        self._small_p = self._smaller(parameters, options)
+        self._small = self._build(options, self._small_p)
+
+    @classmethod
+    def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield parameter sets from the fastest to the least demanding."""
+        value = options.dtype.itemsize
+        packed = int(value == 2 and options.dtype.kind != "f")
+        if packed:
+            fastest = (256, 128, 16, 8, 16, 8, 16)
+        elif options.dtype == np.float32:
+            fastest = (128, 128, 8, 16, 8, 16, 8)
+        elif value == 8:
+            fastest = (128, 128, 4, 4, 16, 16, 16)
+        else:
+            fastest = (128, 128, 8, 8, 8, 16, 16)
+        for block, tile, rows, words, x, y, depth in (
+            fastest,
+            (128, 64, 8, 8, 8, 8, 8),
+            (64, 32, 4, 4, 8, 8, 8),
+        ):
+            yield {
+                "form": "tiles",
+                "block": block,
+                "tile": tile,
+                "bits": int(options.dtype.kind == "f" and value > 2),
+                "rows": rows,
+                "words": words,
+                "group_x": x,
+                "group_y": y,
+                "slice": depth,
+                "vector": 16 // max(value, 4),
+                "packed": packed,
+                "ahead": 0,
+                "separate": 0,
+            }
+
+    @classmethod
+    def fits(cls, parameters: Mapping[str, Any], options: Options) -> bool:
+        """Return whether the parameters go together and are within the limits of the device."""
+        p, capabilities = parameters, options.device.capabilities
+        if options.device.traits.scalar_groups and p["rows"] * p["words"] > _MOST_ON_CPU:
+            return False
+        items = p["group_x"] * p["group_y"]
+        tile_rows, tile_words = p["group_y"] * p["rows"], p["group_x"] * p["words"]
+        loads = p["vector"] * items
+        word = options.dtype.itemsize * (1 + p["packed"])
+        local = 2 * p["slice"] * (tile_rows + tile_words) * word
+        return (
+            p["rows"] % p["vector"] == 0
+            and p["words"] % p["vector"] == 0
+            and p["slice"] * tile_rows % loads == 0
+            and p["slice"] * tile_words % loads == 0
+            and p["tile"] % tile_rows == 0
+            and p["tile"] % p["slice"] == 0
+            and p["tile"] % 32 == 0
+            and not (p["ahead"] and p["separate"])
+            and p["block"] % p["tile"] == 0
+            and p["block"] % (tile_words * (1 + p["packed"])) == 0
+            and (not p["packed"] or (options.dtype.itemsize == 2 and options.dtype.kind in "iu"))
+            and max(items, 256) <= capabilities.max_work_group_size
+            and local <= capabilities.local_memory
+        )
+
+    @classmethod
+    def unit(cls, parameters: Mapping[str, Any]) -> int:
+        """Return what the rows and columns of everything must be a multiple of."""
+        p = parameters
+        return math.lcm(p["tile"], p["group_x"] * p["words"] * (1 + p["packed"]))
+
+    @classmethod
+    def defines(cls, parameters: Mapping[str, Any]) -> dict[str, int]:
+        """Return the macros of the kernel file, beside those of the number type."""
+        p = parameters
+        return {
+            "PYAPSP_ROWS": p["rows"],
+            "PYAPSP_WORDS": p["words"],
+            "PYAPSP_GROUP_X": p["group_x"],
+            "PYAPSP_GROUP_Y": p["group_y"],
+            "PYAPSP_SLICE": p["slice"],
+            "PYAPSP_VECTOR": p["vector"],
+            "PYAPSP_TILE": p["tile"],
+            "PYAPSP_PACKED": p["packed"],
+        }
+
+    @classmethod
+    def _smaller(cls, parameters: Parameters, options: Options) -> Parameters:
+        """Return the parameters for a quarter of the tile."""
+        p = parameters
+        halves = {"rows": max(p["rows"] // 2, 1), "words": max(p["words"] // 2, 1)}
+        for slice_ in (32, 16, 8):
+            smaller = {**parameters, **halves, "slice": slice_}
+            if cls.fits(smaller, options):
+                return smaller
+        return parameters
+
+    def scratch(self, size: int) -> tuple[int, ...]:
+        """Count the column panel before, and both panels after, the product with the pivot.
+
+        With look-ahead the panels of two rounds are in use, and the product is kept when it is
+        not added at once.
+        """
+        panels = (self.p["block"] * size,) * (5 if self.p["ahead"] else 3)
+        return (*panels, size * size) if self.p["separate"] else panels
+
+    def close(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue Floyd-Warshall inside a pivot tile."""
+        kernel = self.program.kernel("fw_minplus_close")
+        return [kernel(queue, (16, 16), (16, 16), buffers[0], *ints(region.size, region.first))]
+
+    def panels(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue the panels of a closed pivot."""
+        distances, old, left, right = buffers[:4]
+        pack = self._small.kernel("fw_minplus_pack")
+        panels = self._small.kernel("fw_minplus_panels")
+        place = ints(region.size, region.first)
+        width, height = _items(self._small_p, region.depth, region.extent)
+        rest = (*ints(region.depth, region.low), old, left, right)
+        strips, low = (region.depth, region.extent // 8), np.int32(region.low)
+        return [
+            pack(queue, strips, (32, 4), distances, *place, low, old),
+            panels(
+                queue, (width, height, 2), (*_group(self._small_p), 1), distances, *place, *rest
+            ),
+        ]
+
+    def remainder(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue the product of the panels into everything else."""
+        everything = (region.low, region.high, region.high)
+        if self.p["separate"]:
+            return self._separately(queue, buffers, region)
+        # inside a pivot block there are few tiles
+        wide = region.extent == region.size
+        return [self._product(queue, buffers, region, everything, everything, wide=wide)]
+
+    def _product(
+        self,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        region: Region,
+        rows: tuple[int, int, int],
+        columns: tuple[int, int, int],
+        gap: int = 0,
+        wide: bool = True,
+    ) -> cl.Event:
+        """Enqueue D <- min(D, left x right) on rows and columns (from, to, where the gap is)."""
+        program, p = (self.program, self.p) if wide else (self._small, self._small_p)
+        (row, row_end, row_gap), (column, column_end, column_gap) = rows, columns
+        height = row_end - row - (gap if row_gap < row_end else 0)
+        width = column_end - column - (gap if column_gap < column_end else 0)
+        kernel = program.kernel("fw_minplus_remainder")
+        place = ints(region.size, region.depth, row, row_gap, column, column_gap, gap)
+        event: cl.Event = kernel(
+            queue, _items(p, height, width), _group(p), buffers[0], *place, *buffers[2:4]
+        )
+        return event
+
+    def _separately(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        multiply = self.program.kernel("fw_minplus_multiply")
+        add = self.program.kernel("fw_minplus_add")
+        size, low, product = np.int32(region.size), np.int32(region.low), buffers[-1]
+        items, depth = _items(self.p, region.extent, region.extent), np.int32(region.depth)
+        return [
+            multiply(queue, items, _group(self.p), product, size, depth, low, *buffers[2:4]),
+            add(queue, (region.extent, region.extent), None, buffers[0], size, low, product),
+        ]
+
+    def ahead(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], size: int
+    ) -> Iterator[list[cl.Event]]:
+        """Enqueue all rounds, in each the pivot and the panels of the next beside the remainder.
+
+        The rows and columns of the next pivot block come first; then its panels, in a queue of
+        their own, while the remainder of this round runs.
+        """
+        block = self.p["block"]
+        distances, old, *factors = buffers
+        # even and odd rounds
+        sets = [[distances, old, *factors[:2]], [distances, old, *factors[2:4]]]
+        beside = cl.CommandQueue(
+            queue.context, queue.device, cl.command_queue_properties.PROFILING_ENABLE
+        )
+        # the upload has to be there before the other queue starts
+        queue.finish()
+        region = Region(size, 0, min(block, size), 0, size)
+        events = self.close_block(beside, sets[0], size, 0, region.depth)
+        events += self.panels(beside, sets[0], region)
+        for number in range(-(-size // block)):
+            here, start = sets[number % 2], (number + 1) * block
+            end = min(start + block, size)
+            beside.flush()
+            cl.enqueue_barrier(queue, wait_for=events[-1:])
+            all_rows, cross, others = (0, size, size), (start, end, size), (0, size, start)
+            if start >= size:
+                yield [*events, self._product(queue, here, region, all_rows, all_rows)]
+                return
+            gap = end - start
+            events += [
+                self._product(queue, here, region, cross, all_rows, wide=False),
+                self._product(queue, here, region, others, cross, gap, wide=False),
+            ]
+            queue.flush()
+            cl.enqueue_barrier(beside, wait_for=events[-1:])
+            there, after = sets[1 - number % 2], Region(size, start, gap, 0, size)
+            next_events = self.close_block(beside, there, size, start, end)
+            next_events += self.panels(beside, there, after)
+            beside.flush()
+            events.append(self._product(queue, here, region, others, others, gap))
+            queue.flush()
+            yield events
+            events, region = next_events, after
+
+    def pack_left(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        column: int,
+        rows: int,
+        depth: int,
+        left: cl.Buffer,
+    ) -> list[cl.Event]:
+        """Enqueue the packing of a left factor."""
+        kernel = self.program.kernel("fw_minplus_pack_left")
+        place = ints(pitch, column)
+        return [kernel(queue, (depth, rows // 8), (32, 4), block, *place, left, np.int32(rows))]
+
+    def pack_right(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        depth: int,
+        columns: int,
+        right: cl.Buffer,
+        width: int,
+        at: int,
+    ) -> list[cl.Event]:
+        """Enqueue the packing of columns of a right factor."""
+        value = self.dtype.itemsize
+        event: cl.Event = cl.enqueue_copy(  # type: ignore[call-overload]
+            queue,
+            right,
+            block,
+            src_origin=(0, 0),
+            dst_origin=(at * value, 0),
+            region=(columns * value, depth),
+            src_pitches=(pitch * value,),
+            dst_pitches=(width * value,),
+        )
+        return [event]
+
+    def multiply(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        rows: int,
+        columns: int,
+        depth: int,
+        left: cl.Buffer,
+        right: cl.Buffer,
+        width: int,
+        at: int,
+    ) -> list[cl.Event]:
+        """Enqueue the product of two packed factors into a block."""
+        kernel = self.program.kernel("fw_minplus_rectangle")
+        place, factors = ints(pitch, depth, rows), (left, right, *ints(width, at))
+        items = _items(self.p, rows, columns)
+        return [kernel(queue, items, _group(self.p), block, *place, *factors)]
+
+
+def _group(p: Parameters) -> tuple[int, int]:
+    return (p["group_x"], p["group_y"])
+
+
+def _items(p: Parameters, rows: int, columns: int) -> tuple[int, int]:
+    """Return how many work-items cover a part of the matrix."""
+    return (columns // (p["words"] * (1 + p["packed"])), rows // p["rows"])

@@ -1,0 +1,190 @@
+"""What `method="auto"` takes, and in which type it computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp import choice, errors, precision, verify
+from pyapsp.graph import Graph
+from pyapsp.graph.generators import random_graph
+from pyapsp.registry import Options
+from pyapsp.tuning import database
+from pyapsp.tuning.database import Row, merge
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch, device):
+    """Return a function that makes the only rows there are: (method, dtype, n, rate)."""
+    monkeypatch.setattr(database, "shipped_databases", list)
+    monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path))
+
+    def make(*found):
+        merge(
+            tmp_path / "database.json",
+            [
+                Row(
+                    method=name,
+                    platform=device.platform_name,
+                    kind=device.kind,
+                    architecture=device.architecture,
+                    device=device.plain_name,
+                    dtype=dtype,
+                    predecessors=False,
+                    n=n,
+                    parameters={},
+                    updates_per_second=rate,
+                )
+                for name, dtype, n, rate in found
+            ],
+        )
+
+    return make
+
+
+@pytest.fixture
+def proofs(monkeypatch):
+    """Let a proof cost nothing."""
+    monkeypatch.setattr(choice, "_ARC", -1.0)
+
+
+def chosen(graph, device, dtype="float64"):
+    return [
+        (each.method.id, each.dtype.name)
+        for each in choice.candidates(graph, Options(device, np.dtype(dtype)))
+    ]
+
+
+@pytest.fixture
+def halves():
+    """A graph that no integer type holds."""
+    return random_graph(90, 400, 9, seed=1).with_weights(np.arange(400) + 0.5)
+
+
+def test_without_rows_it_is_the_default(halves, rows, device):
+    assert chosen(halves, device) == [("fw-minplus", "float64")]
+
+
+def test_the_fastest_at_this_size(halves, rows, device):
+    rows(
+        ("fw-blocked", "float64", 32, 2e9),
+        ("fw-blocked", "float64", 128, 2e9),
+        ("fw-minplus", "float64", 32, 1e9),
+        ("fw-minplus", "float64", 128, 1e10),
+    )
+    assert [name for name, _ in chosen(halves, device)] == ["fw-minplus", "fw-blocked"]
+    small = Graph.from_arcs(33, [0, 1], [1, 2], [0.5, 0.5])
+    assert [name for name, _ in chosen(small, device)] == ["fw-blocked", "fw-minplus"]
+    result = pyapsp.solve(small, device=device)
+    assert result.stats["method"] == "fw-blocked"
+    assert any("fw-blocked 0.018 ms (then fw-minplus" in each for each in result.reasons)
+
+
+def test_the_rate_lies_between_those_of_two_rows(rows, device):
+    rows(("fw-blocked", "float64", 64, 1e9), ("fw-blocked", "float64", 256, 4e9))
+    method, options = pyapsp.method("fw-blocked"), Options(device, np.dtype("float64"))
+    assert database.tuned_rate(method, 128, options) == pytest.approx(2e9)
+    assert database.tuned_rate(method, 40, options) == pytest.approx(1e9)
+    assert database.tuned_rate(method, 512, options) == pytest.approx(4e9)
+    assert database.tuned_rate(method, 10**6, options) is None
+
+
+def test_a_method_for_short_distances_needs_the_proof(rows, device):
+    rows(("fw-packed8", "int32", 128, 1e12), ("fw-minplus", "int32", 128, 1e6))
+    ring = np.arange(128)
+    for weight, first in ((1, "fw-packed8"), (2, "fw-minplus")):  # 127 x 2 = 254, and then more
+        graph = Graph.from_arcs(128, ring, np.roll(ring, 1), np.full(128, weight))
+        assert chosen(graph, device, "int32")[0][0] == "fw-packed8"
+        graph = Graph.from_arcs(128, ring, np.roll(ring, 1), np.full(128, weight + 1))
+        assert chosen(graph, device, "int32")[0][0] == first
+
+
+def test_narrow_where_it_is_proved(proofs, device):
+    graph = random_graph(150, 900, 9, seed=2)
+    expected = csgraph.dijkstra(graph.to_scipy())
+    for dtype in ("float64", "float32", "int64", "int32"):
+        result = pyapsp.solve(graph, dtype=dtype, device=device, predecessors=True)
+        assert (result.stats["dtype"], result.stats["held_dtype"]) == (dtype, "uint16")
+        assert result.distances.dtype == dtype
+        found = result.distances.astype(float)
+        found[result.distances == result.infinity] = np.inf
+        np.testing.assert_array_equal(found, expected)
+        assert verify.certificate(graph, result, device=device).ok
+        assert any("no distance exceeds" in each for each in result.reasons)
+    out = np.empty((150, 150))
+    assert pyapsp.solve(graph, out=out, device=device).distances is out
+    np.testing.assert_array_equal(out, expected)
+    rows = pyapsp.solve(graph, sources=[7, 3], cutoff=12.5, device=device).distances
+    np.testing.assert_array_equal(rows, np.where(expected > 12.5, np.inf, expected)[[7, 3]])
+
+
+def test_a_proof_that_costs_more_than_it_gains_is_not_looked_for(rows, monkeypatch, device):
+    # 199 x 330 is more than any 16-bit type holds, the longest distance is not
+    graph = Graph.from_arcs(
+        200, *np.random.default_rng(1).integers(0, 200, (2, 4000)), np.full(4000, 330)
+    )
+    rows(("fw-minplus", "float64", 200, 1e12), ("fw-minplus", "uint16", 200, 1e12))
+    assert ("fw-minplus", "int32") in chosen(graph, device)  # as (n - 1) max w shows
+    rows(("fw-minplus", "float64", 200, 1e6))
+    assert chosen(graph, device)[0] == ("fw-minplus", "uint16")
+
+
+@pytest.mark.parametrize(
+    ("weights", "dtype", "held"),
+    [
+        ([1, 2], "uint16", None),
+        ([1, 2], "int16", None),
+        ([1, -1], "float64", "int16"),
+        ([0.5, 1], "float64", None),
+        ([2**14, 1], "float32", "uint16"),
+        ([2**14 - 1, -1], "float64", "int32"),
+        ([2**28, 1], "float64", "int32"),
+        ([2**28, 1], "float32", None),
+        ([2**40, 1], "float64", None),
+        ([2000, 1], "float16", None),
+    ],
+)
+def test_what_is_narrower(weights, dtype, held):
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], weights)
+    bound = graph.max_magnitude + 1
+    found = precision.narrower(graph, np.dtype(dtype), bound)
+    assert (found and found.name) == held
+
+
+def test_a_float_that_would_round_is_not_replaced():
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [2**24, 1])
+    assert precision.narrower(graph, np.dtype("float64"), 2**24 + 1) == np.int32
+    assert precision.narrower(graph, np.dtype("float32"), 2**24 + 1) is None
+
+
+def test_what_does_not_fit_the_memory_is_passed_over(rows, proofs, device):
+    rows(("fw-minplus", "float64", 100, 1e6))
+    graph = random_graph(100, 300, 9, seed=3)
+    assert chosen(graph, device) == [("fw-minplus", "float64"), ("fw-minplus", "uint16")]
+    method = pyapsp.method("fw-minplus")
+    needed = method.plan(graph, Options(device, np.dtype("uint16"))).device_bytes
+    result = pyapsp.solve(graph, device=device, memory_limit=needed)
+    assert result.stats["held_dtype"] == "uint16"
+    with pytest.raises(errors.DeviceMemoryError) as caught:
+        pyapsp.solve(graph, device=device, memory_limit=needed - 1)
+    assert (caught.value.needed, caught.value.available) == (needed, needed - 1)
+
+
+def test_a_method_that_stalls_is_passed_over(halves, rows, device, monkeypatch):
+    rows(("fw-blocked", "float64", 100, 1e12), ("fw-minplus", "float64", 100, 1e6))
+
+    def stall(self, plan):
+        raise errors.StallError("nobody moves")
+
+    monkeypatch.setattr(type(pyapsp.method("fw-blocked")), "run", stall)
+    assert pyapsp.solve(halves, device=device).stats["method"] == "fw-minplus"
+    with pytest.raises(errors.StallError):
+        pyapsp.solve(halves, "fw-blocked", device=device)
+
+
+def test_a_negative_cycle_is_found_in_the_narrow_type(device):
+    graph = Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], [1, 1, -3])
+    with pytest.raises(errors.NegativeCycleError):
+        pyapsp.solve(graph, device=device)
