@@ -15,8 +15,8 @@ from pyapsp.registry import method as find_method
 
 __all__ = ["Choice", "candidates", "unmet"]
 
-# What runs when nothing is known about the device.
-_DEFAULT = "fw-minplus"
+# What runs when nothing is known about the device, and what runs when nothing else can.
+_DEFAULT, _LAST = "fw-minplus", "fw-outofcore"
 # Seconds of the host for an arc and for a vertex, in a proof that distances are short; and the type
 # that it is for.
 _ARC, _VERTEX, _SHORT = 4.5e-8, 6e-7, np.dtype(np.uint16)
@@ -55,6 +55,10 @@ def unmet(method: Method, graph: Graph, options: Options) -> PyApspError | None:
         return NegativeWeightError(f"{method.id} needs non-negative weights")
     if requires.integer and not graph.is_integer:
         return PrecisionError(f"{method.id} needs weights that are whole numbers")
+    if options.checkpoint is not None and not method.outofcore:
+        return CapabilityError(f"{method.id} writes no checkpoints")
+    if options.helpers and not method.outofcore:
+        return CapabilityError(f"{method.id} uses one device")
     for capability in requires.capabilities:
         if not getattr(device.capabilities, capability):
             return CapabilityError(f"{method.id} needs {capability}: {device.name} has none")
@@ -65,7 +69,8 @@ def candidates(graph: Graph, options: Options) -> list[Choice]:
     """Return what can solve a graph, the shortest predicted time first.
 
     Every method that knows what it takes on such a device (`Method.predict`), in the dtype asked
-    for and in a narrower one that holds every distance; then the default, if it does not know. A
+    for and in a narrower one that holds every distance; then the default, if it does not know; last
+    what needs neither a device that holds the matrix nor one alone. A
     proof that is not free is looked for only where the host takes less time for it than it gains.
     """
     able = [each for each in (cls() for cls in methods()) if unmet(each, graph, options) is None]
@@ -86,7 +91,9 @@ def candidates(graph: Graph, options: Options) -> list[Choice]:
     ]
     found.sort(key=lambda choice: choice.seconds)
     known = {(choice.method.id, choice.dtype) for choice in found}
-    return found + [kind for kind in types if (_DEFAULT, kind.dtype) not in known]
+    if unmet(asked.method, graph, options) is None:
+        found += [kind for kind in types if (_DEFAULT, kind.dtype) not in known]
+    return [*found, Choice(find_method(_LAST), options.dtype)]
 
 
 def _quickest(able: list[Method], graph: Graph, options: Options, bound: int | float) -> float:

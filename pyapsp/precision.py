@@ -14,14 +14,16 @@ import numpy as np
 from scipy.sparse import csgraph, csr_array
 
 from pyapsp.device import Device
-from pyapsp.errors import CapabilityError, ParameterError, PrecisionError
+from pyapsp.errors import CapabilityError, NegativeCycleError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
+from pyapsp.graph.negative_cycle import find_negative_cycle
 
 __all__ = [
     "DTYPES",
     "Tolerance",
     "arithmetic_defines",
     "check_answer",
+    "check_diagonal",
     "check_weights",
     "converted",
     "distance_bound",
@@ -142,9 +144,7 @@ def narrower(graph: Graph, dtype: np.dtype, bound: int | float) -> np.dtype | No
     return candidate if exact else None
 
 
-def converted(
-    distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = None
-) -> np.ndarray:
+def converted(distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = None) -> np.ndarray:
     """Return distances in another type that holds them, infinity as its infinity.
 
     Parameters
@@ -397,6 +397,36 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
             clipped |= bool(np.any(finite[tails] & ~finite[heads]))
     if clipped:
         raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
+
+
+def check_diagonal(graph: Graph, diagonal: np.ndarray) -> None:
+    """Refuse an answer with a negative cycle.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved.
+    diagonal : (n,) ndarray
+        The distance of each vertex from itself.
+
+    Raises
+    ------
+    NegativeCycleError
+        With one such cycle.
+    PrecisionError
+        If there is none in exact arithmetic.
+    """
+    if not np.any(diagonal < 0):
+        return
+    found = find_negative_cycle(graph)
+    if found is None:
+        raise PrecisionError(
+            f"rounding in {diagonal.dtype} made a cycle that is not negative look negative: use a "
+            "wider dtype, or whole-number weights with an integer dtype"
+        )
+    cycle, weight = found
+    labels = None if graph.labels is None else [graph.labels[vertex] for vertex in cycle]
+    raise NegativeCycleError(cycle, weight, labels)
 
 
 def arithmetic_defines(

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -63,6 +64,12 @@ class Options:
         Where to put the n x n distances.
     progress : callable or None
         Called as ``progress(done, total)``; an exception from it ends the run.
+    helpers : tuple of Device
+        Further devices, for the methods that use several.
+    checkpoint : path-like or None
+        Folder for checkpoints, for the methods that write them.
+    check : bool
+        Whether to look for distances past the range of their type.
     """
 
     device: Device
@@ -71,6 +78,9 @@ class Options:
     memory_limit: int | None = None
     out: np.ndarray | None = None
     progress: Callable[[int, int], None] | None = None
+    helpers: tuple[Device, ...] = ()
+    checkpoint: str | PathLike[str] | None = None
+    check: bool = True
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,8 @@ class Plan:
         Time spent on building them.
     tuning : dict or None
         The tuning row that parameters were taken from: level, database, device, dtype, n.
+    notes : tuple of str
+        What else the plan comes to, for `Result.explain`.
     """
 
     graph: Graph
@@ -100,6 +112,7 @@ class Plan:
     state: Any = None
     build_seconds: float = 0.0
     tuning: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,12 +124,16 @@ class Answer:
     distances : (n, n) ndarray
     predecessors : (n, n) int32 ndarray or None
     stats : dict
-        ``kernel_seconds``, ``transfer_seconds``, ``kernel_hash``.
+        ``kernel_seconds``, ``transfer_seconds``, ``kernel_hash``; ``more`` is what only this method
+        has to tell.
+    checked : bool
+        Whether the method has looked for negative cycles and clipped distances itself.
     """
 
     distances: np.ndarray
     predecessors: np.ndarray | None
     stats: dict[str, Any] = field(default_factory=dict)
+    checked: bool = False
 
 
 class Method(ABC):
@@ -139,7 +156,9 @@ class Method(ABC):
         Paper and section.
     requires : Requirements
     choices : mapping of str to tuple of int or str
-        The legal values of each parameter.
+        The legal values of each parameter; a range has too many to list.
+    outofcore : bool
+        Whether it takes several devices, writes checkpoints, and leaves a mapped file on disk.
 
     Raises
     ------
@@ -152,7 +171,8 @@ class Method(ABC):
     summary: ClassVar[str]
     source: ClassVar[str]
     requires: ClassVar[Requirements] = Requirements()
-    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    outofcore: ClassVar[bool] = False
 
     def __init__(self, **parameters: int | str) -> None:
         for name, value in parameters.items():
@@ -161,8 +181,7 @@ class Method(ABC):
                 raise ParameterError(f"{self.id} has no parameter {name!r}; it has: {known}")
             is_integer = isinstance(value, Integral) and not isinstance(value, bool)
             if not (is_integer or isinstance(value, str)) or value not in self.choices[name]:
-                legal = ", ".join(map(str, self.choices[name]))
-                raise ParameterError.of(name, self.id, f"one of {legal}", value)
+                raise ParameterError.of(name, self.id, _legal(self.choices[name]), value)
         self.parameters: dict[str, Any] = {
             name: value if isinstance(value, str) else int(value)
             for name, value in parameters.items()
@@ -194,6 +213,12 @@ class Method(ABC):
         Called for each method that ``auto`` could take, so it must be quick.
         """
         return None
+
+
+def _legal(values: Sequence[Any]) -> str:
+    if isinstance(values, range):
+        return f"a multiple of {values.step} in [{values[0]}, {values[-1]}]"
+    return f"one of {', '.join(map(str, values))}"
 
 
 _registered: dict[str, type[Method]] = {}

@@ -15,17 +15,13 @@ from pyapsp import __version__
 from pyapsp.choice import candidates, unmet
 from pyapsp.device import choose
 from pyapsp.errors import (
-    CapabilityError,
     DeviceError,
     DeviceMemoryError,
-    NegativeCycleError,
     ParameterError,
-    PrecisionError,
     StallError,
 )
 from pyapsp.graph import Graph, as_graph
-from pyapsp.graph.negative_cycle import find_negative_cycle
-from pyapsp.precision import check_answer, converted, infinity, resolve
+from pyapsp.precision import check_answer, check_diagonal, converted, infinity, resolve
 from pyapsp.registry import Answer, Method, Options, Plan
 from pyapsp.registry import method as find_method
 from pyapsp.result import NO_PREDECESSOR, Result
@@ -73,14 +69,17 @@ def solve(
         Also compute the last vertex before j on each path, for `Result.path`.
     out : ndarray, optional
         Where to put the distances: (n, n), or (k, n) for k sources, C-contiguous, of the dtype
-        of the distances (which it decides when `dtype` is None). A memory map will do. Its
-        content is undefined after an error.
-    device : str, int, Device or pyopencl object, optional
-        Which device; see `pyapsp.device.choose`.
+        of the distances (which it decides when `dtype` is None). A memory map will do; the
+        predecessors of ``fw-outofcore`` then go into a file beside it, ``NAME.predecessors.npy``.
+        Its content is undefined after an error.
+    device : str, int, Device or pyopencl object, or a list of these, optional
+        Which device; see `pyapsp.device.choose`. Of several the first leads, and methods that can
+        (``fw-outofcore``) use all.
     memory_limit : int, optional
         Bytes of device memory the run may use.
     checkpoint : path-like, optional
-        Folder for checkpoints, for the methods that write them.
+        Folder for checkpoints, for the methods that write them (``fw-outofcore``). A run that
+        ended early goes on from there; at the end the checkpoint is removed.
     progress : callable, optional
         Called as ``progress(done, total)``; an exception from it ends the run.
     check : bool
@@ -129,9 +128,7 @@ def solve(
     if out is not None and not isinstance(out, np.ndarray):
         raise ParameterError.of("out", "solve", "a NumPy array", type(out).__name__)
     asked = method if isinstance(method, Method) or method == "auto" else find_method(method)
-    if checkpoint is not None:
-        raise CapabilityError(f"{getattr(asked, 'id', asked)} writes no checkpoints")
-    chosen_device = choose(device)
+    chosen_device, *helpers = [choose(each) for each in _listed(device)]
     chosen_dtype, dtype_reason = resolve(
         graph, out.dtype if dtype is None and out is not None else dtype
     )
@@ -145,14 +142,17 @@ def solve(
         memory_limit=memory_limit,
         out=out if sources is None else None,
         progress=progress,
+        helpers=tuple(helpers),
+        checkpoint=checkpoint,
+        check=check,
     )
     plan, chosen, answer, method_reason = _run(asked, graph, options)
-    if np.any(np.diagonal(answer.distances) < 0):
-        _raise_negative_cycle(graph, chosen_dtype)
-    if check:
-        # Without negative weights what is lost in one row cannot make another one wrong.
-        everything = sources is None or graph.has_negative
-        check_answer(graph, answer.distances if everything else answer.distances[rows])
+    if not answer.checked:
+        check_diagonal(graph, np.diagonal(answer.distances))
+        if check:
+            # Without negative weights what is lost in one row cannot make another one wrong.
+            everything = sources is None or graph.has_negative
+            check_answer(graph, answer.distances if everything else answer.distances[rows])
 
     distances, before = answer.distances, answer.predecessors
     if plan.options.dtype != chosen_dtype:
@@ -174,6 +174,7 @@ def solve(
         f"device {chosen_device.id} ({chosen_device.name}, {chosen_device.platform_name})",
         f"parameters: {_parameters(chosen, plan)}",
         f"device memory: {plan.device_bytes / 2**20:,.1f} MiB for n = {graph.n:,}",
+        *plan.notes,
     )
     return Result(distances, before, rows, graph.labels, stats, reasons)
 
@@ -235,6 +236,14 @@ def _run(asked: Method | str, graph: Graph, options: Options) -> tuple[Plan, Met
     raise refused
 
 
+def _listed(device: Any) -> list[Any]:
+    """Return the devices that were asked for, the main one first."""
+    several = isinstance(device, list | tuple)
+    if several and not device:
+        raise ParameterError.of("device", "solve", "at least one device", device)
+    return list(device) if several else [device]
+
+
 def _check_out(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> None:
     fits = (
         out.shape == shape and out.dtype == dtype and out.flags.c_contiguous and out.flags.writeable
@@ -242,19 +251,6 @@ def _check_out(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> None
     if not fits:
         rule = f"a writeable C-contiguous {dtype} array of shape {shape}"
         raise ParameterError.of("out", "solve", rule, f"{out.dtype} {out.shape}")
-
-
-def _raise_negative_cycle(graph: Graph, dtype: np.dtype) -> None:
-    """Name the cycle that made a diagonal negative; it must be one in exact arithmetic, too."""
-    found = find_negative_cycle(graph)
-    if found is None:
-        raise PrecisionError(
-            f"rounding in {dtype} made a cycle that is not negative look negative: use a wider "
-            "dtype, or whole-number weights with an integer dtype"
-        )
-    cycle, weight = found
-    labels = None if graph.labels is None else [graph.labels[vertex] for vertex in cycle]
-    raise NegativeCycleError(cycle, weight, labels)
 
 
 def _stats(
@@ -291,6 +287,7 @@ def _stats(
         "build_seconds": plan.build_seconds,
         "kernel_seconds": seconds,
         "transfer_seconds": answer.stats["transfer_seconds"],
+        **answer.stats.get("more", {}),
         "wall_seconds": wall_seconds,
         "updates": updates,
         "updates_per_second": updates / seconds if seconds > 0 else None,

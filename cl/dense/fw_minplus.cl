@@ -24,7 +24,7 @@
  *           A pivot block of several tiles is closed by the same launches with low = k0,
  *           high = k0 + depth and the tiles as pivots.
  *
- *           Two more kernels multiply rectangles, for a matrix that the device does not hold; see
+ *           Three more kernels are for rectangles, for a matrix that the device does not hold; see
  *           there.
  *
  *           A group of GROUP_X x GROUP_Y work-items owns a tile of the product; a work-item owns
@@ -424,10 +424,22 @@ fw_minplus_pack_left(__global const value_t *block, const int pitch, const int c
         left[(size_t)(k + r) * rows + row + x] = tile[x][r];
 }
 
-/* block <- min(block, left (x) right) with the columns of the right factor from `at` on; the factors
- * are `rows` and `width` values wide. */
-__kernel GROUP void fw_minplus_rectangle(__global value_t *block, const int pitch, const int depth,
-                                         const int rows, __global const value_t *left,
+/* Rows of values from one matrix into another, one work-item for each: drivers copy rectangles
+ * many times slower than this. */
+__kernel void fw_minplus_copy(__global const value_t *from, const int from_pitch,
+                              const int from_column, __global value_t *to, const int to_pitch,
+                              const int to_column)
+{
+    const int column = get_global_id(0), row = get_global_id(1);
+    to[(size_t)row * to_pitch + to_column + column] =
+        from[(size_t)row * from_pitch + from_column + column];
+}
+
+/* The columns of a block from `first` on <- min(themselves, left (x) right) with the columns of the
+ * right factor from `at` on; the factors are `rows` and `width` values wide. */
+__kernel GROUP void fw_minplus_rectangle(__global value_t *block, const int pitch, const int first,
+                                         const int depth, const int rows,
+                                         __global const value_t *left,
                                          __global const value_t *right, const int width,
                                          const int at)
 {
@@ -435,7 +447,7 @@ __kernel GROUP void fw_minplus_rectangle(__global value_t *block, const int pitc
     __local word_t rights[2 * SLICE * TILE_WORDS] __attribute__((aligned(32)));
     const int column = (int)get_group_id(0) * TILE_WORDS * PER_WORD;
     const int row = (int)get_group_id(1) * TILE_ROWS;
-    __global word_t *tile = (__global word_t *)(block + (size_t)row * pitch + column);
+    __global word_t *tile = (__global word_t *)(block + (size_t)row * pitch + first + column);
     multiply(left + row, rows, (__global const word_t *)(right + at + column), width / PER_WORD,
              tile, pitch / PER_WORD, tile, pitch / PER_WORD, depth, 0, lefts, rights);
 }

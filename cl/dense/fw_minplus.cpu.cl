@@ -25,7 +25,7 @@
  *           A pivot block of several tiles is closed by the same launches with low = k0,
  *           high = k0 + depth and the tiles as pivots.
  *
- *           Three more kernels multiply rectangles, for a matrix that the device does not hold; see
+ *           Four more kernels are for rectangles, for a matrix that the device does not hold; see
  *           there.
  *
  *           One work-item per group, no barriers. Panels are computed in place: a group owns all
@@ -327,10 +327,23 @@ __kernel ALONE void fw_minplus_pack_right(__global const value_t *block, const i
                 STRIP(__global const, block + (size_t)(first + k) * pitch + column + s);
 }
 
-/* block <- min(block, left (x) right) with the chunk of `steps` steps from k on of both factors, and
- * the columns of the right one from `at` on: GROUP_COLUMNS x GROUP_ROWS values for each group. */
-__kernel ALONE void fw_minplus_rectangle(__global value_t *block, const int pitch, const int rows,
-                                         const int columns, const int k, const int steps,
+/* A row of `columns` values from one matrix into another, for each group. */
+__kernel ALONE void fw_minplus_copy(__global const value_t *from, const int from_pitch,
+                                    const int from_column, __global value_t *to, const int to_pitch,
+                                    const int to_column, const int columns)
+{
+    const int row = get_group_id(0);
+    for (int j = 0; j < columns; j += PYAPSP_WIDTH)
+        STRIP(__global, to + (size_t)row * to_pitch + to_column + j) =
+            STRIP(__global const, from + (size_t)row * from_pitch + from_column + j);
+}
+
+/* The columns of a block from `start` on <- min(themselves, left (x) right) with the chunk of `steps`
+ * steps from k on of both factors, and the columns of the right one from `at` on: GROUP_COLUMNS x
+ * GROUP_ROWS values for each group. */
+__kernel ALONE void fw_minplus_rectangle(__global value_t *block, const int pitch, const int start,
+                                         const int rows, const int columns, const int k,
+                                         const int steps,
                                          __global const value_t *left,
                                          __global const value_t *right, const int width,
                                          const int at)
@@ -341,6 +354,6 @@ __kernel ALONE void fw_minplus_rectangle(__global value_t *block, const int pitc
     __global const value_t *rights = right + (size_t)k * width + (size_t)at * steps;
     for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, columns); j += SPAN)
         for (int i = row; i < min(row + PYAPSP_GROUP_ROWS, rows); i += ROWS)
-            multiply(block + (size_t)i * pitch + j, pitch, lefts + (size_t)i * steps,
+            multiply(block + (size_t)i * pitch + start + j, pitch, lefts + (size_t)i * steps,
                      rights + (size_t)j * steps, steps);
 }

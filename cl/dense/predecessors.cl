@@ -5,17 +5,20 @@
  *           d(i,k) + w(k,j) smallest. With exact sums that minimum is d(i,j); with rounding it is
  *           within rounding of it, whatever the order in which the method added. An arc that is
  *           longer than the distance between its ends is on no shortest path, and is put aside first:
- *           most arcs of a dense graph with random weights.
+ *           most arcs of a dense graph with random weights. Neither step needs more of the distances
+ *           than some rows: the first those of the tails of the arcs, the second those of the sources.
  *
- * Layout    distances: row-major, `columns` values in a row, the first n of them vertices.
- *           before: n x n ints, row-major, -9999 where there is none.
- *           The arcs by head: those into j are first[j] <= a < first[j + 1], from tails[a], of
- *           length weights[a]; predecessors_sift moves those that matter to the front of each range
- *           and leaves their number in kept[j].
+ * Layout    distances: row-major, `columns` values in a row, the first n of them vertices. They are
+ *           the rows of the vertices from `top` on; `rows` of them are there.
+ *           before: rows x n ints, row-major, -9999 where there is none.
+ *           Arcs by tail, for predecessors_sift: those from row k are first[k] <= a < first[k + 1],
+ *           to ends[a], of length weights[a]; matters[a] becomes 1 if it may be the last of a path.
+ *           Arcs by head, for predecessors_search: those that matter into the vertex j are
+ *           first[j - begin] <= a < first[j - begin + 1], from ends[a], for begin <= j < end.
  *           slab: the distances from `span` sources on, transposed, so that the distances of
  *           neighbouring sources to a vertex are one strip:
  *
- *                         sources start ... start + span
+ *                         rows start ... start + span
  *               vertex 0 | d d d d d d d d d ...
  *               vertex 1 | d d d d d d d d d ...      an arc into j, for many sources at once:
  *                  ...   |  ...                       row of its tail + weight
@@ -29,7 +32,8 @@
  *             PYAPSP_GROUP_Y  8  work-items along the vertices
  *             PYAPSP_SLACK float the type in which rounding is judged: double for double
  *
- * Cost      n m' sums for m' arcs as long as the distance between their ends, m to find them.
+ * Cost      rows * m' sums for m' arcs as long as the distance between their ends; m comparisons in
+ *           all to find them.
  *
  * Source    A shortest path ends in an arc in equality: T. H. Cormen et al., Introduction to
  *           Algorithms, the predecessor subgraph. On cycles of weight zero the arcs in equality can
@@ -70,44 +74,40 @@
 #error "PYAPSP_STRIPS must be 1, 2 or 4"
 #endif
 
-/* One work-item for each vertex. An arc may exceed the distance by what rounding does:
- * relative * (|w| + |d|) + absolute, both 0 for exact sums. */
-__kernel void predecessors_sift(__global const value_t *distances, const int columns,
-                                __global const long *first, __global int *tails,
-                                __global value_t *weights, __global int *kept,
-                                const PYAPSP_SLACK relative, const PYAPSP_SLACK absolute)
+/* Which arcs matter. The GROUP_X work-items of a row share its arcs. An arc may exceed the distance
+ * by what rounding does: relative * (|w| + |d|) + absolute, both 0 for exact sums. */
+__kernel GROUP void predecessors_sift(__global const value_t *distances, const int columns,
+                                      const int rows, __global const long *first,
+                                      __global const int *ends, __global const value_t *weights,
+                                      __global uchar *matters, const PYAPSP_SLACK relative,
+                                      const PYAPSP_SLACK absolute)
 {
-    const int j = get_global_id(0);
-    long next = first[j];
-    for (long a = first[j]; a < first[j + 1]; a++) {
+    const int k = get_global_id(1);
+    if (k >= rows)
+        return;
+    for (long a = first[k] + get_local_id(0); a < first[k + 1]; a += PYAPSP_GROUP_X) {
         const value_t weight = weights[a];
-        const value_t distance = distances[(size_t)tails[a] * columns + j];
+        const value_t distance = distances[(size_t)k * columns + ends[a]];
 #if PYAPSP_INTEGER
-        const int matters = weight <= distance;
+        matters[a] = weight <= distance;
 #else
         /* one product for each, as the sum of two large numbers may be infinite, and 0 times that NaN */
         const PYAPSP_SLACK d = distance, w = weight;
-        const int matters = w <= d + (relative * fabs(w) + relative * fabs(d) + absolute);
+        matters[a] = w <= d + (relative * fabs(w) + relative * fabs(d) + absolute);
 #endif
-        if (matters) {
-            tails[next] = tails[a];
-            weights[next] = weight;
-            next++;
-        }
     }
-    kept[j] = (int)(next - first[j]);
 }
 
-/* slab[k][s] <- d(start + s, k), infinity for sources past n. Groups of tiles (k, s). */
+/* slab[k][s] <- row start + s, column k; infinity past the last row. Groups of tiles (k, s). */
 __kernel GROUP void predecessors_slab(__global const value_t *distances, const int columns,
-                                      const int n, const int start, const int span,
-                                      __global value_t *slab)
+                                      const int n, const int rows, const int start,
+                                      const int span, __global value_t *slab)
 {
     __local value_t tile[TILE][TILE + 1];
     const int k = get_group_id(0) * TILE, s = get_group_id(1) * TILE;
     for (int y = get_local_id(1); y < TILE; y += PYAPSP_GROUP_Y)
         for (int x = get_local_id(0); x < TILE; x += PYAPSP_GROUP_X)
-            tile[y][x] = (start + s + y < n && k + x < n)
+            tile[y][x] = (start + s + y < rows && k + x < n)
                              ? distances[(size_t)(start + s + y) * columns + k + x]
                              : PYAPSP_INFINITY;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -117,23 +117,24 @@ __kernel GROUP void predecessors_slab(__global const value_t *distances, const i
 }
 
 /* The answer for the sources of a slab. Groups (SOURCES sources, TILE vertices). */
-__kernel GROUP void predecessors_search(__global int *before, const int n, const int start,
-                                        const int span, __global const value_t *slab,
-                                        __global const long *first, __global const int *tails,
-                                        __global const value_t *weights, __global const int *kept)
+__kernel GROUP void predecessors_search(__global int *before, const int n, const int rows,
+                                        const int start, const int span, const int top,
+                                        const int begin, const int end,
+                                        __global const value_t *slab, __global const long *first,
+                                        __global const int *ends, __global const value_t *weights)
 {
     __local int found[TILE * PITCH] STRIP_ALIGNED;
     const int x = get_local_id(0) * OWN;
     const int source = get_group_id(0) * SOURCES;
-    const int corner = get_group_id(1) * TILE;
+    const int corner = begin + get_group_id(1) * TILE;
     for (int y = get_local_id(1); y < TILE; y += PYAPSP_GROUP_Y) {
-        const int j = min(corner + y, n - 1);
+        const int j = min(corner + y, end - 1) - begin;
 #define START(s)                                                                                   \
     strip_t shortest_##s = (strip_t)(PYAPSP_INFINITY);                                             \
     index_strip_t last_##s = (index_strip_t)(NO_PREDECESSOR);
         EACH_STRIP(START)
-        for (long a = first[j]; a < first[j] + kept[j]; a++) {
-            const int tail = tails[a];
+        for (long a = first[j]; a < first[j + 1]; a++) {
+            const int tail = ends[a];
             const value_t weight = weights[a];
             __global const value_t *row = slab + (size_t)tail * span + source + x;
 #define TRY(s)                                                                                     \
@@ -152,7 +153,26 @@ __kernel GROUP void predecessors_search(__global int *before, const int n, const
     for (int s = get_local_id(1); s < SOURCES; s += PYAPSP_GROUP_Y)
         for (int y = get_local_id(0); y < TILE; y += PYAPSP_GROUP_X) {
             const int i = start + source + s, j = corner + y;
-            if (i < n && j < n)
-                before[(size_t)i * n + j] = (i == j) ? NO_PREDECESSOR : found[y * PITCH + s];
+            if (i < rows && j < end)
+                before[(size_t)i * n + j] = (top + i == j) ? NO_PREDECESSOR : found[y * PITCH + s];
         }
+}
+
+/* suspects[i] <- 1 where the distances of row i do not all fall towards the source, from vertex to
+ * predecessor: only there can predecessors go round. The GROUP_X work-items of a row share it. */
+__kernel GROUP void predecessors_falling(__global const value_t *distances, const int columns,
+                                         const int n, const int rows, __global const int *before,
+                                         __global int *suspects)
+{
+    const int i = get_global_id(1);
+    if (i >= rows)
+        return;
+    __global const value_t *row = distances + (size_t)i * columns;
+    int level = 0;
+    for (int j = get_local_id(0); j < n; j += PYAPSP_GROUP_X) {
+        const int k = before[(size_t)i * n + j];
+        level |= k != NO_PREDECESSOR && !(row[k] < row[j]);
+    }
+    if (level)
+        atomic_or(suspects + i, 1);
 }

@@ -101,6 +101,7 @@ def _exit_code(error: Exception) -> int | None:
         (errors.NegativeCycleError, 6),
         (errors.DeviceMemoryError, 5),
         (errors.DeviceError, 4),
+        (errors.DiskSpaceError, 5),
         (errors.PyApspError, 3),
         (MemoryError, 5),
     )

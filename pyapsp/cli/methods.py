@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
+from typing import Any
 
 __all__ = ["configure", "run"]
 
@@ -24,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "area": method.area,
                 "summary": method.summary,
                 "source": method.source,
-                "parameters": {name: list(values) for name, values in method.choices.items()},
+                "parameters": {name: _listed(values) for name, values in method.choices.items()},
             }
             for method in pyapsp.methods()
         ]
@@ -33,5 +35,16 @@ def run(arguments: argparse.Namespace) -> int:
     for method in pyapsp.methods():
         print(f"{method.id}: {method.summary}\n    {method.source}")
         for name, values in method.choices.items():
-            print(f"    {name} = {', '.join(map(str, values))}")
+            shown = _listed(values)
+            if isinstance(shown, dict):
+                print(f"    {name} = {shown['from']} to {shown['to']} in steps of {shown['step']}")
+            else:
+                print(f"    {name} = {', '.join(map(str, shown))}")
     return 0
+
+
+def _listed(values: Sequence[Any]) -> list[Any] | dict[str, int]:
+    """Return the legal values, of a range its ends and its step."""
+    if isinstance(values, range):
+        return {"from": values[0], "to": values[-1], "step": values.step}
+    return list(values)

@@ -8,6 +8,7 @@ from pyapsp.dense.fw_minplus import FwMinplus
 from pyapsp.dense.fw_mm import FwMm
 from pyapsp.dense.fw_multikernel import FwMultikernel
 from pyapsp.dense.fw_naive import FwNaive
+from pyapsp.dense.fw_outofcore import FwOutofcore
 from pyapsp.dense.fw_packed import FwPacked4, FwPacked8, FwPacked16
 from pyapsp.dense.fw_recursive import FwRecursive
 from pyapsp.dense.fw_singlekernel import FwSinglekernel
@@ -19,6 +20,7 @@ __all__ = [
     "FwMm",
     "FwMultikernel",
     "FwNaive",
+    "FwOutofcore",
     "FwPacked4",
     "FwPacked8",
     "FwPacked16",

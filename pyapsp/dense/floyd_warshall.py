@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -255,12 +256,16 @@ class FloydWarshall(Method):
                 for count in configuration.scratch
             ]
             rounds = self.enqueue_rounds(configuration, queue, [*matrices, *scratch])
-            for number, events in enumerate(rounds):
+            told = -math.inf
+            for number, events in enumerate(rounds, start=1):
                 for event in events:
                     watch.add("kernel", event)
-                if options.progress is not None:
+                # not each round: the device has nothing to do while the caller looks
+                late = time.monotonic() - told > _TELL or number == configuration.rounds
+                if options.progress is not None and late:
                     queue.finish()
-                    options.progress(number + 1, configuration.rounds)
+                    options.progress(number, configuration.rounds)
+                    told = time.monotonic()
             self.finish(configuration, queue, [*matrices, *scratch])
             for array, matrix, layout in zip(host, matrices, layouts, strict=True):
                 watch.add("transfer", _copy(queue, array, matrix, array, layout))
@@ -278,7 +283,8 @@ class FloydWarshall(Method):
         elif options.predecessors:
             predecessors = np.empty((0, 0), _INDEX)
         # a negative diagonal is a negative cycle, for which there are no predecessors to mend
-        if predecessors is not None and not np.any(np.diagonal(distances) < 0):
+        carried = predecessors is not None and recovery is None
+        if carried and not np.any(np.diagonal(distances) < 0):
             mend_predecessors(graph, distances, predecessors)
         # with `progress` the device waits for the caller between rounds
         kernels = watch.seconds("kernel") if options.progress else watch.span("kernel")
@@ -294,6 +300,8 @@ class FloydWarshall(Method):
 
 
 _INDEX = np.dtype(np.int32)
+# Seconds between two calls of `progress`.
+_TELL = 0.1
 
 
 def initial_distances(graph: Graph, matrix: np.ndarray) -> None:

@@ -1,55 +1,76 @@
 """Predecessors that lead back to their source, also round cycles of weight zero.
 
-The kernels carry the last vertex of the shortest path they know. When every weight is larger than
-rounding, distances fall along these vertices, so they end at the source. With weights of zero or
-below they may not: a tiled kernel finds the two vertices of a zero-weight cycle in different steps,
-and each may have been found through the other. Such vertices are then reached anew, breadth first
-over the arcs that attain their distances, from those whose predecessors are sound.
+The kernels carry the last vertex of the shortest path they know, or it is found from the distances
+in the end. When every weight is larger than rounding, distances fall along these vertices, so they
+end at the source. With weights of zero or below they may not: a tiled kernel finds the two vertices
+of a zero-weight cycle in different steps, and each may have been found through the other. Such
+vertices are then reached anew, breadth first over the arcs that attain their distances, from those
+whose predecessors are sound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyopencl as cl
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
+from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch, build
-from pyapsp.precision import arithmetic_defines, infinity, tolerance
+from pyapsp.precision import (
+    Tolerance,
+    arithmetic_defines,
+    infinity,
+    largest_finite,
+    tolerance,
+    tolerance_for,
+)
 from pyapsp.registry import Options
 from pyapsp.result import NO_PREDECESSOR
 
-__all__ = ["Recovery", "mend_predecessors"]
+__all__ = ["Recovery", "mend_predecessors", "mend_rows"]
 
 
 # Sources that are treated at once: their distances are held a second time, transposed.
 _SPAN = 1024
 _TILE = 32
+# Bytes of rows that travel between host and device at a time.
+_STRIPE = 2**25
 
 
 class Recovery:
     """Predecessors from distances: the tail of the arc that best explains each distance.
 
     For methods whose kernels compute distances alone. It takes n m' steps on the device, where m'
-    counts the arcs that are as long as the distance between their ends.
+    counts the arcs that are as long as the distance between their ends. A first pass finds these,
+    from the rows of their tails; a second the predecessors, each row from the same row of the
+    distances. So both go from slab to slab of the rows. A matrix that is on the device is one slab,
+    for `run`; `run_slabs` brings one after the other.
 
     Parameters
     ----------
     graph : Graph
         What is solved.
     options : Options
+    slab_rows : int, optional
+        Rows of a slab, for `run_slabs`; `within` chooses it. None is for `run`.
 
     Attributes
     ----------
+    slab_rows : int
+        n for `run`.
     buffers : list of int
-        Bytes of the device buffers that `run` allocates.
+        Bytes of the device buffers that are there at once; for `run` beside the matrix.
     """
 
-    def __init__(self, graph: Graph, options: Options) -> None:
-        self._graph = graph
+    def __init__(self, graph: Graph, options: Options, slab_rows: int | None = None) -> None:
+        self._graph, self._dtype = graph, options.dtype
         traits = options.device.traits
         if traits.scalar_groups:
             # predecessors are 4 bytes, whatever the distances
@@ -66,25 +87,44 @@ class Recovery:
             "PYAPSP_GROUP_Y": self._group[1],
             "PYAPSP_SLACK": "double" if options.dtype == np.float64 else "float",
         }
-        self._own = strips * width
+        self._sources = strips * width * self._group[0]
         self._program = build(options.device, "dense/predecessors.cl", defines)
-        # arcs by head, so that a work-item reads the arcs into its vertex one after the other
-        into = graph.to_scipy().tocsc()
-        self._arcs = [
-            into.indptr.astype(np.int64),
-            into.indices.astype(np.int32),
-            into.data.astype(options.dtype),
-        ]
-        rows = -(-graph.n // _TILE) * _TILE
-        sources = self._own * self._group[0]
-        self._span = min(_SPAN, -(-graph.n // sources) * sources)
-        self._span = -(-self._span // _TILE) * _TILE
-        self.buffers = [max(array.nbytes, 4) for array in self._arcs]
-        self.buffers += [
-            4 * max(graph.n, 1),
-            max(options.dtype.itemsize * rows * self._span, 4),
-            max(4 * graph.n**2, 4),
-        ]
+        self._resident = slab_rows is None
+        self.slab_rows = graph.n if slab_rows is None else min(slab_rows, graph.n)
+        self.buffers = self._sizes(self.slab_rows)
+
+    @classmethod
+    def within(cls, graph: Graph, options: Options, available: int) -> Recovery:
+        """Return one for `run_slabs`, of the highest slabs that fit into the memory.
+
+        Parameters
+        ----------
+        graph : Graph
+        options : Options
+        available : int
+            Bytes of device memory for all its buffers.
+
+        Raises
+        ------
+        DeviceMemoryError
+            If not even slabs of one row fit.
+        """
+        recovery = cls(graph, options, slab_rows=1)
+        largest = options.device.capabilities.max_allocation
+        if sum(recovery.buffers) > available:
+            hint = "that is for the predecessors from one source at a time"
+            raise DeviceMemoryError(sum(recovery.buffers), available, hint)
+        if max(recovery.buffers) > largest:
+            hint = f"that is the largest single allocation of {options.device.name}"
+            raise DeviceMemoryError(max(recovery.buffers), largest, hint)
+
+        def too_high(rows: int) -> bool:
+            sizes = recovery._sizes(rows)
+            return sum(sizes) > available or max(sizes) > largest
+
+        recovery.slab_rows = 1 + bisect_left(range(2, graph.n + 1), True, key=too_high)
+        recovery.buffers = recovery._sizes(recovery.slab_rows)
+        return recovery
 
     def run(
         self,
@@ -110,40 +150,305 @@ class Recovery:
         Returns
         -------
         (n, n) int32 ndarray
+            They lead to the sources, unless there is a negative cycle.
         """
-        n, span = self._graph.n, np.int32(self._span)
+        graph, n = self._graph, self._graph.n
+        allowed = tolerance(graph, distances)
+        result = np.empty((n, n), np.int32)
+        # with a negative cycle there is nothing to mend
+        sound = not np.any(np.diagonal(distances) < 0)
+
+        def slabs() -> Iterator[tuple[int, int]]:
+            yield 0, n
+
+        def deliver(_: int, __: int, before: cl.Buffer, suspects: np.ndarray | None) -> None:
+            watch.add("transfer", cl.enqueue_copy(queue, result, before))
+            if suspects is not None and sound:
+                mend_rows(graph, 0, distances, result, allowed, suspects)
+
+        if n > 0:
+            self._recover(_Rows(queue, watch, matrix, columns, n, allowed, slabs, deliver))
+        return result
+
+    def run_slabs(
+        self,
+        queue: cl.CommandQueue,
+        read: Callable[[int, int, np.ndarray], object],
+        write: Callable[[int, int, np.ndarray], object],
+        watch: Stopwatch,
+        *,
+        largest_distance: float,
+    ) -> None:
+        """Find the predecessors of distances that are on the host, in memory or in a file.
+
+        Every row is read twice, and once more if its predecessors may go round.
+
+        Parameters
+        ----------
+        queue : pyopencl.CommandQueue
+        read : callable
+            ``read(first, last, into)`` puts rows first to last - 1 of the final distances into an
+            array of shape (last - first, n) and the dtype of the options. There must be no
+            negative cycle: none is below 0 on the diagonal.
+        write : callable
+            ``write(first, last, rows)`` takes rows of predecessors, int32, in order, each once.
+            They lead to the sources. The array is used again afterwards.
+        watch : Stopwatch
+            Told of what runs, as phases "recovery" and "transfer".
+        largest_distance : float
+            The `largest_finite` of all distances, for `tolerance_for`.
+        """
+        graph, n, height = self._graph, self._graph.n, self.slab_rows
+        allowed = tolerance_for(graph, self._dtype, largest_distance)
+        if n == 0:
+            return
+        row = n * self._dtype.itemsize
+        matrix = _buffer(queue, row * height)
+        each = max(1, min(height, _STRIPE // row))
+        # two of each: while one travels the host is at work on the other
+        there = _pinned(queue, (2, each, n), self._dtype)
+        back = _pinned(queue, (2, each, n), np.dtype(np.int32))
+
+        def stripes(first: int, last: int) -> list[tuple[int, int]]:
+            return [(start, min(start + each, last)) for start in range(first, last, each)]
+
+        def slabs() -> Iterator[tuple[int, int]]:
+            for first in range(0, n, height):
+                last = min(first + height, n)
+                events: list[cl.Event] = []
+                for number, (start, stop) in enumerate(stripes(first, last)):
+                    if number >= 2:
+                        events[number - 2].wait()
+                    rows = there[number % 2, : stop - start]
+                    read(start, stop, rows)
+                    place = row * (start - first)
+                    event = cl.enqueue_copy(
+                        queue, matrix, rows, dst_offset=place, is_blocking=False
+                    )
+                    queue.flush()
+                    events.append(watch.add("transfer", event))
+                queue.finish()
+                yield first, last
+
+        def deliver(first: int, last: int, before: cl.Buffer, suspects: np.ndarray | None) -> None:
+            def fetch(number: int) -> cl.Event:
+                start, stop = parts[number]
+                rows = back[number % 2, : stop - start]
+                place = 4 * n * (start - first)
+                event = cl.enqueue_copy(queue, rows, before, src_offset=place, is_blocking=False)
+                queue.flush()
+                return watch.add("transfer", event)
+
+            parts = stripes(first, last)
+            event = fetch(0)
+            for number, (start, stop) in enumerate(parts):
+                event.wait()
+                if number + 1 < len(parts):
+                    event = fetch(number + 1)
+                rows = back[number % 2, : stop - start]
+                if suspects is not None and suspects[start - first : stop - first].any():
+                    distances = there[0, : stop - start]
+                    read(start, stop, distances)
+                    some = suspects[start - first : stop - first]
+                    mend_rows(graph, start, distances, rows, allowed, some)
+                write(start, stop, rows)
+
+        self._recover(_Rows(queue, watch, matrix, n, height, allowed, slabs, deliver))
+
+    def _sizes(self, height: int) -> list[int]:
+        """Return the bytes of the buffers for slabs of so many rows.
+
+        Offsets, ends and weights of arcs; distances transposed; predecessors, and a word for each
+        of their rows; the distances, unless they are on the device anyway.
+        """
+        n, itemsize, arcs = self._graph.n, self._dtype.itemsize, self._capacity(height)
+        sizes = [
+            8 * (n + 1),
+            4 * arcs,
+            itemsize * arcs,
+            itemsize * _ceil(n, _TILE) * self._span(height),
+            4 * height * n,
+            4 * height,
+        ]
+        if not self._resident:
+            sizes.append(itemsize * height * n)
+        return [max(size, 4) for size in sizes]
+
+    def _capacity(self, height: int) -> int:
+        """Return how many arcs the buffers hold: no fewer than leave a slab or enter a vertex."""
+        return min(self._graph.m, height * self._graph.n)
+
+    def _span(self, height: int) -> int:
+        """Return how many sources are treated at once."""
+        return _ceil(min(_SPAN, _ceil(height, self._sources)), _TILE)
+
+    def _groups(self, x: int, y: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return the shape of a launch of x times y groups, and that of a group."""
+        width, height = self._group
+        return (x * width, y * height), (width, height)
+
+    def _recover(self, rows: _Rows) -> None:
+        """Find the arcs that matter in a first pass over the slabs, and search them in a second."""
+        sizes = self._sizes(rows.height)
+        arcs = [_buffer(rows.queue, size) for size in sizes[:3]]
+        found = self._sift(rows, arcs)
+        self._search(rows, arcs, found, [_buffer(rows.queue, size) for size in sizes[3:6]])
+
+    def _sift(self, rows: _Rows, arcs: list[cl.Buffer]) -> tuple[np.ndarray, ...]:
+        """Return the arcs that may be the last of a shortest path: compressed columns."""
+        graph, queue, watch = self._graph, rows.queue, rows.watch
         # twice what is allowed: no arc may be lost, and one too many costs little
-        allowed = tolerance(self._graph, distances)
-        wide = np.float64 if distances.dtype == np.float64 else np.float32
+        wide = np.float64 if self._dtype == np.float64 else np.float32
         with np.errstate(over="ignore"):
-            slack = (wide(2 * allowed.relative), wide(2 * allowed.absolute))
-        flags = cl.mem_flags.READ_WRITE
-        arcs, (kept, slab, before) = (
-            [],
-            [cl.Buffer(queue.context, flags, count) for count in self.buffers[3:]],
-        )
-        for array, count in zip(self._arcs, self.buffers, strict=False):
-            arcs.append(cl.Buffer(queue.context, flags, count))
-            if array.size:
-                watch.add("transfer", cl.enqueue_copy(queue, arcs[-1], array))
-        group, tiles = tuple(self._group), -(-n // _TILE)
+            slack = (wide(2 * rows.allowed.relative), wide(2 * rows.allowed.absolute))
         sift = self._program.kernel("predecessors_sift")
+        marks = _buffer(queue, self._capacity(rows.height))
+        numbers = [np.empty(0, np.int64)]
+        for first, last in rows.slabs():
+            start, stop = graph.indptr[first], graph.indptr[last]
+            if start == stop:
+                continue
+            self._upload(rows, arcs, graph.indptr[first : last + 1], graph.indices, graph.weights)
+            shape = self._groups(1, -(-(last - first) // self._group[1]))
+            place = (rows.matrix, np.int32(rows.columns), np.int32(last - first))
+            watch.add("recovery", sift(queue, *shape, *place, *arcs, marks, *slack))
+            matters = np.empty(stop - start, bool)
+            watch.add("transfer", cl.enqueue_copy(queue, matters, marks))
+            numbers.append(start + np.flatnonzero(matters))
+        kept = np.concatenate(numbers)
+        by_tail = (graph.weights[kept], graph.indices[kept], np.searchsorted(kept, graph.indptr))
+        by_head = csr_array(by_tail, shape=(graph.n, graph.n)).tocsc()
+        return by_head.indptr.astype(np.int64), by_head.indices, by_head.data
+
+    def _search(
+        self,
+        rows: _Rows,
+        arcs: list[cl.Buffer],
+        found: tuple[np.ndarray, ...],
+        buffers: list[cl.Buffer],
+    ) -> None:
+        """Find the predecessors among these arcs, and deliver them slab by slab."""
+        queue, watch = rows.queue, rows.watch
+        (offsets, ends, weights), (slab, before, suspects) = found, buffers
         transpose = self._program.kernel("predecessors_slab")
         search = self._program.kernel("predecessors_search")
-        size, pitch = np.int32(n), np.int32(columns)
-        watch.add("recovery", sift(queue, (n,), None, matrix, pitch, *arcs, kept, *slack))
-        for start in range(0, n, self._span):
-            place = (size, np.int32(start), span)
-            items = (tiles * group[0], self._span // _TILE * group[1])
-            event = transpose(queue, items, group, matrix, pitch, *place, slab)
-            watch.add("recovery", event)
-            items = (self._span // self._own, tiles * group[1])
-            watch.add("recovery", search(queue, items, group, before, *place, slab, *arcs, kept))
-        result = np.empty((n, n), np.int32)
-        watch.add("transfer", cl.enqueue_copy(queue, result, before))
-        for buffer in [*arcs, kept, slab, before]:
-            buffer.release()
-        return result
+        n, span = self._graph.n, self._span(rows.height)
+        pitch, size = np.int32(rows.columns), np.int32(n)
+        # all arcs at once if there is room, else those into some vertices after those into others
+        parts = list(_parts(offsets, self._capacity(rows.height)))
+        there = None
+        for first, last in rows.slabs():
+            count = np.int32(last - first)
+            for part in parts:
+                begin, end = part
+                if part != there:
+                    self._upload(rows, arcs, offsets[begin : end + 1], ends, weights)
+                    there = part
+                heads = (np.int32(first), np.int32(begin), np.int32(end))
+                for start in range(0, last - first, span):
+                    place = (size, count, np.int32(start), np.int32(span))
+                    shape = self._groups(-(-n // _TILE), span // _TILE)
+                    event = transpose(queue, *shape, rows.matrix, pitch, *place, slab)
+                    watch.add("recovery", event)
+                    shape = self._groups(span // self._sources, -(-(end - begin) // _TILE))
+                    event = search(queue, *shape, before, *place, *heads, slab, *arcs)
+                    watch.add("recovery", event)
+            rows.deliver(first, last, before, self._look(rows, first, last, before, suspects))
+
+    def _look(
+        self, rows: _Rows, first: int, last: int, before: cl.Buffer, suspects: cl.Buffer
+    ) -> np.ndarray | None:
+        """Return 1 for the rows of a slab in which predecessors may go round, None without any."""
+        shortest = self._graph.min_weight
+        if shortest is None or (rows.allowed.exact and shortest > 0):
+            return None  # distances fall towards the source
+        found = np.zeros(last - first, np.int32)
+        rows.watch.add("transfer", cl.enqueue_copy(rows.queue, suspects, found))
+        falling = self._program.kernel("predecessors_falling")
+        shape = self._groups(1, -(-(last - first) // self._group[1]))
+        numbers = (np.int32(rows.columns), np.int32(self._graph.n), np.int32(last - first))
+        event = falling(rows.queue, *shape, rows.matrix, *numbers, before, suspects)
+        rows.watch.add("recovery", event)
+        rows.watch.add("transfer", cl.enqueue_copy(rows.queue, found, suspects))
+        return found if found.any() else None
+
+    def _upload(
+        self,
+        rows: _Rows,
+        arcs: list[cl.Buffer],
+        offsets: np.ndarray,
+        ends: np.ndarray,
+        weights: np.ndarray,
+    ) -> None:
+        """Put the arcs from the first of the offsets to the last on the device."""
+        start, stop = offsets[0], offsets[-1]
+        host = (
+            offsets - start,
+            ends[start:stop].astype(np.int32, copy=False),
+            weights[start:stop].astype(self._dtype, copy=False),
+        )
+        for buffer, array in zip(arcs, host, strict=True):
+            if array.size:
+                rows.watch.add("transfer", cl.enqueue_copy(rows.queue, buffer, array))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of the distances, as they come to the device.
+
+    Attributes
+    ----------
+    queue : pyopencl.CommandQueue
+    watch : Stopwatch
+    matrix : pyopencl.Buffer
+        A slab, `columns` values in a row.
+    columns : int
+    height : int
+        Rows of the highest slab.
+    allowed : Tolerance
+        Of all distances.
+    slabs : callable
+        Yields the first row of each slab and the row after its last, once it is on the device.
+    deliver : callable
+        Takes these two, the predecessors of the slab on the device and, if some of its rows have
+        to be looked at, an array that is not 0 for them.
+    """
+
+    queue: cl.CommandQueue
+    watch: Stopwatch
+    matrix: cl.Buffer
+    columns: int
+    height: int
+    allowed: Tolerance
+    slabs: Callable[[], Iterator[tuple[int, int]]]
+    deliver: Callable[[int, int, cl.Buffer, np.ndarray | None], None]
+
+
+def _buffer(queue: cl.CommandQueue, count: int) -> cl.Buffer:
+    return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(count, 4))
+
+
+def _pinned(queue: cl.CommandQueue, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return a host array that devices with their own memory reach at full speed."""
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+    buffer = cl.Buffer(queue.context, flags, dtype.itemsize * math.prod(shape))
+    # the array keeps the mapping, and that the buffer
+    array: np.ndarray = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.WRITE, 0, shape, dtype)[0]
+    return array
+
+
+def _ceil(count: int, unit: int) -> int:
+    """Return the next multiple of the unit."""
+    return -(-count // unit) * unit
+
+
+def _parts(offsets: np.ndarray, capacity: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of vertices with no more arcs than that; a single vertex never has more."""
+    begin, n = 0, len(offsets) - 1
+    while begin < n:
+        end = int(np.searchsorted(offsets, offsets[begin] + capacity, "right")) - 1
+        yield begin, end
+        begin = end
 
 
 def mend_predecessors(graph: Graph, distances: np.ndarray, predecessors: np.ndarray) -> int:
@@ -164,37 +469,75 @@ def mend_predecessors(graph: Graph, distances: np.ndarray, predecessors: np.ndar
         The number of rows repaired. Looking for them costs O(n^2 log h) for paths of h arcs, and
         is left out where all weights exceed rounding; a row costs O(m).
     """
+    return mend_rows(graph, 0, distances, predecessors, tolerance(graph, distances))
+
+
+def mend_rows(
+    graph: Graph,
+    first: int,
+    distances: np.ndarray,
+    predecessors: np.ndarray,
+    allowed: Tolerance,
+    suspects: np.ndarray | None = None,
+) -> int:
+    """Repair, in place, those of some rows whose predecessors do not lead to the source.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved; without negative cycles.
+    first : int
+        The source of the first row.
+    distances : (k, n) ndarray
+        Those from the sources `first` to ``first + k - 1``.
+    predecessors : (k, n) int32 ndarray
+        The same rows.
+    allowed : Tolerance
+        That of all distances, from `tolerance` or `tolerance_for`.
+    suspects : (k,) ndarray, optional
+        Not 0 for the rows to look at; None is all.
+
+    Returns
+    -------
+    int
+        As `mend_predecessors`.
+    """
     if graph.min_weight is None:
         return 0
-    allowed = tolerance(graph, distances)
-    finite = distances < infinity(distances.dtype)
-    largest = float(np.abs(distances).max(where=finite, initial=0))
-    if graph.min_weight > 4 * (allowed.relative * largest + allowed.absolute):
-        return 0
-    tails, heads, weights = graph.arcs()
-    weights = weights.astype(distances.dtype)
+    if graph.min_weight > 0:
+        largest = 0.0 if allowed.exact else largest_finite(distances)
+        if graph.min_weight > 4 * (allowed.relative * largest + allowed.absolute):
+            return 0
+    arcs = None
     repaired = 0
-    for row, lost in _rows_with_cycles(predecessors):
+    rows = np.arange(len(distances)) if suspects is None else np.flatnonzero(suspects)
+    for row, lost in _rows_with_cycles(predecessors, rows):
+        if arcs is None:
+            tails, heads, weights = arcs = graph.arcs()
+            weights = weights.astype(distances.dtype)
         distance, before = distances[row], predecessors[row]
         # into a lost vertex every arc in equality may lead, into others the one they have
-        usable = lost[heads] & finite[row][tails]
+        usable = lost[heads] & (distance < infinity(distance.dtype))[tails]
         with np.errstate(over="ignore"):  # a sum that is infinite equals no distance
             sums = distance[tails[usable]] + weights[usable]
         usable[usable] = allowed.equal(sums, distance[heads[usable]])
         kept = np.flatnonzero(~lost & (before != NO_PREDECESSOR))
         ends = (np.append(tails[usable], before[kept]), np.append(heads[usable], kept))
-        arcs = csr_array((np.ones(ends[0].size, np.int8), ends), shape=(graph.n, graph.n))
-        predecessors[row] = breadth_first_order(arcs, row)[1]
+        sound = csr_array((np.ones(ends[0].size, np.int8), ends), shape=(graph.n, graph.n))
+        predecessors[row] = breadth_first_order(sound, first + row)[1]
         repaired += 1
     return repaired
 
 
-def _rows_with_cycles(predecessors: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the rows in which some predecessors go round, and the vertices that lead there."""
-    n = len(predecessors)
-    each = max(2**22 // n, 1)
-    for start in range(0, n, each):
-        block = predecessors[start : start + each]
+def _rows_with_cycles(
+    predecessors: np.ndarray, rows: np.ndarray
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield those of the rows in which some predecessors go round, and the vertices behind."""
+    n = predecessors.shape[1]
+    each = max(2**22 // max(n, 1), 1)
+    for start in range(0, len(rows), each):
+        some = rows[start : start + each]
+        block = predecessors[some]
         # column n is the end of every chain; jumps double until all chains are there
         jump = np.full((len(block), n + 1), n, dtype=np.int32)
         jump[:, :n] = np.where(block == NO_PREDECESSOR, n, block)
@@ -204,4 +547,4 @@ def _rows_with_cycles(predecessors: np.ndarray) -> Iterator[tuple[int, np.ndarra
             jump = np.take_along_axis(jump, jump, axis=1)
         lost = jump[:, :n] != n
         for row in np.flatnonzero(lost.any(axis=1)):
-            yield start + int(row), lost[row]
+            yield int(some[row]), lost[row]

@@ -201,11 +201,27 @@ class Product(ABC):
         """
 
     @abstractmethod
+    def copy(
+        self,
+        queue: cl.CommandQueue,
+        source: cl.Buffer,
+        source_pitch: int,
+        source_column: int,
+        target: cl.Buffer,
+        target_pitch: int,
+        target_column: int,
+        rows: int,
+        columns: int,
+    ) -> list[cl.Event]:
+        """Enqueue: rows x columns values of a block, from a column on, go into another block."""
+
+    @abstractmethod
     def multiply(
         self,
         queue: cl.CommandQueue,
         block: cl.Buffer,
         pitch: int,
+        column: int,
         rows: int,
         columns: int,
         depth: int,
@@ -214,9 +230,10 @@ class Product(ABC):
         width: int,
         at: int,
     ) -> list[cl.Event]:
-        """Enqueue block <- min(block, left (x) right) on the rows x columns values of a block.
+        """Enqueue D <- min(D, left (x) right) on rows x columns values of a block.
 
-        The columns are those from `at` on of a right factor of depth x width values.
+        From a column of it on, with the columns from `at` on of a right factor of depth x width
+        values.
         """
 
 

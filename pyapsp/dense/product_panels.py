@@ -88,7 +88,7 @@ class Panels(Product):
 
     def scratch(self, size: int) -> tuple[int, ...]:
         """Count the pivot and the panels, each as a left and as a right factor."""
-        block = self.p["block"]
+        block = min(self.p["block"], size)
         return (block * block, block * block, block * size, block * size)
 
     def close(
@@ -160,11 +160,34 @@ class Panels(Product):
         groups = (columns // span, -(-depth // self.p["block"]))
         return [kernel(queue, groups, (1, 1), block, *ints(pitch, depth), right, *ints(width, at))]
 
+    def copy(
+        self,
+        queue: cl.CommandQueue,
+        source: cl.Buffer,
+        source_pitch: int,
+        source_column: int,
+        target: cl.Buffer,
+        target_pitch: int,
+        target_column: int,
+        rows: int,
+        columns: int,
+    ) -> list[cl.Event]:
+        """Enqueue a copy of a rectangle."""
+        kernel = self.program.kernel("fw_minplus_copy")
+        places = (
+            source,
+            *ints(source_pitch, source_column),
+            target,
+            *ints(target_pitch, target_column),
+        )
+        return [kernel(queue, (rows,), (1,), *places, np.int32(columns))]
+
     def multiply(
         self,
         queue: cl.CommandQueue,
         block: cl.Buffer,
         pitch: int,
+        column: int,
         rows: int,
         columns: int,
         depth: int,
@@ -175,7 +198,7 @@ class Panels(Product):
     ) -> list[cl.Event]:
         """Enqueue the product of two packed factors into a block."""
         kernel = self.program.kernel("fw_minplus_rectangle")
-        place, groups = ints(pitch, rows, columns), self._groups(rows, columns)
+        place, groups = ints(pitch, column, rows, columns), self._groups(rows, columns)
         factors = (left, right, *ints(width, at))
         steps = self.p["block"]
         return [

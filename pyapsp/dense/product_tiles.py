@@ -136,7 +136,7 @@ class Tiles(Product):
         With look-ahead the panels of two rounds are in use, and the product is kept when it is
         not added at once.
         """
-        panels = (self.p["block"] * size,) * (5 if self.p["ahead"] else 3)
+        panels = (min(self.p["block"], size) * size,) * (5 if self.p["ahead"] else 3)
         return (*panels, size * size) if self.p["separate"] else panels
 
     def close(
@@ -281,24 +281,36 @@ class Tiles(Product):
         at: int,
     ) -> list[cl.Event]:
         """Enqueue the packing of columns of a right factor."""
-        value = self.dtype.itemsize
-        event: cl.Event = cl.enqueue_copy(  # type: ignore[call-overload]
-            queue,
-            right,
-            block,
-            src_origin=(0, 0),
-            dst_origin=(at * value, 0),
-            region=(columns * value, depth),
-            src_pitches=(pitch * value,),
-            dst_pitches=(width * value,),
+        return self.copy(queue, block, pitch, 0, right, width, at, depth, columns)
+
+    def copy(
+        self,
+        queue: cl.CommandQueue,
+        source: cl.Buffer,
+        source_pitch: int,
+        source_column: int,
+        target: cl.Buffer,
+        target_pitch: int,
+        target_column: int,
+        rows: int,
+        columns: int,
+    ) -> list[cl.Event]:
+        """Enqueue a copy of a rectangle."""
+        kernel = self.program.kernel("fw_minplus_copy")
+        places = (
+            source,
+            *ints(source_pitch, source_column),
+            target,
+            *ints(target_pitch, target_column),
         )
-        return [event]
+        return [kernel(queue, (columns, rows), None, *places)]
 
     def multiply(
         self,
         queue: cl.CommandQueue,
         block: cl.Buffer,
         pitch: int,
+        column: int,
         rows: int,
         columns: int,
         depth: int,
@@ -309,7 +321,7 @@ class Tiles(Product):
     ) -> list[cl.Event]:
         """Enqueue the product of two packed factors into a block."""
         kernel = self.program.kernel("fw_minplus_rectangle")
-        place, factors = ints(pitch, depth, rows), (left, right, *ints(width, at))
+        place, factors = ints(pitch, column, depth, rows), (left, right, *ints(width, at))
         items = _items(self.p, rows, columns)
         return [kernel(queue, items, _group(self.p), block, *place, *factors)]
 

@@ -195,7 +195,7 @@ def test_truncated_gzip(graph, tmp_path, capsys):
         (["--memory-limit", "lots"], 2, "is no size"),
         (["--dtype", "int8"], 2, "'dtype' parameter of solve"),
         (["--device", "no such device"], 4, "no such device"),
-        (["--checkpoint", "x"], 4, "writes no checkpoints"),
+        (["--method", "fw-blocked", "--checkpoint", "x"], 4, "fw-blocked writes no checkpoints"),
         (["--memory-limit", "1KiB"], 5, "0.0 MiB are available"),
     ],
 )

@@ -1,0 +1,504 @@
+"""One device at work on a matrix that it does not hold: its buffers, its kernels, its transfers.
+
+What a pass needs of a device is a list of *steps*. A step brings a part of the matrix into a slot
+(a device buffer, with a staging buffer on the host where the device has memory of its own),
+computes on it, and takes it back. There are several slots, and three queues: while one step
+computes, the next one comes in and the one before goes out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.dense.outofcore.schedule import Schedule
+from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.dense.product import Product
+from pyapsp.device import Device, device_errors
+from pyapsp.precision import infinity
+
+__all__ = ["SLOTS", "Shape", "Worker"]
+
+#: Parts of the matrix that are on a device at once: one comes in, one is computed, one goes out.
+SLOTS = 3
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a matrix is cut for one device; all in values.
+
+    Attributes
+    ----------
+    n : int
+        Rows and columns of the matrix.
+    size : int
+        The same, padded to what the kernels need.
+    block : int
+        Pivots of a pass.
+    rows : int
+        Rows that are updated at a time.
+    columns : int
+        Columns that are updated at a time: `size`, or fewer.
+    """
+
+    n: int
+    size: int
+    block: int
+    rows: int
+    columns: int
+
+    @property
+    def slot(self) -> int:
+        """Values in a slot: a part of rows, and at least a few columns of a pivot block."""
+        return max(self.rows * self.columns, self.rows * self.block)
+
+    def panel_columns(self, unit: int) -> int:
+        """Return how many columns of the pivot rows fit a slot."""
+        return min(self.slot // self.block // unit * unit, self.size)
+
+    def buffers(self, product: Product) -> dict[str, int]:
+        """Return the values in each device buffer, by what it is for."""
+        return {
+            "right": self.block * self.size,
+            "slots": SLOTS * self.slot,
+            "lefts": 2 * self.rows * self.block,
+            "pivot": self.block * self.block,
+            # while a pivot block is closed, and while its rows are
+            "rest": max(sum(product.scratch(self.block)), self.block * self.block + self.slot),
+        }
+
+
+@dataclass(frozen=True)
+class Part:
+    """A rectangle of the matrix: rows first to last - 1, columns low to high - 1.
+
+    It lies row-major in a slot, padded with infinity to `height` rows of `width` values.
+    """
+
+    first: int
+    last: int
+    low: int
+    high: int
+    height: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to bring, what to compute, what to take back.
+
+    Attributes
+    ----------
+    bring : Part or None
+        None: the slot is filled with infinity if something is taken back by minimum.
+    compute : callable
+        Enqueues the kernels on a slot's buffer, and returns their events.
+    take : Part or None
+    minimum : bool
+        The matrix is replaced by the minimum of it and what is taken back.
+    finished : callable or None
+        Called when the matrix has it.
+    """
+
+    bring: Part | None
+    compute: Callable[[cl.Buffer], list[cl.Event]]
+    take: Part | None
+    minimum: bool = False
+    finished: Callable[[], None] | None = None
+
+
+class Worker:
+    """A device with the buffers for one shape of cut.
+
+    Parameters
+    ----------
+    device : Device
+    product : Product
+        Built for it.
+    shape : Shape
+    matrix : Matrix
+    separated : bool
+        The device multiplies, and the host takes the minimum with the matrix, which then need not
+        travel to the device.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        product: Product,
+        shape: Shape,
+        matrix: Matrix,
+        *,
+        separated: bool = False,
+    ) -> None:
+        self.device, self.product, self.shape = device, product, shape
+        self._matrix, self._separated = matrix, separated
+        self.unit = product.unit(product.p)
+        self._item = product.dtype.itemsize
+        self._infinity = np.array(infinity(product.dtype), product.dtype)
+        # bytes that came and went
+        self.moved = 0
+        self._buffers: dict[str, cl.Buffer] = {}
+        self._slots: list[_Slot] = []
+        self._first = self._depth = 0
+
+    def __enter__(self) -> Worker:
+        with device_errors(self.device, self.bytes):
+            self._queue, self._up, self._down = (self.device.queue() for _ in range(3))
+            values = self.shape.buffers(self.product)
+            self._buffers = {
+                "right": self._allocate(values["right"]),
+                "old": self._allocate(values["lefts"] // 2),
+                "left": self._allocate(values["lefts"] // 2),
+            }
+            self._slots = [_Slot(self, self.shape.slot) for _ in range(SLOTS)]
+        self._loader, self._saver = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loader.shutdown()
+        self._saver.shutdown()
+        for slot in self._slots:
+            slot.release()
+        for buffer in self._buffers.values():
+            buffer.release()
+        self._slots, self._buffers = [], {}
+
+    @property
+    def bytes(self) -> int:
+        """Device memory in use at most."""
+        return self._item * sum(self.shape.buffers(self.product).values())
+
+    def close(self, first: int, depth: int) -> None:
+        """Run Floyd-Warshall inside a pivot block."""
+        with device_errors(self.device, self.bytes):
+            counts = (depth * depth, *self.product.scratch(depth))
+            buffers = [self._allocate(count) for count in counts]
+            try:
+                self._bring_pivot(buffers[0], first, depth)
+                for number in range(-(-depth // self.product.p["block"])):
+                    self.product.round(self._queue, buffers, depth, number)
+                self._run(
+                    Step(None, self._copy(part, buffers[0], first, inwards=False), part)
+                    for part in self._pivot_parts(first, depth)
+                )
+            finally:
+                self._free(buffers)
+
+    def panel(self, first: int, depth: int) -> None:
+        """Multiply the rows of a closed pivot block by it, and keep them as a right factor."""
+        self._first, self._depth = first, depth
+        size, product, queue = self.shape.size, self.product, self._queue
+        right = self._buffers["right"]
+
+        def steps() -> Iterator[Step]:
+            for part in self._row_parts(first, depth, beside=True):
+
+                def multiply(block: cl.Buffer, part: Part = part) -> list[cl.Event]:
+                    wide = part.width
+                    events = product.pack_right(queue, block, wide, depth, wide, before, wide, 0)
+                    place = (wide, 0, depth, wide, depth, left, before, wide, 0)
+                    events += product.multiply(queue, block, *place)
+                    place_right = (wide, depth, wide, right, size, part.low)
+                    return events + product.pack_right(queue, block, *place_right)
+
+                yield Step(part, multiply, part)
+
+        with device_errors(self.device, self.bytes):
+            counts = (depth * depth, depth * depth, self.shape.slot)
+            pivot, left, before = buffers = [self._allocate(count) for count in counts]
+            try:
+                self._bring_pivot(pivot, first, depth)
+                product.pack_left(queue, pivot, depth, 0, depth, depth, left)
+                product.pack_right(queue, pivot, depth, depth, depth, right, size, first)
+                self._run(steps())
+            finally:
+                self._free(buffers)
+
+    def fetch(self, first: int, depth: int) -> None:
+        """Bring the closed rows of a pivot block, as a right factor."""
+        self._first, self._depth = first, depth
+        right = self._buffers["right"]
+
+        def steps() -> Iterator[Step]:
+            for part in self._row_parts(first, depth, beside=False):
+
+                def pack(block: cl.Buffer, part: Part = part) -> list[cl.Event]:
+                    place = (part.width, depth, part.width, right, self.shape.size, part.low)
+                    return self.product.pack_right(self._queue, block, *place)
+
+                yield Step(part, pack, None)
+
+        with device_errors(self.device, self.bytes):
+            self._run(steps())
+
+    def update(self, schedule: Schedule, mine: object) -> None:
+        """Update rows by the pivot block at hand, as long as there are any."""
+        with device_errors(self.device, self.bytes):
+            while schedule.more(mine):
+                self._run(
+                    step
+                    for rows in schedule.ranges(self.shape.rows, self.unit, mine)
+                    for step in self._updates(*rows, lambda rows=rows: schedule.done(*rows))
+                )
+
+    def _updates(self, first: int, last: int, finished: Callable[[], None]) -> Iterator[Step]:
+        """Yield the steps for some rows: their left factor, then their columns, range by range."""
+        size, wide, pivot, depth = self.shape.size, self.shape.columns, self._first, self._depth
+        height = _padded(last - first, self.unit)
+
+        def part(low: int, width: int) -> Part:
+            return Part(first, last, low, min(low + width, self.shape.n), height, width)
+
+        if wide >= size and not self._separated:
+
+            def whole(block: cl.Buffer) -> list[cl.Event]:
+                events = self._left(block, size, pivot, height)
+                for low, width in self._beside(size):
+                    events += self._multiply(block, size, low, height, low, width)
+                return events
+
+            yield Step(part(0, size), whole, part(0, size), finished=finished)
+            return
+
+        def left(block: cl.Buffer) -> list[cl.Event]:
+            return self._left(block, depth, 0, height)
+
+        here = part(pivot, depth)
+        others = list(self._beside(wide))
+        yield Step(here, left, here, finished=None if others else finished)
+        for number, (low, width) in enumerate(others):
+
+            def some(block: cl.Buffer, low: int = low, width: int = width) -> list[cl.Event]:
+                return self._multiply(block, width, 0, height, low, width)
+
+            here = part(low, width)
+            yield Step(
+                None if self._separated else here,
+                some,
+                here,
+                minimum=self._separated,
+                finished=finished if number == len(others) - 1 else None,
+            )
+
+    def _beside(self, wide: int) -> Iterator[tuple[int, int]]:
+        """Cut the columns beside the pivots into ranges of at most `wide`: the first, how many."""
+        end = self._first + self._depth
+        for start, stop in ((0, self._first), (end, self.shape.size)):
+            for low in range(start, stop, wide):
+                yield low, min(wide, stop - low)
+
+    def _left(self, block: cl.Buffer, pitch: int, column: int, height: int) -> list[cl.Event]:
+        """Multiply the pivot columns of some rows by the closed pivot, and pack them."""
+        old, left, right = (self._buffers[name] for name in ("old", "left", "right"))
+        depth, queue, product = self._depth, self._queue, self.product
+        events = product.pack_left(queue, block, pitch, column, height, depth, left)
+        events += product.copy(queue, block, pitch, column, old, depth, 0, height, depth)
+        place = (depth, 0, height, depth, depth, left, right, self.shape.size, self._first)
+        events += product.multiply(queue, old, *place)
+        events += product.copy(queue, old, depth, 0, block, pitch, column, height, depth)
+        events += product.pack_left(queue, old, depth, 0, height, depth, left)
+        return events
+
+    def _multiply(
+        self, block: cl.Buffer, pitch: int, column: int, height: int, low: int, width: int
+    ) -> list[cl.Event]:
+        left, right = self._buffers["left"], self._buffers["right"]
+        place = (pitch, column, height, width, self._depth, left, right, self.shape.size, low)
+        return self.product.multiply(self._queue, block, *place)
+
+    def _bring_pivot(self, pivot: cl.Buffer, first: int, depth: int) -> None:
+        self._run(
+            Step(part, self._copy(part, pivot, first, inwards=True), None)
+            for part in self._pivot_parts(first, depth)
+        )
+
+    def _pivot_parts(self, first: int, depth: int) -> Iterator[Part]:
+        """Cut a pivot block into ranges of rows that fit a slot."""
+        end = min(first + depth, self.shape.n)
+        lines = self.shape.slot // depth // self.unit * self.unit
+        for start in range(first, end, lines):
+            # the last one brings the padding of the block, too
+            height = min(lines, first + depth - start)
+            yield Part(start, min(start + height, end), first, end, height, depth)
+
+    def _copy(
+        self, part: Part, pivot: cl.Buffer, first: int, *, inwards: bool
+    ) -> Callable[[cl.Buffer], list[cl.Event]]:
+        """Return what copies between a slot and rows of the pivot block on the device."""
+        place = (part.first - first) * part.width * self._item
+        count = part.height * part.width * self._item
+
+        def copy(block: cl.Buffer) -> list[cl.Event]:
+            if inwards:
+                event = cl.enqueue_copy(
+                    self._queue, pivot, block, byte_count=count, dst_offset=place
+                )
+            else:
+                event = cl.enqueue_copy(
+                    self._queue, block, pivot, byte_count=count, src_offset=place
+                )
+            return [event]
+
+        return copy
+
+    def _free(self, buffers: list[cl.Buffer]) -> None:
+        self._queue.finish()
+        for buffer in buffers:
+            buffer.release()
+
+    def _row_parts(self, first: int, depth: int, *, beside: bool) -> Iterator[Part]:
+        """Cut the rows of a pivot block into ranges of columns, all or those beside the pivots."""
+        n, size = self.shape.n, self.shape.size
+        wide = self.shape.panel_columns(self.unit)
+        if beside:
+            ranges = list(self._beside(wide))
+        else:
+            ranges = [(low, min(wide, size - low)) for low in range(0, size, wide)]
+        for low, width in ranges:
+            yield Part(first, min(first + depth, n), low, min(low + width, n), depth, width)
+
+    def _run(self, steps: Iterable[Step]) -> None:
+        """Run steps: each is brought while the one before is computed and those before go out."""
+        free = deque(self._slots)
+        coming: deque[tuple[Step, _Slot, Future[Any]]] = deque()
+        going: deque[tuple[_Slot, Future[Any]]] = deque()
+
+        def compute() -> None:
+            step, slot, brought = coming.popleft()
+            event = brought.result()
+            if event is not None:
+                cl.enqueue_barrier(self._queue, wait_for=[event])
+            done = step.compute(slot.buffer)[-1]
+            self._queue.flush()
+            going.append((slot, self._saver.submit(slot.save, step, done)))
+
+        try:
+            for step in steps:
+                if not free:
+                    slot, taken = going.popleft()
+                    taken.result()
+                    free.append(slot)
+                slot = free.popleft()
+                coming.append((step, slot, self._loader.submit(slot.load, step)))
+                if len(coming) > 1:
+                    compute()
+            while coming:
+                compute()
+        finally:
+            # nothing may use the slots any more, after an error neither
+            failures = [future for _, future in going if future.exception() is not None]
+            for _, _, future in coming:
+                future.exception()
+        for failure in failures:
+            failure.result()
+
+    def _allocate(self, values: int) -> cl.Buffer:
+        size = max(values, 1) * self._item
+        return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, size)
+
+
+class _Slot:
+    """A device buffer for a part of the matrix, and the way there and back."""
+
+    def __init__(self, worker: Worker, values: int) -> None:
+        self._worker, self._values = worker, values
+        self.buffer = worker._allocate(values)
+        self._staging: np.ndarray | None = None
+        if not worker.device.capabilities.unified_memory:
+            # memory of the host that the device reads and writes itself
+            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+            size = values * worker._item
+            self._pinned = cl.Buffer(worker.device.context, flags, size)
+            access = cl.map_flags.READ | cl.map_flags.WRITE
+            self._staging, _ = cl.enqueue_map_buffer(
+                worker._queue, self._pinned, access, 0, (values,), worker.product.dtype
+            )
+
+    def release(self) -> None:
+        self.buffer.release()
+        if self._staging is not None:
+            self._staging.base.release(self._worker._queue)
+            self._pinned.release()
+
+    def load(self, step: Step) -> cl.Event | None:
+        """Bring what a step asks for, and return the event of its last command."""
+        worker, part = self._worker, step.bring
+        if part is None:
+            if not step.minimum:
+                return None
+            assert step.take is not None
+            count = step.take.height * step.take.width * worker._item
+            event: cl.Event = cl.enqueue_fill_buffer(
+                worker._up, self.buffer, worker._infinity, 0, count
+            )
+            worker._up.flush()
+            return event
+        worker.moved += part.height * part.width * worker._item
+        if self._staging is None:
+            memory = self._map(cl.map_flags.WRITE_INVALIDATE_REGION, part, worker._up)
+            try:
+                self._read(part, memory)
+            finally:
+                event = memory.base.base.release(worker._up)
+        else:
+            memory = self._staging[: part.height * part.width].reshape(part.height, part.width)
+            self._read(part, memory)
+            event = cl.enqueue_copy(worker._up, self.buffer, memory, is_blocking=False)
+        worker._up.flush()
+        return event
+
+    def save(self, step: Step, computed: cl.Event) -> None:
+        """Wait for the kernels of a step, and take its part back into the matrix."""
+        worker, part = self._worker, step.take
+        if part is None:
+            computed.wait()
+        else:
+            worker.moved += part.height * part.width * worker._item
+            put = worker._matrix.minimum if step.minimum else worker._matrix.write
+            place = (part.first, part.last)
+            columns = slice(part.low, part.high)
+            if self._staging is None:
+                memory = self._map(cl.map_flags.READ, part, worker._down, wait_for=[computed])
+                try:
+                    put(*place, memory, columns)
+                finally:
+                    memory.base.base.release(worker._down).wait()
+            else:
+                memory = self._staging[: part.height * part.width].reshape(part.height, part.width)
+                # a copy that blocks would keep other threads out of the driver
+                copied = cl.enqueue_copy(
+                    worker._down, memory, self.buffer, wait_for=[computed], is_blocking=False
+                )
+                worker._down.flush()
+                copied.wait()
+                put(*place, memory, columns)
+        if step.finished is not None:
+            step.finished()
+
+    def _map(
+        self, access: int, part: Part, queue: cl.CommandQueue, wait_for: Any = None
+    ) -> np.ndarray:
+        count = part.height * part.width
+        dtype = self._worker.product.dtype
+        flat, _ = cl.enqueue_map_buffer(
+            queue, self.buffer, access, 0, (count,), dtype, wait_for=wait_for
+        )
+        array: np.ndarray = flat.reshape(part.height, part.width)
+        return array
+
+    def _read(self, part: Part, memory: np.ndarray) -> None:
+        height, width = part.last - part.first, part.high - part.low
+        self._worker._matrix.read(part.first, part.last, memory, slice(part.low, part.high))
+        memory[height:] = self._worker._infinity
+        memory[:height, width:] = self._worker._infinity
+
+
+def _padded(count: int, unit: int) -> int:
+    return -(-count // unit) * unit

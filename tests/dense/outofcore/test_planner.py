@@ -1,0 +1,113 @@
+"""The model: what it counts, what it prefers, what it refuses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pyapsp.dense.fw_minplus import FORMS, FwMinplus
+from pyapsp.dense.outofcore import planner
+from pyapsp.dense.outofcore.planner import Speeds, best_cut, predict
+from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.dense.outofcore.worker import Shape
+from pyapsp.errors import DeviceMemoryError
+from pyapsp.graph import generators
+from pyapsp.registry import Options
+
+FAST = Speeds(((16, 1e12),), 50e9, 50e9, 40e9, 40e9, shared=False)
+UNIT = 64
+
+
+@pytest.fixture
+def product(device):
+    options = Options(device, np.dtype("float32"))
+    parameters, _ = FwMinplus().choose_parameters(generators.random_graph(100, seed=1), options)
+    return FORMS[parameters["form"]](options, parameters, negative=False)
+
+
+def cut_of(product, speeds=FAST, *, separated=False, **shape):
+    return predict(Shape(**shape), product, speeds, separated=separated, device_bytes=0)
+
+
+def test_all_updates_and_all_bytes_are_counted(product):
+    n, block = 4096, 512
+    slow = Speeds(((16, 1e9),), math.inf, math.inf, math.inf, math.inf, shared=True)
+    cut = cut_of(product, slow, n=n, size=n, block=block, rows=64, columns=n)
+    closing = 8 * block**3 * (1 / planner._CLOSING - 1)
+    assert cut.seconds == pytest.approx((n**3 + closing) / 1e9)
+    assert cut.bound == "kernels"
+    rows = 8 * (n - block) * n  # in all passes; they come and go
+    panels = 8 * block * (n + block) + 8 * block * n
+    pivots = 2 * 8 * block**2
+    assert cut.moved == 4 * (2 * rows + panels + pivots)
+
+
+def test_separated_moves_half_and_fused_blocks_move_their_left_factor(product):
+    n, block = 4096, 512
+    same = {"n": n, "size": n, "block": block, "rows": block}
+    whole = cut_of(product, **same, columns=n).moved
+    blocks = cut_of(product, **same, columns=block).moved
+    assert blocks - whole == 4 * 8 * (n - block) * block
+    apart = cut_of(product, **same, columns=n, separated=True).moved
+    assert whole - apart == 4 * 8 * (n - block) * (n - block)
+
+
+def test_a_slow_bus_wants_larger_blocks_and_the_bound_says_so(product):
+    slow = Speeds(((16, 1e12),), 1e9, 1e9, 40e9, 40e9, shared=False)
+    small = cut_of(product, slow, n=8192, size=8192, block=256, rows=64, columns=8192)
+    large = cut_of(product, slow, n=8192, size=8192, block=2048, rows=64, columns=8192)
+    assert small.bound == large.bound == "transfers"
+    assert large.seconds < small.seconds / 4
+    chosen = best_cut(8192, UNIT, product, slow, 2**30, 2**30)
+    assert chosen.shape.block >= 2048
+    assert chosen.separated  # half the way
+
+
+def test_the_cut_keeps_to_the_memory(product):
+    for memory in (2**23, 2**24, 2**26, 2**28):
+        cut = best_cut(4096, UNIT, product, FAST, memory, memory)
+        assert cut.device_bytes <= memory
+        assert cut.device_bytes == 4 * sum(cut.shape.buffers(product).values())
+        for count in (cut.shape.block, cut.shape.rows, cut.shape.columns, cut.shape.size):
+            assert count % UNIT == 0
+    largest = 2**20  # of one buffer
+    cut = best_cut(4096, UNIT, product, FAST, 2**28, largest)
+    assert 4 * cut.shape.block * cut.shape.size <= largest
+    with pytest.raises(DeviceMemoryError) as caught:
+        best_cut(4096, UNIT, product, FAST, 2**16, 2**16)
+    assert caught.value.available == 2**16
+    assert 2**16 < caught.value.needed <= 2**23
+
+
+def test_what_was_asked_for_is_rounded_up_to_the_unit(product):
+    asked = {"block": 100, "rows": 48, "columns": 1000, "separated": True}
+    cut = best_cut(2000, UNIT, product, FAST, 2**28, 2**28, **asked)
+    shape = cut.shape
+    assert (shape.block, shape.rows, shape.columns, shape.size) == (128, 64, 1024, 2048)
+    assert cut.separated
+    assert best_cut(100, UNIT, product, FAST, 2**28, 2**28, block=4096).shape.block == 128
+
+
+def test_a_helper_gets_parts_that_take_as_long(product):
+    cut = cut_of(product, n=8192, size=8192, block=512, rows=1024, columns=8192)
+    slow = Speeds(((16, 1e11),), math.inf, math.inf, 40e9, 40e9, shared=False)
+    shape = planner.helper_shape(cut, UNIT, product, slow, FAST, 2**30, 2**30)
+    assert shape.rows == UNIT
+    assert (shape.block, shape.columns, shape.size) == (512, 8192, 8192)
+    assert planner.helper_gain(cut, slow, FAST) == pytest.approx(0.1)
+    assert planner.helper_shape(cut, UNIT, product, slow, FAST, 2**20, 2**30) is None
+
+
+def test_measured_speeds_are_finite_and_leave_the_matrix_alone(product, device):
+    array = np.random.default_rng(1).random((300, 300), np.float32)
+    before = array.copy()
+    with Matrix(array) as matrix:
+        speeds = planner.measure(device, product, matrix)
+    np.testing.assert_array_equal(array, before)
+    assert speeds.product > 0
+    assert 0 < speeds.read < math.inf
+    assert 0 < speeds.write < math.inf
+    assert math.isinf(speeds.up) == device.capabilities.unified_memory
+    assert speeds.shared == (device.kind == "cpu")
