@@ -89,7 +89,7 @@ def candidates(graph: Graph, options: Options) -> list[Choice]:
         for kind in types
         for each in _predicted(able, graph, replace(options, dtype=kind.dtype), bound)
     ]
-    found.sort(key=lambda choice: choice.seconds)
+    found.sort(key=lambda choice: choice.seconds or 0.0)
     known = {(choice.method.id, choice.dtype) for choice in found}
     if unmet(asked.method, graph, options) is None:
         found += [kind for kind in types if (_DEFAULT, kind.dtype) not in known]

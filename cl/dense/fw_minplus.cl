@@ -427,12 +427,12 @@ fw_minplus_pack_left(__global const value_t *block, const int pitch, const int c
 /* Rows of values from one matrix into another, one work-item for each: drivers copy rectangles
  * many times slower than this. */
 __kernel void fw_minplus_copy(__global const value_t *from, const int from_pitch,
-                              const int from_column, __global value_t *to, const int to_pitch,
-                              const int to_column)
+                              const int from_row, const int from_column, __global value_t *to,
+                              const int to_pitch, const int to_row, const int to_column)
 {
     const int column = get_global_id(0), row = get_global_id(1);
-    to[(size_t)row * to_pitch + to_column + column] =
-        from[(size_t)row * from_pitch + from_column + column];
+    to[(size_t)(to_row + row) * to_pitch + to_column + column] =
+        from[(size_t)(from_row + row) * from_pitch + from_column + column];
 }
 
 /* The columns of a block from `first` on <- min(themselves, left (x) right) with the columns of the

@@ -25,7 +25,7 @@
  *           A pivot block of several tiles is closed by the same launches with low = k0,
  *           high = k0 + depth and the tiles as pivots.
  *
- *           Four more kernels are for rectangles, for a matrix that the device does not hold; see
+ *           Five more kernels are for rectangles, for a matrix that the device does not hold; see
  *           there.
  *
  *           One work-item per group, no barriers. Panels are computed in place: a group owns all
@@ -312,19 +312,42 @@ __kernel ALONE void fw_minplus_pack_left(__global const value_t *block, const in
             slab[k * ROWS + r] = block[(size_t)(row + r) * pitch + column + first + k];
 }
 
-/* Columns of a right factor of `width` columns, those from `at` on. */
+/* The place of step k of a column in a right factor of depth x width values. */
+static inline size_t right_place(const int k, const int depth, const int width, const int column)
+{
+    const int first = k / PYAPSP_BLOCK * PYAPSP_BLOCK;
+    const int steps = min(PYAPSP_BLOCK, depth - first);
+    return (size_t)first * width + (size_t)column * steps + (size_t)(k - first) * SPAN;
+}
+
+/* Columns of a right factor, those from `at` on: its steps k from `first` on are `rows` rows of a
+ * block. A group for each slab. */
 __kernel ALONE void fw_minplus_pack_right(__global const value_t *block, const int pitch,
-                                          const int depth, __global value_t *right,
-                                          const int width, const int at)
+                                          const int rows, const int first, const int depth,
+                                          __global value_t *right, const int width, const int at)
 {
     const int column = (int)get_group_id(0) * SPAN;
-    const int first = (int)get_group_id(1) * PYAPSP_BLOCK;
-    const int steps = min(PYAPSP_BLOCK, depth - first);
-    __global value_t *slab = right + (size_t)first * width + (size_t)(at + column) * steps;
-    for (int k = 0; k < steps; k++)
+    for (int k = 0; k < rows; k++) {
+        __global value_t *packed = right + right_place(first + k, depth, width, at + column);
+        __global const value_t *row = block + (size_t)k * pitch + column;
         for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
-            STRIP(__global, slab + k * SPAN + s) =
-                STRIP(__global const, block + (size_t)(first + k) * pitch + column + s);
+            STRIP(__global, packed + s) = STRIP(__global const, row + s);
+    }
+}
+
+/* The same back: rows of a block from a right factor. */
+__kernel ALONE void fw_minplus_unpack_right(__global value_t *block, const int pitch,
+                                            const int rows, const int first, const int depth,
+                                            __global const value_t *right, const int width,
+                                            const int at)
+{
+    const int column = (int)get_group_id(0) * SPAN;
+    for (int k = 0; k < rows; k++) {
+        __global const value_t *packed = right + right_place(first + k, depth, width, at + column);
+        __global value_t *row = block + (size_t)k * pitch + column;
+        for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
+            STRIP(__global, row + s) = STRIP(__global const, packed + s);
+    }
 }
 
 /* A row of `columns` values from one matrix into another, for each group. */

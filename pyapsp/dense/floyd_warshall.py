@@ -283,8 +283,7 @@ class FloydWarshall(Method):
         elif options.predecessors:
             predecessors = np.empty((0, 0), _INDEX)
         # a negative diagonal is a negative cycle, for which there are no predecessors to mend
-        carried = predecessors is not None and recovery is None
-        if carried and not np.any(np.diagonal(distances) < 0):
+        if predecessors is not None and recovery is None and not np.any(np.diagonal(distances) < 0):
             mend_predecessors(graph, distances, predecessors)
         # with `progress` the device waits for the caller between rounds
         kernels = watch.seconds("kernel") if options.progress else watch.span("kernel")

@@ -307,11 +307,11 @@ class FwOutofcore(Method):
             predecessors = None
             if recovery is not None:
                 predecessors = _predecessors_beside(prepared.array, matrix)
-                before = stack.enter_context(Matrix(predecessors))
+                file = stack.enter_context(Matrix(predecessors))
                 queue, watch = options.device.queue(), Stopwatch()
                 with device_errors(options.device, sum(recovery.buffers)):
                     recovery.run_slabs(
-                        queue, matrix.read, before.write, watch, largest_distance=largest
+                        queue, matrix.read, file.write, watch, largest_distance=largest
                     )
                 seconds += watch.seconds("recovery")
             if checkpoint is not None:

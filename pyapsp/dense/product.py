@@ -189,16 +189,34 @@ class Product(ABC):
         queue: cl.CommandQueue,
         block: cl.Buffer,
         pitch: int,
+        rows: int,
+        first: int,
         depth: int,
         columns: int,
         right: cl.Buffer,
         width: int,
         at: int,
     ) -> list[cl.Event]:
-        """Enqueue: depth x columns values of a block become columns of a right factor.
+        """Enqueue: rows x columns values of a block become part of a right factor.
 
-        They are those from `at` on of a factor of depth x width values.
+        That has depth x width values; they are its rows from `first` and its columns from `at` on.
         """
+
+    @abstractmethod
+    def unpack_right(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        rows: int,
+        first: int,
+        depth: int,
+        columns: int,
+        right: cl.Buffer,
+        width: int,
+        at: int,
+    ) -> list[cl.Event]:
+        """Enqueue the reverse of `pack_right`."""
 
     @abstractmethod
     def copy(

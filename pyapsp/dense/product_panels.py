@@ -148,17 +148,38 @@ class Panels(Product):
         queue: cl.CommandQueue,
         block: cl.Buffer,
         pitch: int,
+        rows: int,
+        first: int,
         depth: int,
         columns: int,
         right: cl.Buffer,
         width: int,
         at: int,
     ) -> list[cl.Event]:
-        """Enqueue the packing of columns of a right factor."""
+        """Enqueue the packing of a part of a right factor."""
         kernel = self.program.kernel("fw_minplus_pack_right")
-        span = self.p["strips"] * self.p["width"]
-        groups = (columns // span, -(-depth // self.p["block"]))
-        return [kernel(queue, groups, (1, 1), block, *ints(pitch, depth), right, *ints(width, at))]
+        groups = (columns // (self.p["strips"] * self.p["width"]),)
+        place = ints(pitch, rows, first, depth)
+        return [kernel(queue, groups, (1,), block, *place, right, *ints(width, at))]
+
+    def unpack_right(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        rows: int,
+        first: int,
+        depth: int,
+        columns: int,
+        right: cl.Buffer,
+        width: int,
+        at: int,
+    ) -> list[cl.Event]:
+        """Enqueue the way back."""
+        kernel = self.program.kernel("fw_minplus_unpack_right")
+        groups = (columns // (self.p["strips"] * self.p["width"]),)
+        place = ints(pitch, rows, first, depth)
+        return [kernel(queue, groups, (1,), block, *place, right, *ints(width, at))]
 
     def copy(
         self,
@@ -174,13 +195,9 @@ class Panels(Product):
     ) -> list[cl.Event]:
         """Enqueue a copy of a rectangle."""
         kernel = self.program.kernel("fw_minplus_copy")
-        places = (
-            source,
-            *ints(source_pitch, source_column),
-            target,
-            *ints(target_pitch, target_column),
-        )
-        return [kernel(queue, (rows,), (1,), *places, np.int32(columns))]
+        here, there = ints(source_pitch, source_column), ints(target_pitch, target_column)
+        last = np.int32(columns)
+        return [kernel(queue, (rows,), (1,), source, *here, target, *there, last)]
 
     def multiply(
         self,
@@ -199,9 +216,11 @@ class Panels(Product):
         """Enqueue the product of two packed factors into a block."""
         kernel = self.program.kernel("fw_minplus_rectangle")
         place, groups = ints(pitch, column, rows, columns), self._groups(rows, columns)
-        factors = (left, right, *ints(width, at))
-        steps = self.p["block"]
-        return [
-            kernel(queue, groups, (1, 1), block, *place, *ints(k, min(steps, depth - k)), *factors)
-            for k in range(0, depth, steps)
-        ]
+        columns_at, steps = ints(width, at), self.p["block"]
+        events = []
+        for k in range(0, depth, steps):
+            chunk = ints(k, min(steps, depth - k))
+            events.append(
+                kernel(queue, groups, (1, 1), block, *place, *chunk, left, right, *columns_at)
+            )
+        return events

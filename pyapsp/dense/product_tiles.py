@@ -155,13 +155,11 @@ class Tiles(Product):
         panels = self._small.kernel("fw_minplus_panels")
         place = ints(region.size, region.first)
         width, height = _items(self._small_p, region.depth, region.extent)
-        rest = (*ints(region.depth, region.low), old, left, right)
+        rest, group = ints(region.depth, region.low), (*_group(self._small_p), 1)
         strips, low = (region.depth, region.extent // 8), np.int32(region.low)
         return [
             pack(queue, strips, (32, 4), distances, *place, low, old),
-            panels(
-                queue, (width, height, 2), (*_group(self._small_p), 1), distances, *place, *rest
-            ),
+            panels(queue, (width, height, 2), group, distances, *place, *rest, old, left, right),
         ]
 
     def remainder(
@@ -274,14 +272,32 @@ class Tiles(Product):
         queue: cl.CommandQueue,
         block: cl.Buffer,
         pitch: int,
+        rows: int,
+        first: int,
         depth: int,
         columns: int,
         right: cl.Buffer,
         width: int,
         at: int,
     ) -> list[cl.Event]:
-        """Enqueue the packing of columns of a right factor."""
-        return self.copy(queue, block, pitch, 0, right, width, at, depth, columns)
+        """Enqueue a copy: a right factor is row-major."""
+        return [self._copy(queue, block, pitch, 0, 0, right, width, first, at, rows, columns)]
+
+    def unpack_right(
+        self,
+        queue: cl.CommandQueue,
+        block: cl.Buffer,
+        pitch: int,
+        rows: int,
+        first: int,
+        depth: int,
+        columns: int,
+        right: cl.Buffer,
+        width: int,
+        at: int,
+    ) -> list[cl.Event]:
+        """Enqueue the copy back."""
+        return [self._copy(queue, right, width, first, at, block, pitch, 0, 0, rows, columns)]
 
     def copy(
         self,
@@ -296,14 +312,28 @@ class Tiles(Product):
         columns: int,
     ) -> list[cl.Event]:
         """Enqueue a copy of a rectangle."""
+        here, there = (source_pitch, 0, source_column), (target_pitch, 0, target_column)
+        return [self._copy(queue, source, *here, target, *there, rows, columns)]
+
+    def _copy(
+        self,
+        queue: cl.CommandQueue,
+        source: cl.Buffer,
+        source_pitch: int,
+        source_row: int,
+        source_column: int,
+        target: cl.Buffer,
+        target_pitch: int,
+        target_row: int,
+        target_column: int,
+        rows: int,
+        columns: int,
+    ) -> cl.Event:
         kernel = self.program.kernel("fw_minplus_copy")
-        places = (
-            source,
-            *ints(source_pitch, source_column),
-            target,
-            *ints(target_pitch, target_column),
-        )
-        return [kernel(queue, (columns, rows), None, *places)]
+        here = ints(source_pitch, source_row, source_column)
+        there = ints(target_pitch, target_row, target_column)
+        event: cl.Event = kernel(queue, (columns, rows), None, source, *here, target, *there)
+        return event
 
     def multiply(
         self,
@@ -321,9 +351,9 @@ class Tiles(Product):
     ) -> list[cl.Event]:
         """Enqueue the product of two packed factors into a block."""
         kernel = self.program.kernel("fw_minplus_rectangle")
-        place, factors = ints(pitch, column, depth, rows), (left, right, *ints(width, at))
+        place, columns_at = ints(pitch, column, depth, rows), ints(width, at)
         items = _items(self.p, rows, columns)
-        return [kernel(queue, items, _group(self.p), block, *place, *factors)]
+        return [kernel(queue, items, _group(self.p), block, *place, left, right, *columns_at)]
 
 
 def _group(p: Parameters) -> tuple[int, int]:

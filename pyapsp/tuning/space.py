@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Tunable(Protocol):
     id: ClassVar[str]
     area: ClassVar[str]
     requires: ClassVar[Requirements]
-    choices: ClassVar[Mapping[str, tuple[int | str, ...]]]
+    choices: ClassVar[Mapping[str, Sequence[Any]]]
     carries_predecessors: ClassVar[bool]
     parameters: dict[str, int | str]
 
@@ -155,7 +155,7 @@ class Space:
             end = next(self.neighbours(end, rng), end)
         return end
 
-    def _values(self, shape: tuple[str, ...]) -> list[tuple[int | str, ...]]:
+    def _values(self, shape: tuple[str, ...]) -> list[Sequence[Any]]:
         given, choices = self._method.parameters, self._method.choices
         return [(given[name],) if name in given else choices[name] for name in shape]
 
@@ -167,6 +167,6 @@ class Space:
             yield parameters
 
 
-def _beside(value: int | str, values: tuple[int | str, ...]) -> list[int | str]:
+def _beside(value: int | str, values: Sequence[Any]) -> list[int | str]:
     place = values.index(value)
     return [values[other] for other in (place - 1, place + 1) if 0 <= other < len(values)]

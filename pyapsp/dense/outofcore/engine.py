@@ -118,7 +118,7 @@ class Engine:
         rows = [(0, first), (min(first + depth, n), n)]
         main, *others = self._workers
         if left is not None:
-            rows, others = [(low, high) for low, high in left], self._workers
+            rows, others = [(low, high) for low, high in left], list(self._workers)
         self._schedule = schedule = Schedule(rows, self._rates)
 
         def opened() -> None:

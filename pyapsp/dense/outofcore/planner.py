@@ -9,6 +9,7 @@ rows, the way of the first part in and of the last one out, copies on the host, 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +19,9 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.dense import bandwidth_model
+from pyapsp.dense.outofcore.mapped import pinned
 from pyapsp.dense.outofcore.storage import Matrix
-from pyapsp.dense.outofcore.worker import SLOTS, Shape
+from pyapsp.dense.outofcore.worker import Shape
 from pyapsp.dense.product import Product
 from pyapsp.device import Device, event_seconds
 from pyapsp.errors import DeviceMemoryError
@@ -35,9 +37,9 @@ __all__ = [
     "required_bandwidth",
 ]
 
-# Bytes that are moved to see how fast that goes, seconds that a product is timed at least, how
-# often, and for how many rows.
-_SAMPLE, _LONG_ENOUGH, _TURNS, _SAMPLED = 2**26, 0.02, 3, (16, 64, 256, 1024)
+# Bytes that are moved to see how fast that goes, seconds after which no larger product is
+# timed, how often each is, and for how many rows.
+_SAMPLE, _LONG_ENOUGH, _TURNS, _SAMPLED = 2**26, 0.1, 3, (16, 64, 192, 1024, 4096)
 # Rows at a time that are worth trying, as multiples of the unit; more than this only need memory.
 _ROWS = tuple(2**k for k in range(9))
 # Floyd-Warshall inside a block runs at this part of the speed of the product.
@@ -116,22 +118,17 @@ def measure(device: Device, product: Product, matrix: Matrix) -> Speeds:
     queue, context = device.queue(), device.context
     item, unit = product.dtype.itemsize, product.unit(product.p)
     unified = device.capabilities.unified_memory
-    flags = cl.mem_flags.READ_WRITE
-    rows = sorted({_up(some, unit) for some in _SAMPLED})
-    rates = _product_rates(queue, product, unit, rows, matrix.n)
+    heights = sorted({_up(some, unit) for some in _SAMPLED})
+    rates = _product_rates(queue, product, unit, heights, matrix.n)
     up = down = float("inf")
     if not unified:
-        near = cl.Buffer(context, flags, _SAMPLE)
-        pinned = cl.Buffer(context, flags | cl.mem_flags.ALLOC_HOST_PTR, _SAMPLE)
-        access = cl.map_flags.READ | cl.map_flags.WRITE
-        host, _ = cl.enqueue_map_buffer(queue, pinned, access, 0, (_SAMPLE,), np.uint8)
+        near = cl.Buffer(context, cl.mem_flags.READ_WRITE, _SAMPLE)
+        host, free = pinned(queue, _SAMPLE, np.dtype(np.uint8))
         host[:] = 0
         for _ in range(2):  # the first is to warm up
             up = _SAMPLE / event_seconds(cl.enqueue_copy(queue, near, host, is_blocking=False))
             down = _SAMPLE / event_seconds(cl.enqueue_copy(queue, host, near, is_blocking=False))
-        host.base.release(queue)
-        queue.finish()
-        pinned.release()
+        free()
         near.release()
     rows = min(matrix.n, max(1, _SAMPLE // (matrix.n * item)))
     sample = np.zeros((rows, matrix.n), product.dtype)
@@ -148,31 +145,32 @@ def _product_rates(
     queue: cl.CommandQueue, product: Product, unit: int, rows: Sequence[int], n: int
 ) -> tuple[tuple[int, float], ...]:
     """Return the updates a second of products that take long enough, for each number of rows."""
-    most, item, write = max(rows), product.dtype.itemsize, cl.mem_flags.READ_WRITE
-    depth = columns = min(_up(1024, unit), _up(n, unit))
-    while True:
-        values = (most * columns, most * depth, depth * columns)
-        buffers = [cl.Buffer(queue.context, write, count * item) for count in values]
-        pattern = np.ones(1, product.dtype)
-        for buffer, count in zip(buffers, values, strict=True):
-            cl.enqueue_fill_buffer(queue, buffer, pattern, 0, count * item)
-        block, left, right = buffers
-        rates = []
-        for some in rows:
-            seconds = []
-            for _ in range(_TURNS):
-                events = product.multiply(
-                    queue, block, columns, 0, some, columns, depth, left, right, columns, 0
-                )
-                queue.finish()
-                seconds.append((events[-1].profile.end - events[0].profile.start) * 1e-9)
-            rates.append((some, some * columns * depth / max(median(seconds), 1e-9)))
-        for buffer in buffers:
-            buffer.release()
-        large = columns >= n or depth * columns * item >= _SAMPLE
-        if large or median(seconds) >= _LONG_ENOUGH:
-            return tuple(rates)
-        columns, depth = 2 * columns, 2 * depth
+    item, write = product.dtype.itemsize, cl.mem_flags.READ_WRITE
+    depth = min(_up(1024, unit), _up(n, unit))
+    # wider than what caches hold
+    columns = min(_up(n, unit), _up(_SAMPLE // (depth * item), unit))
+    most = max(rows)
+    values = (most * columns, most * depth, depth * columns)
+    buffers = [cl.Buffer(queue.context, write, count * item) for count in values]
+    pattern = np.ones(1, product.dtype)
+    for buffer, count in zip(buffers, values, strict=True):
+        cl.enqueue_fill_buffer(queue, buffer, pattern, 0, count * item)
+    block, left, right = buffers
+    rates: list[tuple[int, float]] = []
+    for some in rows:
+        seconds = []
+        for _ in range(_TURNS):
+            events = product.multiply(
+                queue, block, columns, 0, some, columns, depth, left, right, columns, 0
+            )
+            queue.finish()
+            seconds.append((events[-1].profile.end - events[0].profile.start) * 1e-9)
+        rates.append((some, some * columns * depth / max(median(seconds), 1e-9)))
+        if sum(seconds) > _LONG_ENOUGH and len(rates) > 2:
+            break
+    for buffer in buffers:
+        buffer.release()
+    return tuple(rates)
 
 
 def best_cut(
@@ -208,10 +206,11 @@ def best_cut(
         If none fits; with the bytes of the smallest.
     """
     best, least = None, None
-    for shape in _shapes(n, unit, block, rows, columns):
+    slots = 2 if math.isinf(speeds.up) else 3
+    for shape in _shapes(n, unit, block, rows, columns, slots):
         buffers = shape.buffers(product)
         needed = product.dtype.itemsize * sum(buffers.values())
-        each = product.dtype.itemsize * max(buffers["right"], buffers["slots"] // SLOTS)
+        each = product.dtype.itemsize * max(buffers["right"], shape.slot)
         least = needed if least is None else min(needed, least)
         if needed > memory or each > largest:
             continue
@@ -237,7 +236,7 @@ def predict(
         others = size - depth
         # steps: updates, values up, values down, of how large a part
         close = (depth**3 / _CLOSING, depth**2, depth**2, min(shape.slot, depth**2))
-        panel = (depth * depth * others, depth * (size + depth), depth * size, shape.slot)
+        panel = (depth * depth * others, depth * size, depth * size, shape.slot)
         part = shape.rows * shape.columns
         up = others * (depth if separated else size)
         if shape.columns < size and not separated:
@@ -257,9 +256,8 @@ def predict(
             )
             if speeds.shared:
                 taken = kernels + host
-            elif number == 0:  # nothing to overlap with; it comes once more, for its rows
-                taken = kernels + (values_up * 2 / speeds.up + values_down / speeds.down) * item
-                taken += host + values_up * item / speeds.read
+            elif number < 2:  # nothing to overlap with
+                taken = kernels + transfers + host
             else:
                 taken = max(kernels, transfers, host) + way
             total += taken
@@ -282,8 +280,9 @@ def helper_shape(
     """
     shape, best = cut.shape, None
     share = min(1.0, speeds.product / lead.product)
+    slots = 2 if math.isinf(speeds.up) else 3
     for rows in (unit * count for count in _ROWS):
-        candidate = replace(shape, rows=rows, columns=shape.size)
+        candidate = replace(shape, rows=rows, columns=shape.size, slots=slots)
         buffers = candidate.buffers(product)
         needed = product.dtype.itemsize * sum(buffers.values())
         each = product.dtype.itemsize * max(buffers["right"], candidate.slot)
@@ -308,7 +307,7 @@ def required_bandwidth(cut: Cut, speeds: Speeds, item: int) -> float:
 
 
 def _shapes(
-    n: int, unit: int, block: int | None, rows: int | None, columns: int | None
+    n: int, unit: int, block: int | None, rows: int | None, columns: int | None, slots: int
 ) -> Iterator[Shape]:
     size = _up(n, unit)
 
@@ -325,7 +324,7 @@ def _shapes(
     for b in blocks:
         for s in sorted({up(rows)} if rows is not None else {up(k * unit) for k in _ROWS}):
             wide = {size} if columns is None else {up(columns)}
-            yield from (Shape(n, size, b, s, c) for c in wide)
+            yield from (Shape(n, size, b, s, c, slots) for c in wide)
 
 
 def _up(value: int, unit: int) -> int:

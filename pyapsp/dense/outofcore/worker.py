@@ -12,21 +12,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.dense.outofcore.mapped import map_buffer, pinned
 from pyapsp.dense.outofcore.schedule import Schedule
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.product import Product
 from pyapsp.device import Device, device_errors
 from pyapsp.precision import infinity
 
-__all__ = ["SLOTS", "Shape", "Worker"]
-
-#: Parts of the matrix that are on a device at once: one comes in, one is computed, one goes out.
-SLOTS = 3
+__all__ = ["Shape", "Worker"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,9 @@ class Shape:
         Rows that are updated at a time.
     columns : int
         Columns that are updated at a time: `size`, or fewer.
+    slots : int
+        Parts of the matrix that are on the device at once: one comes in, one is computed, one goes
+        out. Two are enough where the device uses the memory of the host.
     """
 
     n: int
@@ -52,6 +54,7 @@ class Shape:
     block: int
     rows: int
     columns: int
+    slots: int = 3
 
     @property
     def slot(self) -> int:
@@ -66,11 +69,14 @@ class Shape:
         """Return the values in each device buffer, by what it is for."""
         return {
             "right": self.block * self.size,
-            "slots": SLOTS * self.slot,
+            "slots": self.slots * self.slot,
             "lefts": 2 * self.rows * self.block,
-            "pivot": self.block * self.block,
             # while a pivot block is closed, and while its rows are
-            "rest": max(sum(product.scratch(self.block)), self.block * self.block + self.slot),
+            "pivot": self.block * self.block
+            + max(
+                sum(product.scratch(self.block)),
+                self.block * (self.block + self.panel_columns(product.unit(product.p))),
+            ),
         }
 
 
@@ -87,6 +93,15 @@ class Part:
     high: int
     height: int
     width: int
+
+    @property
+    def values(self) -> int:
+        """Values that it takes in a slot."""
+        return self.height * self.width
+
+    def shaped(self, memory: np.ndarray) -> np.ndarray:
+        """Return the begin of some memory as rows and columns."""
+        return memory[: self.values].reshape(self.height, self.width)
 
 
 @dataclass(frozen=True)
@@ -157,7 +172,7 @@ class Worker:
                 "old": self._allocate(values["lefts"] // 2),
                 "left": self._allocate(values["lefts"] // 2),
             }
-            self._slots = [_Slot(self, self.shape.slot) for _ in range(SLOTS)]
+            self._slots = [_Slot(self, self.shape.slot) for _ in range(self.shape.slots)]
         self._loader, self._saver = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
         return self
 
@@ -193,50 +208,49 @@ class Worker:
 
     def panel(self, first: int, depth: int) -> None:
         """Multiply the rows of a closed pivot block by it, and keep them as a right factor."""
-        self._first, self._depth = first, depth
+        self.fetch(first, depth)
         size, product, queue = self.shape.size, self.product, self._queue
-        right = self._buffers["right"]
-
-        def steps() -> Iterator[Step]:
-            for part in self._row_parts(first, depth, beside=True):
-
-                def multiply(block: cl.Buffer, part: Part = part) -> list[cl.Event]:
-                    wide = part.width
-                    events = product.pack_right(queue, block, wide, depth, wide, before, wide, 0)
-                    place = (wide, 0, depth, wide, depth, left, before, wide, 0)
-                    events += product.multiply(queue, block, *place)
-                    place_right = (wide, depth, wide, right, size, part.low)
-                    return events + product.pack_right(queue, block, *place_right)
-
-                yield Step(part, multiply, part)
-
+        right, wide = self._buffers["right"], self.shape.panel_columns(self.unit)
         with device_errors(self.device, self.bytes):
-            counts = (depth * depth, depth * depth, self.shape.slot)
-            pivot, left, before = buffers = [self._allocate(count) for count in counts]
+            counts = (depth * depth, depth * depth, depth * wide)
+            pivot, left, columns = buffers = [self._allocate(count) for count in counts]
             try:
-                self._bring_pivot(pivot, first, depth)
+                place = (depth, depth, 0, depth, depth, right, size, first)
+                product.unpack_right(queue, pivot, *place)
                 product.pack_left(queue, pivot, depth, 0, depth, depth, left)
-                product.pack_right(queue, pivot, depth, depth, depth, right, size, first)
-                self._run(steps())
+                for low, width in self._beside(wide):
+                    place = (width, depth, 0, depth, width, right, size, low)
+                    product.unpack_right(queue, columns, *place)
+                    factors = (left, right, size, low)
+                    product.multiply(queue, columns, width, 0, depth, width, depth, *factors)
+                    product.pack_right(queue, columns, *place)
+                queue.flush()
+                self._run(
+                    Step(None, self._unpack(part, first), part)
+                    for part in self._row_parts(first, depth)
+                )
             finally:
                 self._free(buffers)
 
     def fetch(self, first: int, depth: int) -> None:
-        """Bring the closed rows of a pivot block, as a right factor."""
+        """Bring the rows of a pivot block, as a right factor."""
         self._first, self._depth = first, depth
-        right = self._buffers["right"]
-
-        def steps() -> Iterator[Step]:
-            for part in self._row_parts(first, depth, beside=False):
-
-                def pack(block: cl.Buffer, part: Part = part) -> list[cl.Event]:
-                    place = (part.width, depth, part.width, right, self.shape.size, part.low)
-                    return self.product.pack_right(self._queue, block, *place)
-
-                yield Step(part, pack, None)
-
         with device_errors(self.device, self.bytes):
-            self._run(steps())
+            self._run(
+                Step(part, self._pack(part, first), None) for part in self._row_parts(first, depth)
+            )
+
+    def _pack(self, part: Part, first: int) -> Callable[[cl.Buffer], list[cl.Event]]:
+        """Return what puts a part of the pivot rows into the right factor."""
+        place = (part.width, part.height, part.first - first, self._depth, part.width)
+        factor = (self._buffers["right"], self.shape.size, part.low)
+        return lambda block: self.product.pack_right(self._queue, block, *place, *factor)
+
+    def _unpack(self, part: Part, first: int) -> Callable[[cl.Buffer], list[cl.Event]]:
+        """Return what takes a part of the pivot rows from the right factor."""
+        place = (part.width, part.height, part.first - first, self._depth, part.width)
+        factor = (self._buffers["right"], self.shape.size, part.low)
+        return lambda block: self.product.unpack_right(self._queue, block, *place, *factor)
 
     def update(self, schedule: Schedule, mine: object) -> None:
         """Update rows by the pivot block at hand, as long as there are any."""
@@ -245,7 +259,7 @@ class Worker:
                 self._run(
                     step
                     for rows in schedule.ranges(self.shape.rows, self.unit, mine)
-                    for step in self._updates(*rows, lambda rows=rows: schedule.done(*rows))
+                    for step in self._updates(*rows, partial(schedule.done, *rows))
                 )
 
     def _updates(self, first: int, last: int, finished: Callable[[], None]) -> Iterator[Step]:
@@ -333,7 +347,7 @@ class Worker:
     ) -> Callable[[cl.Buffer], list[cl.Event]]:
         """Return what copies between a slot and rows of the pivot block on the device."""
         place = (part.first - first) * part.width * self._item
-        count = part.height * part.width * self._item
+        count = part.values * self._item
 
         def copy(block: cl.Buffer) -> list[cl.Event]:
             if inwards:
@@ -353,16 +367,17 @@ class Worker:
         for buffer in buffers:
             buffer.release()
 
-    def _row_parts(self, first: int, depth: int, *, beside: bool) -> Iterator[Part]:
-        """Cut the rows of a pivot block into ranges of columns, all or those beside the pivots."""
+    def _row_parts(self, first: int, depth: int) -> Iterator[Part]:
+        """Cut the rows of a pivot block into parts that fit a slot, as those of all other rows."""
         n, size = self.shape.n, self.shape.size
-        wide = self.shape.panel_columns(self.unit)
-        if beside:
-            ranges = list(self._beside(wide))
-        else:
-            ranges = [(low, min(wide, size - low)) for low in range(0, size, wide)]
-        for low, width in ranges:
-            yield Part(first, min(first + depth, n), low, min(low + width, n), depth, width)
+        end, lines, wide = first + depth, self.shape.rows, self.shape.columns
+        for start in range(first, min(end, n), lines):
+            # the last one brings the padding of the block, too
+            height = min(lines, end - start)
+            for low in range(0, size, wide):
+                width = min(wide, size - low)
+                last = min(start + height, n)
+                yield Part(start, last, low, min(low + width, n), height, width)
 
     def _run(self, steps: Iterable[Step]) -> None:
         """Run steps: each is brought while the one before is computed and those before go out."""
@@ -408,24 +423,17 @@ class _Slot:
     """A device buffer for a part of the matrix, and the way there and back."""
 
     def __init__(self, worker: Worker, values: int) -> None:
-        self._worker, self._values = worker, values
+        self._worker = worker
         self.buffer = worker._allocate(values)
         self._staging: np.ndarray | None = None
         if not worker.device.capabilities.unified_memory:
-            # memory of the host that the device reads and writes itself
-            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
-            size = values * worker._item
-            self._pinned = cl.Buffer(worker.device.context, flags, size)
-            access = cl.map_flags.READ | cl.map_flags.WRITE
-            self._staging, _ = cl.enqueue_map_buffer(
-                worker._queue, self._pinned, access, 0, (values,), worker.product.dtype
-            )
+            dtype = worker.product.dtype
+            self._staging, self._free_staging = pinned(worker._queue, values, dtype)
 
     def release(self) -> None:
         self.buffer.release()
         if self._staging is not None:
-            self._staging.base.release(self._worker._queue)
-            self._pinned.release()
+            self._free_staging()
 
     def load(self, step: Step) -> cl.Event | None:
         """Bring what a step asks for, and return the event of its last command."""
@@ -434,21 +442,23 @@ class _Slot:
             if not step.minimum:
                 return None
             assert step.take is not None
-            count = step.take.height * step.take.width * worker._item
+            count = step.take.values * worker._item
             event: cl.Event = cl.enqueue_fill_buffer(
                 worker._up, self.buffer, worker._infinity, 0, count
             )
             worker._up.flush()
             return event
-        worker.moved += part.height * part.width * worker._item
+        dtype = worker.product.dtype
+        worker.moved += part.values * worker._item
         if self._staging is None:
-            memory = self._map(cl.map_flags.WRITE_INVALIDATE_REGION, part, worker._up)
+            access = cl.map_flags.WRITE_INVALIDATE_REGION
+            memory, unmap = map_buffer(worker._up, self.buffer, access, part.values, dtype)
             try:
-                self._read(part, memory)
+                self._read(part, part.shaped(memory))
             finally:
-                event = memory.base.base.release(worker._up)
+                event = unmap()
         else:
-            memory = self._staging[: part.height * part.width].reshape(part.height, part.width)
+            memory = part.shaped(self._staging)
             self._read(part, memory)
             event = cl.enqueue_copy(worker._up, self.buffer, memory, is_blocking=False)
         worker._up.flush()
@@ -460,18 +470,21 @@ class _Slot:
         if part is None:
             computed.wait()
         else:
-            worker.moved += part.height * part.width * worker._item
+            worker.moved += part.values * worker._item
             put = worker._matrix.minimum if step.minimum else worker._matrix.write
             place = (part.first, part.last)
             columns = slice(part.low, part.high)
             if self._staging is None:
-                memory = self._map(cl.map_flags.READ, part, worker._down, wait_for=[computed])
+                dtype, read = worker.product.dtype, cl.map_flags.READ
+                memory, unmap = map_buffer(
+                    worker._down, self.buffer, read, part.values, dtype, [computed]
+                )
                 try:
-                    put(*place, memory, columns)
+                    put(*place, part.shaped(memory), columns)
                 finally:
-                    memory.base.base.release(worker._down).wait()
+                    unmap().wait()
             else:
-                memory = self._staging[: part.height * part.width].reshape(part.height, part.width)
+                memory = part.shaped(self._staging)
                 # a copy that blocks would keep other threads out of the driver
                 copied = cl.enqueue_copy(
                     worker._down, memory, self.buffer, wait_for=[computed], is_blocking=False
@@ -481,17 +494,6 @@ class _Slot:
                 put(*place, memory, columns)
         if step.finished is not None:
             step.finished()
-
-    def _map(
-        self, access: int, part: Part, queue: cl.CommandQueue, wait_for: Any = None
-    ) -> np.ndarray:
-        count = part.height * part.width
-        dtype = self._worker.product.dtype
-        flat, _ = cl.enqueue_map_buffer(
-            queue, self.buffer, access, 0, (count,), dtype, wait_for=wait_for
-        )
-        array: np.ndarray = flat.reshape(part.height, part.width)
-        return array
 
     def _read(self, part: Part, memory: np.ndarray) -> None:
         height, width = part.last - part.first, part.high - part.low

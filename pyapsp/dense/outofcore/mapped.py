@@ -1,0 +1,64 @@
+"""Buffers as arrays of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+__all__ = ["map_buffer", "pinned"]
+
+
+def map_buffer(
+    queue: cl.CommandQueue,
+    buffer: cl.Buffer,
+    access: Any,
+    values: int,
+    dtype: np.dtype,
+    wait_for: Sequence[cl.Event] | None = None,
+) -> tuple[np.ndarray, Callable[[], cl.Event]]:
+    """Map the begin of a buffer, when the events are over, and wait for it.
+
+    Parameters
+    ----------
+    queue : pyopencl.CommandQueue
+    buffer : pyopencl.Buffer
+    access : pyopencl.map_flags
+    values : int
+    dtype : numpy.dtype
+    wait_for : sequence of pyopencl.Event, optional
+
+    Returns
+    -------
+    array : (values,) ndarray
+    release : callable
+        Enqueues the end of the mapping, and returns its event.
+    """
+    array, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, (values,), dtype, wait_for=wait_for)
+    memory: Any = array.base
+    return array, lambda: memory.release(queue)
+
+
+def pinned(
+    queue: cl.CommandQueue, values: int, dtype: np.dtype
+) -> tuple[np.ndarray, Callable[[], None]]:
+    """Allocate memory of the host that the device reads and writes itself.
+
+    Returns
+    -------
+    array : (values,) ndarray
+    release : callable
+        Frees it.
+    """
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+    buffer = cl.Buffer(queue.context, flags, values * dtype.itemsize)
+    access = cl.map_flags.READ | cl.map_flags.WRITE
+    array, unmap = map_buffer(queue, buffer, access, values, dtype)
+
+    def release() -> None:
+        unmap().wait()
+        buffer.release()
+
+    return array, release
