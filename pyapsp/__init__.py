@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
     from pyapsp.result import Result as Result
+    from pyapsp.solver import explain as explain
     from pyapsp.solver import solve as solve
 
 __version__ = "0.1.0"
@@ -31,6 +32,7 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "csgraph": ("pyapsp.csgraph", None),
     "devices": ("pyapsp.device", "devices"),
     "errors": ("pyapsp.errors", None),
+    "explain": ("pyapsp.solver", "explain"),
     "method": ("pyapsp.registry", "method"),
     "methods": ("pyapsp.registry", "methods"),
     "read": ("pyapsp.graph", "read"),

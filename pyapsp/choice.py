@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pyapsp.errors import CapabilityError, NegativeWeightError, PrecisionError, PyApspError
+from pyapsp.errors import (
+    CapabilityError,
+    GraphError,
+    NegativeWeightError,
+    PrecisionError,
+    PyApspError,
+)
 from pyapsp.graph import Graph
 from pyapsp.precision import distance_bound, eccentricity_bound, narrower
 from pyapsp.registry import Method, Options, methods
@@ -55,6 +61,8 @@ def unmet(method: Method, graph: Graph, options: Options) -> PyApspError | None:
         return NegativeWeightError(f"{method.id} needs non-negative weights")
     if requires.integer and not graph.is_integer:
         return PrecisionError(f"{method.id} needs weights that are whole numbers")
+    if requires.unweighted and not graph.is_unweighted:
+        return GraphError(f"{method.id} needs an unweighted graph: every weight 1")
     if options.checkpoint is not None and not method.outofcore:
         return CapabilityError(f"{method.id} writes no checkpoints")
     if options.helpers and not method.outofcore:

@@ -16,13 +16,23 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from pyapsp.device import Device
-from pyapsp.errors import ParameterError
+from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph
 
-__all__ = ["Answer", "Method", "Options", "Plan", "Requirements", "method", "methods", "register"]
+__all__ = [
+    "Answer",
+    "Method",
+    "Options",
+    "Plan",
+    "Requirements",
+    "check_memory",
+    "method",
+    "methods",
+    "register",
+]
 
 # The areas that hold methods. Importing one registers them.
-_AREAS = ("pyapsp.dense",)
+_AREAS = ("pyapsp.dense", "pyapsp.sparse")
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,8 @@ class Requirements:
         Negative weights are refused.
     integer : bool
         Weights that are not whole numbers are refused.
+    unweighted : bool
+        Weights other than 1 are refused.
     largest_distance : int or None
         The largest distance that the method can hold, whatever the dtype of the answer. Larger
         weights are refused before the run, larger distances after it.
@@ -44,6 +56,7 @@ class Requirements:
 
     non_negative: bool = False
     integer: bool = False
+    unweighted: bool = False
     largest_distance: int | None = None
     capabilities: tuple[str, ...] = ()
 
@@ -134,6 +147,35 @@ class Answer:
     predecessors: np.ndarray | None
     stats: dict[str, Any] = field(default_factory=dict)
     checked: bool = False
+
+
+def check_memory(buffers: Sequence[int], options: Options) -> None:
+    """Refuse a run whose buffers do not fit, before anything is allocated.
+
+    Parameters
+    ----------
+    buffers : sequence of int
+        Their bytes.
+    options : Options
+
+    Raises
+    ------
+    DeviceMemoryError
+        If all are more than the device has, or than allowed, or one is larger than it can be.
+    """
+    capabilities = options.device.capabilities
+    available = capabilities.global_memory
+    hint = f"use a narrower dtype or a device with more memory than {options.device.name}"
+    if options.memory_limit is not None and options.memory_limit < available:
+        available, hint = options.memory_limit, "raise memory_limit or use a narrower dtype"
+    if sum(buffers) > available:
+        raise DeviceMemoryError(sum(buffers), available, hint)
+    if max(buffers, default=0) > capabilities.max_allocation:
+        raise DeviceMemoryError(
+            max(buffers),
+            capabilities.max_allocation,
+            f"that is the largest single allocation of {options.device.name}",
+        )
 
 
 class Method(ABC):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from os import PathLike
@@ -26,7 +27,7 @@ from pyapsp.registry import Answer, Method, Options, Plan
 from pyapsp.registry import method as find_method
 from pyapsp.result import NO_PREDECESSOR, Result
 
-__all__ = ["solve"]
+__all__ = ["explain", "solve"]
 
 
 def solve(
@@ -115,37 +116,23 @@ def solve(
            [inf,  2.,  0.]])
     """
     started = time.perf_counter()
-    graph = as_graph(graph)
-    if not directed:
-        graph = graph.symmetrized()
-    rows = _rows(sources, graph.n)
     if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
         raise ParameterError.of("cutoff", "solve", "a non-negative number", cutoff)
-    if memory_limit is not None and not (isinstance(memory_limit, Integral) and memory_limit > 0):
-        raise ParameterError.of("memory_limit", "solve", "a positive number of bytes", memory_limit)
-    if progress is not None and not callable(progress):
-        raise ParameterError.of("progress", "solve", "a function of (done, total)", progress)
-    if out is not None and not isinstance(out, np.ndarray):
-        raise ParameterError.of("out", "solve", "a NumPy array", type(out).__name__)
-    asked = method if isinstance(method, Method) or method == "auto" else find_method(method)
-    chosen_device, *helpers = [choose(each) for each in _listed(device)]
-    chosen_dtype, dtype_reason = resolve(
-        graph, out.dtype if dtype is None and out is not None else dtype
-    )
-    if out is not None:
-        _check_out(out, (len(rows), graph.n), chosen_dtype)
-
-    options = Options(
-        device=chosen_device,
-        dtype=chosen_dtype,
+    asked, graph, rows, options, dtype_reason = _request(
+        graph,
+        method,
+        directed=directed,
+        sources=sources,
+        dtype=dtype,
         predecessors=predecessors,
+        out=out,
+        device=device,
         memory_limit=memory_limit,
-        out=out if sources is None else None,
-        progress=progress,
-        helpers=tuple(helpers),
         checkpoint=checkpoint,
+        progress=progress,
         check=check,
     )
+    chosen_dtype = options.dtype
     plan, chosen, answer, method_reason = _run(asked, graph, options)
     if not answer.checked:
         check_diagonal(graph, np.diagonal(answer.distances))
@@ -168,15 +155,107 @@ def solve(
             before[beyond] = NO_PREDECESSOR
     stats = _stats(chosen, plan, answer, chosen_dtype, time.perf_counter() - started)
     stats |= {"sources": None if sources is None else len(rows), "cutoff": cutoff}
-    reasons = (
-        f"method {chosen.id}: {method_reason}",
-        f"dtype {chosen_dtype}: {dtype_reason}",
-        f"device {chosen_device.id} ({chosen_device.name}, {chosen_device.platform_name})",
-        f"parameters: {_parameters(chosen, plan)}",
-        f"device memory: {plan.device_bytes / 2**20:,.1f} MiB for n = {graph.n:,}",
+    reasons = _reasons(plan, chosen, method_reason, chosen_dtype, dtype_reason)
+    return Result(distances, before, rows, graph.labels, stats, reasons)
+
+
+def explain(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    dtype: Any = None,
+    predecessors: bool = False,
+    out: np.ndarray | None = None,
+    device: Any = None,
+    memory_limit: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+) -> str:
+    """Say what `solve` would do, and why: method, type, parameters, memory, predicted time.
+
+    Kernels are built and devices may be measured, but nothing is solved. Parameters and errors are
+    those of `solve`.
+
+    Returns
+    -------
+    str
+        Several lines, as `Result.explain` gives them after the run.
+    """
+    asked, graph, _, options, dtype_reason = _request(
+        graph,
+        method,
+        directed=directed,
+        dtype=dtype,
+        predecessors=predecessors,
+        out=out,
+        device=device,
+        memory_limit=memory_limit,
+        checkpoint=checkpoint,
+    )
+    refused: list[DeviceError] = []
+    for plan, chosen, reason in _plans(asked, graph, options, refused):
+        return "\n".join(_reasons(plan, chosen, reason, options.dtype, dtype_reason))
+    raise _least(refused)
+
+
+def _request(
+    graph: Any,
+    method: str | Method,
+    *,
+    directed: bool,
+    dtype: Any,
+    predecessors: bool,
+    out: np.ndarray | None,
+    device: Any,
+    memory_limit: int | None,
+    checkpoint: str | PathLike[str] | None,
+    sources: Sequence[int] | np.ndarray | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    check: bool = True,
+) -> tuple[Method | str, Graph, np.ndarray, Options, str]:
+    """Check what `solve` was asked for, and resolve it."""
+    graph = as_graph(graph)
+    if not directed:
+        graph = graph.symmetrized()
+    rows = _rows(sources, graph.n)
+    if memory_limit is not None and not (isinstance(memory_limit, Integral) and memory_limit > 0):
+        raise ParameterError.of("memory_limit", "solve", "a positive number of bytes", memory_limit)
+    if progress is not None and not callable(progress):
+        raise ParameterError.of("progress", "solve", "a function of (done, total)", progress)
+    if out is not None and not isinstance(out, np.ndarray):
+        raise ParameterError.of("out", "solve", "a NumPy array", type(out).__name__)
+    asked = method if isinstance(method, Method) or method == "auto" else find_method(method)
+    chosen_device, *helpers = [choose(each) for each in _listed(device)]
+    chosen_dtype, reason = resolve(graph, out.dtype if dtype is None and out is not None else dtype)
+    if out is not None:
+        _check_out(out, (len(rows), graph.n), chosen_dtype)
+    options = Options(
+        device=chosen_device,
+        dtype=chosen_dtype,
+        predecessors=predecessors,
+        memory_limit=memory_limit,
+        out=out if sources is None else None,
+        progress=progress,
+        helpers=tuple(helpers),
+        checkpoint=checkpoint,
+        check=check,
+    )
+    return asked, graph, rows, options, reason
+
+
+def _reasons(
+    plan: Plan, method: Method, reason: str, dtype: np.dtype, dtype_reason: str
+) -> tuple[str, ...]:
+    """Say what was chosen and why."""
+    device = plan.options.device
+    return (
+        f"method {method.id}: {reason}",
+        f"dtype {dtype}: {dtype_reason}",
+        f"device {device.id} ({device.name}, {device.platform_name})",
+        f"parameters: {_parameters(method, plan)}",
+        f"device memory: {plan.device_bytes / 2**20:,.1f} MiB for n = {plan.graph.n:,}",
         *plan.notes,
     )
-    return Result(distances, before, rows, graph.labels, stats, reasons)
 
 
 def _parameters(method: Method, plan: Plan) -> str:
@@ -207,33 +286,44 @@ def _rows(sources: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray:
     return rows.astype(np.int64)
 
 
-def _run(asked: Method | str, graph: Graph, options: Options) -> tuple[Plan, Method, Answer, str]:
-    """Run the method that was asked for, or the first that can of those that "auto" may take."""
+def _plans(
+    asked: Method | str, graph: Graph, options: Options, refused: list[DeviceError]
+) -> Iterator[tuple[Plan, Method, str]]:
+    """Yield the plan of the method asked for, or one after the other of those "auto" may take."""
     if isinstance(asked, Method):
         error = unmet(asked, graph, options)
         if error is not None:
             raise error
-        plan = asked.plan(graph, options)
-        return plan, asked, asked.run(plan), "as asked"
+        yield asked.plan(graph, options), asked, "as asked"
+        return
     found = candidates(graph, options)
-    refused: DeviceError | None = None
     for number, choice in enumerate(found):
         narrow = choice.dtype != options.dtype
         out = None if narrow else options.out
         try:
             plan = choice.method.plan(graph, replace(options, dtype=choice.dtype, out=out))
-            answer = choice.method.run(plan)
-        except (DeviceMemoryError, StallError) as error:
-            least = refused.needed if isinstance(refused, DeviceMemoryError) else None
-            if least is None or (isinstance(error, DeviceMemoryError) and error.needed < least):
-                refused = error
+        except DeviceMemoryError as error:
+            refused.append(error)
             continue
         others = "; ".join(map(str, found[number + 1 :])) or "no other"
         reason = f"auto, the shortest predicted time: {choice} (then {others})"
-        reason += f"; held so, for {choice.proof}" if narrow else ""
-        return plan, choice.method, answer, reason
-    assert refused is not None  # there is always a candidate
-    raise refused
+        yield plan, choice.method, reason + (f"; held so, for {choice.proof}" if narrow else "")
+
+
+def _run(asked: Method | str, graph: Graph, options: Options) -> tuple[Plan, Method, Answer, str]:
+    """Run the first plan that neither stalls nor wants more memory than there is."""
+    refused: list[DeviceError] = []
+    for plan, method, reason in _plans(asked, graph, options, refused):
+        try:
+            return plan, method, method.run(plan), reason
+        except (DeviceMemoryError, StallError) as error:
+            refused.append(error)
+    raise _least(refused)
+
+
+def _least(refused: list[DeviceError]) -> DeviceError:
+    """Return the error that asks for the least memory."""
+    return min(refused, key=lambda error: getattr(error, "needed", math.inf))
 
 
 def _listed(device: Any) -> list[Any]:

@@ -18,12 +18,14 @@ __all__ = ["add_device", "bytes_of", "check_outputs", "commit", "parameter_of", 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 
 
-def add_device(parser: argparse.ArgumentParser) -> None:
-    """Add ``--device``."""
+def add_device(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add ``--device``, for one or several."""
     parser.add_argument(
         "--device",
         metavar="SPEC",
-        help="which OpenCL device: an id or part of a name from 'pyapsp devices', 'gpu' or 'cpu'",
+        nargs="+" if several else None,
+        help="which OpenCL device: an id or part of a name from 'pyapsp devices', 'gpu' or 'cpu'"
+        + ("; of several the first leads, for methods that use several" if several else ""),
     )
 
 

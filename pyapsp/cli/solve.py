@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyapsp.cli.options import (
     add_device,
@@ -22,13 +25,24 @@ from pyapsp.cli.options import (
 )
 from pyapsp.progress import Progress
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pyapsp.graph import Graph
+
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
-    parser.add_argument("-o", "--output", required=True, metavar="OUT.npz", help="the result")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT.npz",
+        help="the result; OUT.npy has the distances alone, and is written through a mapping: for "
+        "matrices larger than memory",
+    )
     parser.add_argument("--method", default="auto", metavar="ID", help="see 'pyapsp methods'")
     parser.add_argument(
         "--set",
@@ -43,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TYPE",
         help="float64 (default), float32, float16, int64, int32, int16, uint16 or auto",
     )
-    add_device(parser)
+    add_device(parser, several=True)
     parser.add_argument("--predecessors", action="store_true", help="also store the paths")
     parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
     parser.add_argument(
@@ -57,6 +71,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--roof",
         action="store_true",
         help="measure first what the device can do at most, and report the fraction reached",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="only say what would be done, with the memory it takes and the time if it is known",
     )
     parser.add_argument(
         "--progress",
@@ -76,30 +95,38 @@ def run(arguments: argparse.Namespace) -> int:
     method = arguments.method
     if method != "auto":
         method = pyapsp.method(method, **parameters)
+    if arguments.output is None and not arguments.dry_run:
+        raise ParameterError("-o OUT is needed: where the result goes")
     check_outputs(arguments.output, arguments.record)
     graph = pyapsp.read(arguments.graph)
+    asked = {
+        "directed": not arguments.undirected,
+        "dtype": arguments.dtype,
+        "predecessors": arguments.predecessors,
+        "device": arguments.device,
+        "memory_limit": arguments.memory_limit,
+        "checkpoint": arguments.checkpoint,
+    }
+    if arguments.dry_run:
+        print(pyapsp.explain(graph, method, **asked))
+        return 0
     shown = sys.stderr.isatty() if arguments.progress is None else arguments.progress
-    with Progress(graph.n) if shown else nullcontext() as progress:
-        result = pyapsp.solve(
-            graph,
-            method,
-            directed=not arguments.undirected,
-            dtype=arguments.dtype,
-            predecessors=arguments.predecessors,
-            device=arguments.device,
-            memory_limit=arguments.memory_limit,
-            checkpoint=arguments.checkpoint,
-            progress=progress,
-        )
+    with (
+        _mapped(graph, arguments) as out,
+        Progress(graph.n) if shown else nullcontext() as progress,
+    ):
+        result = pyapsp.solve(graph, method, out=out, progress=progress, **asked)
     if arguments.roof:
         import numpy as np
 
         from pyapsp.device import choose
         from pyapsp.profiling import roofs
 
-        roof = roofs.measure(choose(arguments.device), np.dtype(result.stats["held_dtype"]))
+        lead = arguments.device[0] if arguments.device else None
+        roof = roofs.measure(choose(lead), np.dtype(result.stats["held_dtype"]))
         result = replace(result, stats=roofs.with_roof(result.stats, roof))
-    result.save(arguments.output)
+    if out is None:
+        result.save(arguments.output)
     if arguments.record:
         write_json(arguments.record, {**result.stats, "commit": commit()})
     print(result.explain())
@@ -113,3 +140,31 @@ def run(arguments: argparse.Namespace) -> int:
         + f" -> {arguments.output}"
     )
     return 0
+
+
+@contextmanager
+def _mapped(graph: Graph, arguments: argparse.Namespace) -> Iterator[np.ndarray | None]:
+    """Give a mapped file for OUT.npy, which gets its name when it is complete; else nothing."""
+    if not arguments.output.endswith(".npy"):
+        yield None
+        return
+    import numpy as np
+
+    from pyapsp.precision import resolve
+
+    path = Path(arguments.output)
+    solved = graph.symmetrized() if arguments.undirected else graph
+    dtype, _ = resolve(solved, arguments.dtype)
+    # a checkpoint has the content of its own, so what a killed run leaves is worth nothing
+    part = path.with_name(f".{path.name}.part")
+    beside = part.with_name(f"{part.name}.predecessors.npy")
+    try:
+        out = np.lib.format.open_memmap(part, "w+", dtype, (graph.n, graph.n))
+        yield out
+        out.flush()
+        part.rename(path)
+        if beside.exists():
+            beside.rename(path.with_name(f"{path.name}.predecessors.npy"))
+    finally:
+        part.unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)

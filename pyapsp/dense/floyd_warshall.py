@@ -18,7 +18,7 @@ from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch
 from pyapsp.precision import check_weights, infinity
-from pyapsp.registry import Answer, Method, Options, Plan
+from pyapsp.registry import Answer, Method, Options, Plan, check_memory
 from pyapsp.result import NO_PREDECESSOR
 from pyapsp.tuning import Match, tuned, tuned_rate
 
@@ -225,7 +225,7 @@ class FloydWarshall(Method):
                 matrix = options.dtype.itemsize * graph.n**2
             phases.append([matrix, *recovery.buffers])
         for each in phases:
-            _check_memory(each, options)
+            check_memory(each, options)
         return configuration, match, max(map(sum, phases))
 
     def run(self, plan: Plan) -> Answer:
@@ -366,20 +366,3 @@ def _copy(
         host_pitches=(row_bytes,),
     )
     return event
-
-
-def _check_memory(each: list[int], options: Options) -> None:
-    """Refuse a run whose matrices do not fit, before anything is allocated."""
-    capabilities = options.device.capabilities
-    available = capabilities.global_memory
-    hint = f"use a narrower dtype or a device with more memory than {options.device.name}"
-    if options.memory_limit is not None and options.memory_limit < available:
-        available, hint = options.memory_limit, "raise memory_limit or use a narrower dtype"
-    if sum(each) > available:
-        raise DeviceMemoryError(sum(each), available, hint)
-    if max(each) > capabilities.max_allocation:
-        raise DeviceMemoryError(
-            max(each),
-            capabilities.max_allocation,
-            f"that is the largest single allocation of {options.device.name}",
-        )

@@ -22,7 +22,7 @@ LAYERS = [
     {"result", "progress"},
     {"registry"},
     {"tuning"},
-    {"dense"},
+    {"dense", "sparse"},
     {"choice"},
     {"solver", "verify"},
     {"csgraph", "profiling", "report"},

@@ -78,18 +78,23 @@ def jobs(graphs: int, runs: int) -> dict[str, int]:
 
 
 def held(graphs) -> list[tuple[str, str]]:
-    """The graphs, each with the methods that have the bits for its longest distance.
+    """The graphs, each with the methods that can solve it.
 
-    With negative weights there is none in the register, and methods with few bits take no such.
+    With negative weights there is no longest distance in the register; some methods have few bits
+    for a distance, some want no negative weights, and one wants no weights at all.
     """
-    return [
-        (graph, method.id)
-        for graph in graphs
-        for longest in [datasets.get(graph).longest]
-        for method in pyapsp.methods()
-        if (limit := method.requires.largest_distance) is None
-        or (longest is not None and longest <= limit)
-    ]
+    found = []
+    for graph in graphs:
+        about = datasets.get(graph)
+        for method in pyapsp.methods():
+            requires, limit = method.requires, method.requires.largest_distance
+            if (requires.non_negative or limit is not None) and about.longest is None:
+                continue
+            if limit is not None and about.longest > limit:
+                continue
+            if not (requires.unweighted and about.weighted):
+                found.append((graph, method.id))
+    return found
 
 
 def test_the_default_config_plans_every_method_on_the_samples(checkout):

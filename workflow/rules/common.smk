@@ -30,13 +30,33 @@ def known(key, known_values):
 
 GRAPHS = known("datasets", list(DATASETS.index))
 METHODS = known("methods", [method.id for method in pyapsp.methods()])
-LIMITS = {method.id: method.requires.largest_distance for method in pyapsp.methods()}
+REQUIRES = {method.id: method.requires for method in pyapsp.methods()}
+AREAS = {method.id: method.area for method in pyapsp.methods()}
 
 
-def holds(method, graph):
-    """Return whether a method can hold every distance of a graph; some have few bits for each."""
-    limit = LIMITS[method]
-    return limit is None or DATASETS.at[graph, "longest"] <= limit
+def suits(method, graph):
+    """Return whether a method can solve a graph: some have few bits for each distance.
+
+    The register knows no longest distance where there are negative weights.
+    """
+    requires, longest = REQUIRES[method], DATASETS.at[graph, "longest"]
+    limit = requires.largest_distance
+    if limit is None and requires.non_negative:
+        limit = float("inf")
+    unweighted = not DATASETS.at[graph, "weighted"]
+    return (limit is None or longest <= limit) and (unweighted or not requires.unweighted)
+
+
+def verified_files(area=None):
+    """Return what the config asks for, of one area or of all."""
+    return [
+        f"<results>/verified/{graph}/{method}/{dtype}/{device}.json"
+        for graph in GRAPHS
+        for method in METHODS
+        if suits(method, graph) and area in (None, AREAS[method])
+        for dtype in config["dtypes"]
+        for device in config["devices"]
+    ]
 
 
 wildcard_constraints:

@@ -3,14 +3,7 @@
 
 rule collect_runs:
     input:
-        [
-            f"<results>/verified/{graph}/{method}/{dtype}/{device}.json"
-            for graph in GRAPHS
-            for method in METHODS
-            if holds(method, graph)
-            for dtype in config["dtypes"]
-            for device in config["devices"]
-        ],
+        verified_files(),
     output:
         csv=report(
             "<results>/report/runs.csv",

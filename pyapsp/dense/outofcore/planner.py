@@ -207,7 +207,9 @@ def best_cut(
     """
     best, least = None, None
     slots = 2 if math.isinf(speeds.up) else 3
-    for shape in _shapes(n, unit, block, rows, columns, slots):
+    # the kernels take so many steps at a time: what is left over would cost as much as a whole turn
+    turn = math.lcm(unit, product.p["block"])
+    for shape in _shapes(n, unit, turn, block, rows, columns, slots):
         buffers = shape.buffers(product)
         needed = product.dtype.itemsize * sum(buffers.values())
         each = product.dtype.itemsize * max(buffers["right"], shape.slot)
@@ -307,7 +309,13 @@ def required_bandwidth(cut: Cut, speeds: Speeds, item: int) -> float:
 
 
 def _shapes(
-    n: int, unit: int, block: int | None, rows: int | None, columns: int | None, slots: int
+    n: int,
+    unit: int,
+    turn: int,
+    block: int | None,
+    rows: int | None,
+    columns: int | None,
+    slots: int,
 ) -> Iterator[Shape]:
     size = _up(n, unit)
 
@@ -320,7 +328,8 @@ def _shapes(
     else:
         # so that the passes are about as long: 1, 2, 3, ... of them
         counts = sorted({round(1.25**k) for k in range(48)})
-        blocks = sorted({up(-(-size // count)) for count in counts})
+        even = [-(-size // count) for count in counts]
+        blocks = sorted({up(b if b < turn else _up(b, turn)) for b in even})
     for b in blocks:
         for s in sorted({up(rows)} if rows is not None else {up(k * unit) for k in _ROWS}):
             wide = {size} if columns is None else {up(columns)}

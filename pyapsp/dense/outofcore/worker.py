@@ -62,8 +62,8 @@ class Shape:
         return max(self.rows * self.columns, self.rows * self.block)
 
     def panel_columns(self, unit: int) -> int:
-        """Return how many columns of the pivot rows fit a slot."""
-        return min(self.slot // self.block // unit * unit, self.size)
+        """Return how many columns of the pivot rows are multiplied at a time."""
+        return min(max(self.slot // (4 * self.block) // unit, 1) * unit, self.size)
 
     def buffers(self, product: Product) -> dict[str, int]:
         """Return the values in each device buffer, by what it is for."""

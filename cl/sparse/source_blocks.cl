@@ -1,0 +1,130 @@
+/* source_blocks: what follows the search from a block of sources: rows, and predecessors.
+ *
+ * Purpose   The sparse methods hold the costs of a block of N sources side by side for each vertex.
+ *           The answer has them in rows, so they are transposed. Predecessors are found from the
+ *           costs: the predecessor of v is the tail u of an arc that attains c(v) = c(u) + w(u,v).
+ *           Where c(u) < c(v) such arcs cannot go round (block_fall). Arcs of weight zero, and arcs so
+ *           light that their sums are rounded away, keep c(u) = c(v), and among those a vertex might
+ *           find itself: what has no predecessor yet takes one that has, level by level (block_level,
+ *           block_settle). Every vertex that is reached gets one: a tight path leads to it.
+ *
+ * Layout    costs: entry [v][s] for vertex v and source s, N = width entries for a vertex.
+ *           settled, before: ints of the same layout.
+ *           The arcs that enter v: tails[first[v] .. first[v + 1]] with their weights.
+ *
+ *                 [v][s]           rows          a tile of 32 x 32 goes through local memory, so
+ *                 s s s s         v v v v v      that both sides are read and written in rows
+ *               v . a . .       s . . . .
+ *               v . b . .  ->   s a b c .
+ *               v . c . .       s . . . .
+ *
+ * Parameters  those of common/types.h with PYAPSP_WIDTH 1 and of common/semiring.h, and
+ *             PYAPSP_GROUP_X 32  work-items of a group that transposes, along the rows
+ *             PYAPSP_GROUP_Y  8  and across them
+ *
+ * Cost      n N values read and written for the rows; for the predecessors at most m N sums, and as
+ *           many again for each level of arcs that keep the cost.
+ *
+ * Source    F. Okuyama's thesis, 2013, section 3.4.3, records the parents after the costs have
+ *           converged, over the reversed graph; it takes any tight arc, as its weights are positive.
+ */
+#ifndef PYAPSP_GROUP_X
+#define PYAPSP_GROUP_X 32
+#endif
+#ifndef PYAPSP_GROUP_Y
+#define PYAPSP_GROUP_Y 8
+#endif
+
+#include "common/types.h"
+#include "common/semiring.h"
+
+#define NO_PREDECESSOR (-9999)
+#define TILE 32
+#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
+
+/* Groups of tiles (v, s); rows past the block are not written. */
+#define TRANSPOSE(name, type)                                                                      \
+    __kernel GROUP void name(__global const type *block, __global type *rows, const int n,         \
+                             const int width)                                                      \
+    {                                                                                              \
+        __local type tile[TILE][TILE + 1];                                                         \
+        const int v = get_group_id(0) * TILE, s = get_group_id(1) * TILE;                          \
+        for (int y = get_local_id(1); y < TILE; y += PYAPSP_GROUP_Y)                               \
+            for (int x = get_local_id(0); x < TILE; x += PYAPSP_GROUP_X)                           \
+                if (v + y < n && s + x < width)                                                    \
+                    tile[y][x] = block[(size_t)(v + y) * width + s + x];                           \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+        for (int y = get_local_id(1); y < TILE; y += PYAPSP_GROUP_Y)                               \
+            for (int x = get_local_id(0); x < TILE; x += PYAPSP_GROUP_X)                           \
+                if (v + x < n && s + y < width)                                                    \
+                    rows[(size_t)(s + y) * n + v + x] = tile[x][y];                                \
+    }
+
+TRANSPOSE(block_rows, value_t)
+TRANSPOSE(block_rows_of_predecessors, int)
+
+/* What *state says after a launch: whether vertices wait for a predecessor, whether some got one. */
+#define WAITING 1
+#define ADVANCED 2
+
+/* One work-item for each (s, v), as in the two kernels below. */
+__kernel void block_fall(__global const long *first, __global const int *tails,
+                         __global const value_t *weights, __global const int *sources,
+                         __global const value_t *costs, __global int *before,
+                         __global int *settled, __global int *state, const int n, const int width)
+{
+    const int s = get_global_id(0);
+    const int v = get_global_id(1);
+    if (s >= width || v >= n)
+        return;
+    const size_t own = (size_t)v * width + s;
+    const value_t cost = costs[own];
+    const int needs = cost != PYAPSP_INFINITY && sources[s] != v;
+    int found = NO_PREDECESSOR;
+    for (long a = first[v]; needs && found == NO_PREDECESSOR && a < first[v + 1]; a++) {
+        const value_t less = costs[(size_t)tails[a] * width + s];
+        if (less < cost && extend(less, weights[a]) == cost)
+            found = tails[a];
+    }
+    before[own] = found;
+    settled[own] = !needs || found != NO_PREDECESSOR;
+    if (!settled[own])
+        atomic_or(state, WAITING);
+}
+
+/* Reads what was settled before this launch, and settles nothing itself. */
+__kernel void block_level(__global const long *first, __global const int *tails,
+                          __global const value_t *weights, __global const value_t *costs,
+                          __global int *before, __global const int *settled, const int n,
+                          const int width)
+{
+    const int s = get_global_id(0);
+    const int v = get_global_id(1);
+    if (s >= width || v >= n)
+        return;
+    const size_t own = (size_t)v * width + s;
+    if (settled[own])
+        return;
+    const value_t cost = costs[own];
+    for (long a = first[v]; a < first[v + 1]; a++) {
+        const size_t other = (size_t)tails[a] * width + s;
+        if (settled[other] && costs[other] == cost && extend(cost, weights[a]) == cost) {
+            before[own] = tails[a];
+            return;
+        }
+    }
+}
+
+__kernel void block_settle(__global const int *before, __global int *settled, __global int *state,
+                           const int n, const int width)
+{
+    const int s = get_global_id(0);
+    const int v = get_global_id(1);
+    if (s >= width || v >= n)
+        return;
+    const size_t own = (size_t)v * width + s;
+    if (settled[own])
+        return;
+    settled[own] = before[own] != NO_PREDECESSOR;
+    atomic_or(state, settled[own] ? ADVANCED : WAITING);
+}

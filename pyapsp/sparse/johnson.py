@@ -1,0 +1,195 @@
+"""johnson: negative weights, by potentials that make them non-negative for another method."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.errors import PrecisionError
+from pyapsp.graph import Graph
+from pyapsp.graph.negative_cycle import find_negative_cycle
+from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.precision import (
+    arithmetic_defines,
+    check_diagonal,
+    check_weights,
+    distance_bound,
+    infinity,
+)
+from pyapsp.registry import Options, Plan, check_memory, register
+from pyapsp.sparse.dijkstra_cpu import DijkstraCpu
+from pyapsp.sparse.source_blocks import BlockSolver, SourceBlocks, upload
+from pyapsp.sparse.sssp import SsspIterative, SsspTasks, SsspTasksUnshared
+
+__all__ = ["Johnson"]
+
+_SEARCHES = {each.id: each for each in (SsspTasks, SsspTasksUnshared, SsspIterative, DijkstraCpu)}
+
+
+@dataclass(frozen=True)
+class _State:
+    """The planned search, with stand-ins for the weights; the kernels of the potentials."""
+
+    search: SourceBlocks
+    plan: Plan
+    program: Program
+
+    @property
+    def hash(self) -> str:
+        return str(self.plan.state.hash)
+
+
+@register
+class Johnson(SourceBlocks):
+    """Bellman-Ford on the device for potentials, then a search with weights that are not negative.
+
+    Potentials, and the distances between them, can be twice as large as distances: they are held
+    in integers where the weights are whole numbers, else in the widest float of the device.
+
+    Source: D. B. Johnson, JACM 24(1), 1977.
+    """
+
+    id = "johnson"
+    area = "sparse"
+    summary = "negative weights: potentials by Bellman-Ford, then another sparse method"
+    source = "Johnson 1977, doi:10.1145/321992.321993"
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"search": tuple(_SEARCHES)}
+
+    def plan(self, graph: Graph, options: Options) -> Plan:
+        """Check weights and memory, plan the search and build the kernels."""
+        check_weights(graph, options.dtype)
+        started = time.perf_counter()
+        parameters = {"search": SsspTasks.id} | self.parameters
+        search = _SEARCHES[parameters["search"]]()
+        inner, stand_in = options, graph
+        buffers = []
+        if graph.has_negative:
+            inner = replace(options, dtype=_held(graph, options), out=None)
+            buffers = _buffers(graph, inner)
+            check_memory(buffers, options)
+            stand_in = graph.with_weights(abs(graph.weights))
+        plan = search.plan(stand_in, inner)
+        defines = arithmetic_defines(options.device, inner.dtype, guard=True)
+        program = build(options.device, "sparse/johnson.cl", defines)
+        return Plan(
+            graph,
+            options,
+            parameters,
+            max(sum(buffers), plan.device_bytes),
+            _State(search, plan, program),
+            time.perf_counter() - started,
+        )
+
+    def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
+        """Find the potentials, and bring the graph with non-negative weights to the device."""
+        graph = plan.graph
+        state: _State = plan.state
+        if not graph.has_negative:
+            return state.search.open(state.plan, watch)
+        dtype = state.plan.options.dtype
+        potentials = _potentials(graph, plan.options, state.program, dtype, watch)
+        tails, heads, weights = graph.arcs()
+        # in this order no rounding can make one negative: h(v) is the least of all h(u) + w
+        lifted = (weights.astype(dtype) + potentials[tails]) - potentials[heads]
+        inner = replace(state.plan, graph=graph.with_weights(lifted))
+        return _Lowered(state.search.open(inner, watch), potentials)
+
+
+class _Lowered:
+    """The rows of a search, with the potentials taken out again."""
+
+    def __init__(self, solver: BlockSolver, potentials: np.ndarray) -> None:
+        self._solver, self._potentials = solver, potentials
+        self.size = solver.size
+
+    def solve_block(
+        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> None:
+        """Find the rows of some sources."""
+        potentials = self._potentials
+        rows = np.empty(distances.shape, potentials.dtype)
+        self._solver.solve_block(sources, rows, predecessors)
+        unreached = rows == infinity(rows.dtype)
+        rows -= potentials[sources, None]
+        rows += potentials
+        limit = infinity(distances.dtype)
+        if distances.dtype.kind in "iu":  # what is beyond it was not held: `check_answer` finds it
+            np.clip(rows, -limit, limit, out=rows)
+        with np.errstate(over="ignore"):
+            distances[...] = rows
+        distances[unreached] = limit
+
+
+def _held(graph: Graph, options: Options) -> np.dtype:
+    """Return the type of potentials and of distances between them."""
+    if graph.is_integer:
+        for dtype in map(np.dtype, (np.int32, np.int64)):
+            if 2 * distance_bound(graph) + graph.max_magnitude < infinity(dtype):
+                return dtype
+    if options.dtype.kind == "i":
+        return options.dtype  # int64, as no other holds weights so large
+    wide = options.device.capabilities.fp64
+    return np.dtype(np.float64 if wide else np.float32)
+
+
+def _buffers(graph: Graph, options: Options) -> list[int]:
+    """Return the bytes of what `_potentials` allocates: arcs, potentials twice, parents, a flag."""
+    n, m, item = graph.n, graph.m, options.dtype.itemsize
+    return [8 * (n + 1), 4 * m, item * m, item * n, item * n, 4 * n, 4]  # there is a negative arc
+
+
+def _potentials(
+    graph: Graph, options: Options, program: Program, dtype: np.dtype, watch: Stopwatch
+) -> np.ndarray:
+    """Return the potentials of all vertices.
+
+    Raises
+    ------
+    NegativeCycleError
+        If there are none.
+    PrecisionError
+        If the type does not hold them, or rounding makes a cycle look negative.
+    """
+    queue = options.device.queue()
+    entering = graph.reversed()
+    weights = entering.weights.astype(dtype)
+    arcs = [upload(queue, each, watch) for each in (entering.indptr, entering.indices, weights)]
+    potentials, parents = np.zeros(graph.n, dtype), np.full(graph.n, -1, np.int32)
+    before, after, found = (
+        upload(queue, each, watch) for each in (potentials, potentials, parents)
+    )
+    changed = np.zeros(1, np.int32)
+    flag = upload(queue, changed, watch)
+    round_of_all = program.kernel("johnson_round")
+    for done in range(1, graph.n + 1):
+        cl.enqueue_copy(queue, flag, np.zeros(1, np.int32))
+        round_of_all(queue, (graph.n,), None, *arcs, before, after, found, flag)
+        before, after = after, before
+        cl.enqueue_copy(queue, changed, flag)
+        if not changed[0]:
+            break
+        # a cycle of parents is a negative cycle, and shows long before the last round
+        if done & (done - 1) == 0 or done == graph.n:
+            cl.enqueue_copy(queue, parents, found)
+            if _goes_round(parents) or done == graph.n:
+                check_diagonal(graph, np.array([-1], dtype))
+    cl.enqueue_copy(queue, potentials, before)
+    if potentials.min() <= -infinity(dtype):  # they would have fallen further
+        if find_negative_cycle(graph) is not None:
+            check_diagonal(graph, np.array([-1], dtype))
+        raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
+    return potentials
+
+
+def _goes_round(parents: np.ndarray) -> bool:
+    """Return whether following the parents, from some vertex, never ends."""
+    n = parents.size
+    jump = np.append(np.where(parents < 0, n, parents), n)
+    for _ in range(n.bit_length()):
+        jump = jump[jump]
+    return bool((jump < n).any())

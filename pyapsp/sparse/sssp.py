@@ -1,0 +1,194 @@
+"""sssp-iterative, sssp-tasks and sssp-tasks-unshared: costs scattered to neighbours, in rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.precision import arithmetic_defines
+from pyapsp.registry import Options, Plan, Requirements, register
+from pyapsp.sparse.source_blocks import DeviceBlock, TunableBlocks
+
+__all__ = ["SsspIterative", "SsspTasks", "SsspTasksUnshared"]
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The kernels of the search, and of what follows it."""
+
+    search: Program
+    block: Program
+    passes: int
+
+    @property
+    def hash(self) -> str:
+        return self.search.hash
+
+
+class _Scattering(TunableBlocks):
+    """Base of the three: N sources at once, a work-group for B vertices and these N sources.
+
+    Attributes
+    ----------
+    shared : bool
+        Whether the arcs of a group go through local memory.
+    """
+
+    area = "sparse"
+    requires = Requirements(non_negative=True)
+    shared: ClassVar[bool]
+
+    def sources(self, parameters: Mapping[str, Any]) -> int:
+        """Return how many sources are solved at once."""
+        return int(parameters["sources"])
+
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+        """Return whether a group, and the arcs that it shares, are within the device's limits."""
+        capabilities = options.device.capabilities
+        items = self.sources(parameters) * parameters["vertices"]
+        return bool(
+            items <= capabilities.max_work_group_size
+            and self._local_bytes(parameters, options) <= capabilities.local_memory
+        )
+
+    def rule(self, options: Options) -> str:
+        """Return the limits."""
+        capabilities = options.device.capabilities
+        return (
+            f"sources x vertices must be at most {capabilities.max_work_group_size}, and need at "
+            f"most {capabilities.local_memory} bytes of local memory"
+        )
+
+    def _local_bytes(self, parameters: Mapping[str, Any], options: Options) -> int:
+        """Bytes of local memory: an int and a value for each work-item, 20 for each vertex."""
+        if not self.shared:
+            return 4
+        sources, vertices = self.sources(parameters), parameters["vertices"]
+        return int(vertices * (sources * (4 + options.dtype.itemsize) + 20) + 4)
+
+    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of the graph, and of three arrays of n x N."""
+        return DeviceBlock.buffers(graph, options, self.sources(parameters))
+
+    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
+        """Build the kernels."""
+        device, dtype = options.device, options.dtype
+        wide, atomics = dtype.itemsize == 8, device.capabilities.int64_atomics
+        defines = arithmetic_defines(device, dtype)
+        defines |= {
+            "PYAPSP_SOURCES": self.sources(parameters),
+            "PYAPSP_VERTICES": parameters["vertices"],
+            "PYAPSP_SHARED": int(self.shared),
+            "PYAPSP_BITS": {2: "short", 4: "int", 8: "long"}[dtype.itemsize],
+            "PYAPSP_WORD": 64 if wide else 32,
+            "PYAPSP_HAS_INT64_ATOMICS": int(atomics),
+        }
+        search = build(device, "sparse/sssp.cl", defines)
+        return _Programs(search, DeviceBlock.build(options), 2 if wide and not atomics else 1)
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Search:
+        """Bring the graph to the device."""
+        return _Search(plan, self.sources(plan.parameters), watch)
+
+
+class _Search:
+    """Rounds of scattering and checking, until nothing changes."""
+
+    def __init__(self, plan: Plan, width: int, watch: Stopwatch) -> None:
+        programs, n, vertices = plan.state, plan.graph.n, plan.parameters["vertices"]
+        self.size = width
+        self._block = DeviceBlock(plan.graph, plan.options, width, programs.block, watch)
+        self._kernels = [
+            programs.search.kernel(f"sssp_{name}") for name in ("start", "scatter", "check")
+        ]
+        self._passes = [np.int32(number) for number in range(programs.passes)]
+        self._n, self._group = np.int32(n), (width, vertices)
+        self._items = (width, -(-n // vertices) * vertices)
+
+    def solve_block(
+        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> None:
+        """Find the rows of some sources."""
+        block, shape, n = self._block, (self._items, self._group), self._n
+        start, scatter, check = self._kernels
+        modified, costs, updates = block.marks, block.costs, block.words
+        block.begin(sources)
+        start(block.queue, *shape, block.sources, modified, costs, updates, n)
+        changed = 1
+        while changed:
+            for number in self._passes:
+                arrays = modified, costs, updates, block.flag
+                scatter(block.queue, *shape, *block.arcs, *arrays, n, number)
+            check(block.queue, *shape, modified, costs, updates, block.flag, n)
+            changed = block.read_flag()
+        block.read_costs(distances)
+        if predecessors is not None:
+            block.read_predecessors(predecessors)
+
+
+@register
+class SsspIterative(_Scattering):
+    """One source after the other, one work-item for each vertex.
+
+    Source: P. Harish and P. J. Narayanan, HiPC 2007, as in F. Okuyama's thesis, 2013, 3.3.2.
+    """
+
+    id = "sssp-iterative"
+    summary = "single-source shortest paths for one source after the other, by scattering"
+    source = "Harish and Narayanan 2007; Okuyama 2013, section 3.3.2, figs. 3.3-3.5"
+    shared = False
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"vertices": (32, 64, 128, 256, 512, 1024)}
+
+    def sources(self, parameters: Mapping[str, Any]) -> int:
+        """Return 1."""
+        return 1
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield groups of 256 work-items, as published, and smaller ones."""
+        for vertices in (256, 128, 64, 32):
+            yield {"vertices": vertices}
+
+
+class _Tasks(_Scattering):
+    """N sources at once."""
+
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "sources": (1, 2, 4, 8, 16, 32, 64, 128, 256),
+        "vertices": (1, 2, 4, 8, 16, 32, 64, 128, 256),
+    }
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield 32 sources and 4 vertices, as published, and fewer where memory is short."""
+        for sources, vertices in ((32, 4), (16, 4), (8, 4), (4, 4), (2, 4), (1, 4), (1, 1)):
+            yield {"sources": sources, "vertices": vertices}
+
+
+@register
+class SsspTasks(_Tasks):
+    """N sources at once, which share the arcs of a vertex in local memory.
+
+    Source: F. Okuyama's thesis, 2013, section 3.4; F. Ino et al., 2013, on parameter sweeps.
+    """
+
+    id = "sssp-tasks"
+    summary = "N sources at once by scattering, arcs shared in local memory"
+    source = "Okuyama 2013, section 3.4, figs. 3.6-3.9"
+    shared = True
+
+
+@register
+class SsspTasksUnshared(_Tasks):
+    """N sources at once, without local memory: what sharing the arcs is compared with.
+
+    Source: F. Okuyama's thesis, 2013, section 3.5.1.
+    """
+
+    id = "sssp-tasks-unshared"
+    summary = "N sources at once by scattering, without local memory"
+    source = "Okuyama 2013, section 3.5.1"
+    shared = False

@@ -1,0 +1,89 @@
+"""dijkstra-cpu: threads that run at the same time, narrow types, and life without Numba."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp import verify
+from pyapsp.errors import CapabilityError, PrecisionError
+from pyapsp.graph import Graph, generators
+from pyapsp.registry import Options
+
+
+def test_the_compiler_runs_in_planning(device):
+    graph = generators.random_graph(30, 90, seed=1)
+    for wanted in (False, True):
+        method = pyapsp.method("dijkstra-cpu")
+        plan = method.plan(graph, Options(device, np.dtype("i2"), predecessors=wanted))
+        method.run(plan)
+        assert len(plan.state.search.signatures) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_any_number_of_threads(threads, device):
+    """n is no multiple of what a thread takes at a time, nor of a block."""
+    graph = generators.random_graph(203, 1500, seed=2)
+    asked = pyapsp.method("dijkstra-cpu", threads=threads)
+    seen = []
+    result = pyapsp.solve(
+        graph, asked, predecessors=True, device=device, progress=lambda *step: seen.append(step)
+    )
+    np.testing.assert_array_equal(
+        result.distances, csgraph.dijkstra(graph.to_scipy().astype(float))
+    )
+    assert verify.certificate(graph, result, device=device).ok
+    assert seen[-1] == (len(seen), len(seen)) == (-(-203 // (64 * threads)),) * 2
+
+
+def test_by_default_there_is_a_thread_for_each_core(device):
+    import os
+
+    result = pyapsp.solve(generators.ring(9), "dijkstra-cpu", device=device)
+    assert result.stats["parameters"] == {"threads": len(os.sched_getaffinity(0))}
+    assert result.stats["peak_device_bytes"] == 0
+
+
+def test_threads_run_at_the_same_time(device):
+    """While a search goes on, other threads do too: it does not hold the interpreter's lock."""
+    graph = generators.random_graph(2000, seed=1)
+    plan = pyapsp.method("dijkstra-cpu", threads=1).plan(graph, Options(device, np.dtype("f8")))
+    rows = np.full((2000, 2000), -1.0)
+    search, before = plan.state.search, np.empty((0, 0), np.int32)
+    arcs = graph.indptr, graph.indices, graph.weights.astype(float)
+    thread = threading.Thread(
+        target=search, args=(*arcs, np.arange(2000), rows, before, np.float64(np.inf))
+    )
+    thread.start()
+    while thread.is_alive() and rows[3, 3] != 0:
+        time.sleep(0.001)
+    assert rows[-1, -1] == -1  # there was time to look before the search was over
+    thread.join()
+    assert rows[-1, -1] == 0
+
+
+def test_sums_beyond_float16_are_infinite(device):
+    line = Graph.from_arcs(3, [0, 1], [1, 2], [40000.0, 40000.0])
+    if not device.capabilities.fp16:
+        with pytest.raises(CapabilityError, match="has no float16"):
+            pyapsp.solve(line, "dijkstra-cpu", dtype="float16", device=device)
+        return
+    result = pyapsp.solve(line, "dijkstra-cpu", dtype="float16", device=device, check=False)
+    assert result.distances[0].tolist() == [0, 40000, np.inf]
+    with pytest.raises(PrecisionError, match="too large for float16"):
+        pyapsp.solve(line, "dijkstra-cpu", dtype="float16", device=device)
+
+
+def test_without_numba(device, monkeypatch):
+    from pyapsp.sparse import dijkstra_cpu
+
+    monkeypatch.setitem(sys.modules, "numba", None)
+    dijkstra_cpu._compiled.cache_clear()
+    with pytest.raises(CapabilityError, match="pip install numba"):
+        pyapsp.solve(generators.ring(9), "dijkstra-cpu", device=device)
