@@ -22,13 +22,15 @@ _EXPERIMENTS = (
     "takafuji-multicore",
     "matsumoto-tiles",
     "matsumoto-blocks",
+    "matsumoto-sizes",
+    "matsumoto-devices",
 )
 _SOURCES = ("okuyama", "takafuji", "matsumoto")
 _SETTINGS = {
     "threads": "work-items of a group (takafuji-threads, takafuji-packed)",
     "cores": "compute units (takafuji-multicore)",
     "sides": "rows and columns of a tile (matsumoto-tiles)",
-    "blocks": "rows of a block (matsumoto-blocks)",
+    "blocks": "blocking factors (matsumoto-blocks)",
 }
 
 

@@ -193,7 +193,10 @@ class FwOutofcore(Method):
         ]
         unit = math.lcm(*(product.unit(product.p) for product in products))
         with Matrix(array) as matrix:
-            speeds = [measure(*each, matrix) for each in zip(devices, products, strict=True)]
+            speeds = [
+                measure(device, product, matrix, _limits(device, options)[0])
+                for device, product in zip(devices, products, strict=True)
+            ]
         cut = best_cut(
             graph.n,
             unit,

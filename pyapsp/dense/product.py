@@ -112,6 +112,14 @@ class Product(ABC):
 
     @classmethod
     @abstractmethod
+    def turn(cls, parameters: Parameters) -> tuple[int, int]:
+        """Return the steps, and the rows, that `multiply` takes at a time.
+
+        What is left over costs as much as a whole turn.
+        """
+
+    @classmethod
+    @abstractmethod
     def defines(cls, parameters: Parameters) -> dict[str, int]:
         """Return the macros of the kernel file, beside those of the number type."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.dense.product import Product, Region, ints
+from pyapsp.dense.product import Parameters, Product, Region, ints
 from pyapsp.registry import Options
 
 __all__ = ["Panels"]
@@ -71,6 +71,11 @@ class Panels(Product):
         """Return what the rows and columns of everything must be a multiple of."""
         p = parameters
         return math.lcm(p["rows"], p["strips"] * p["width"])
+
+    @classmethod
+    def turn(cls, parameters: Parameters) -> tuple[int, int]:
+        """Return the steps, and the rows, that `multiply` takes at a time."""
+        return parameters["block"], parameters["group_rows"]
 
     @classmethod
     def defines(cls, parameters: Mapping[str, Any]) -> dict[str, int]:

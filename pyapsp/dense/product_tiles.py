@@ -105,6 +105,11 @@ class Tiles(Product):
         return math.lcm(p["tile"], p["group_x"] * p["words"] * (1 + p["packed"]))
 
     @classmethod
+    def turn(cls, parameters: Parameters) -> tuple[int, int]:
+        """Return the steps, and the rows, that `multiply` takes at a time."""
+        return cls.unit(parameters), cls.unit(parameters)
+
+    @classmethod
     def defines(cls, parameters: Mapping[str, Any]) -> dict[str, int]:
         """Return the macros of the kernel file, beside those of the number type."""
         p = parameters

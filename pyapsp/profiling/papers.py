@@ -9,8 +9,9 @@ the poster of K. Matsumoto, N. Nakasato and S. G. Sedukhin, SC 2012.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -20,9 +21,12 @@ import pyopencl as cl
 from pyapsp import __version__
 from pyapsp.dense import performance_model
 from pyapsp.dense.floyd_warshall import FloydWarshall
+from pyapsp.dense.fw_minplus import FORMS, FwMinplus
+from pyapsp.dense.outofcore import planner
+from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.performance_model import Inputs, Instructions
 from pyapsp.dense.register_tiles import Iterative
-from pyapsp.device import Device, choose
+from pyapsp.device import Device, choose, devices
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import Graph, generators
 from pyapsp.profiling import sweeps
@@ -40,9 +44,14 @@ _SUBTILE = {16: 4, 32: 2, 64: 4}
 _TUNED = {"tile": 32, "h_pivot": 8, "h_panel": 4}
 # [T] tables 3.1 and 3.2: work-items of a group
 _THREADS = (64, 128, 256, 512, 1024)
-# [M] "Tiling in the kernel", and the block within the device's memory
+# [M] "Tiling in the kernel"
 _TILE_SIDES = (1, 2, 4, 8)
-_BLOCKS = (64, 128, 192, 256, 384, 512)
+# [M] "Maximum performance for different blocking factors", "... with optimal blocking factor": b is
+# n divided by these. Blocks for fewer than six passes do not fit the memory below.
+_PASSES = (10, 8, 6)
+_PASSES_OF_SIZES = (32, 16, 8)
+# A device may use memory for this part of the matrix.
+_HELD = 0.5
 
 
 @dataclass(frozen=True)
@@ -332,7 +341,7 @@ def _cores(device: Device) -> list[int]:
 
 
 def _without_roof(contender: Contender) -> Contender:
-    """Say that packed fields have another roof than the type of the answer."""
+    """Say that the roof is another one: packed fields have it, and several devices."""
     contender.roof = False
     return contender
 
@@ -381,16 +390,84 @@ def _matsumoto_tiles(task: _Task) -> Iterator[Contender]:
 
 
 def _matsumoto_blocks(task: _Task) -> Iterator[Contender]:
-    method = find_method("fw-minplus")
-    assert isinstance(method, FloydWarshall)
-    best, _ = method.choose_parameters(task.graph, task.options)
-    blocks = task.chosen("blocks", _BLOCKS)
-    for block in [block for block in blocks if block <= task.graph.n] or [min(blocks)]:
-        tiles = [best["tile"], *sorted(method.choices["tile"], reverse=True)]
-        sets = [{**best, "block": block, "tile": tile} for tile in tiles]
-        # the first says what is wrong, if all are
-        fitting = [each for each in sets if method.fits(each, task.options)] or sets
-        yield _contender(task, {"block": block}, "fw-minplus", **fitting[0])
+    blocks = task.chosen("blocks", _blocks(task, _PASSES))
+    for block, cut, split in product(blocks, ("square", "rows"), ("fused", "separated")):
+        shape = {"rows": block, "columns": block} if cut == "square" else {}
+        label: dict[str, int | str] = {"block": block, "cut": cut, "split": split}
+        yield _outofcore(task, label, block=block, split=split, **shape)
+
+
+def _speeds(task: _Task) -> dict[str, Any]:
+    """Return what the planner of fw-outofcore measures: updates and bytes a second."""
+    parameters, _ = FwMinplus().choose_parameters(task.graph, task.options)
+    factors = FORMS[parameters["form"]](task.options, parameters, negative=False)
+    with Matrix(np.zeros((task.graph.n, task.graph.n), task.options.dtype)) as matrix:
+        memory = task.device.capabilities.global_memory
+        found = planner.measure(task.device, factors, matrix, memory)
+    both = {"up": found.up, "down": found.down, "read": found.read, "write": found.write}
+    # None: nothing travels, because the device works in the memory of the host
+    finite = {name: speed if math.isfinite(speed) else None for name, speed in both.items()}
+    return {"speeds": {"product": found.product, **finite}}
+
+
+def _matsumoto_sizes(task: _Task) -> Iterator[Contender]:
+    for block in _blocks(task, _PASSES_OF_SIZES):
+        yield _outofcore(task, {"block": block}, block=block)
+    yield _outofcore(task, {"block": "planned"})
+
+
+def _matsumoto_devices(task: _Task) -> Iterator[Contender]:
+    yield _outofcore(task, {"set": "main"})
+    cpu = _cpu_beside(task.device)
+    if cpu is None:
+        return
+    alone = _outofcore(task, {"set": "cpu"})
+    alone.device = cpu
+    yield alone
+    # on the poster the CPU closes the pivot blocks
+    for name, pivot in (("hybrid", "device"), ("pivots", "host")):
+        hybrid = _outofcore(task, {"set": name}, helpers="all", pivot=pivot)
+        hybrid.helpers = (cpu,)
+        yield _without_roof(hybrid)
+
+
+def _opinion(task: _Task) -> dict[str, Any]:
+    """Return which CPU there is, whether the planner would use it as well, and its words."""
+    cpu = _cpu_beside(task.device)
+    helpers = () if cpu is None else (cpu,)
+    options = replace(task.options, memory_limit=_memory(task), helpers=helpers)
+    plan = find_method("fw-outofcore").plan(task.graph, options)
+    return {
+        "planned": {
+            "beside": None if cpu is None else cpu.name,
+            "helpers": plan.parameters["helpers"],
+            "notes": list(plan.notes),
+        }
+    }
+
+
+def _blocks(task: _Task, passes: Sequence[int]) -> list[int]:
+    """Return the blocking factors for about so many passes."""
+    return sorted({max(task.graph.n // each // 16, 1) * 16 for each in passes})
+
+
+def _outofcore(task: _Task, label: dict[str, int | str], **parameters: Any) -> Contender:
+    """Make a contender for a matrix that does not fit the device."""
+    method = find_method("fw-outofcore", **parameters)
+    made = Contender({"method": method.id, **label}, method, task.device)
+    made.memory_limit = _memory(task)
+    return made
+
+
+def _memory(task: _Task) -> int:
+    """Return the bytes of a device that fw-outofcore gets."""
+    return int(_HELD * task.graph.n**2 * task.options.dtype.itemsize)
+
+
+def _cpu_beside(device: Device) -> Device | None:
+    """Return the best CPU that is another device, None when there is none."""
+    cpus = (each for each in devices() if each.kind == "cpu" and each.handle != device.handle)
+    return next(cpus, None)
 
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -417,6 +494,17 @@ EXPERIMENTS: dict[str, Experiment] = {
         "[M] tiles of the kernel", _random, "float32", _matsumoto_tiles, frozenset({"sides"})
     ),
     "matsumoto-blocks": Experiment(
-        "[M] bandwidth and blocks", _random, "float32", _matsumoto_blocks, frozenset({"blocks"})
+        "[M] performance and bandwidth for each b",
+        _random,
+        "float32",
+        _matsumoto_blocks,
+        frozenset({"blocks"}),
+        _speeds,
+    ),
+    "matsumoto-sizes": Experiment(
+        "[M] performance for each n with the best b", _random, "float32", _matsumoto_sizes
+    ),
+    "matsumoto-devices": Experiment(
+        "[M] GPU, CPU and both", _random, "float32", _matsumoto_devices, extra=_opinion
     ),
 }

@@ -23,6 +23,7 @@ from pyapsp.errors import ParameterError, PyApspError, VerificationError
 from pyapsp.graph import Graph
 from pyapsp.precision import infinity
 from pyapsp.profiling.roofs import Meter, with_roof
+from pyapsp.registry import Method
 from pyapsp.result import Result
 from pyapsp.solver import solve
 from pyapsp.verify import against_distances, certificate
@@ -87,24 +88,31 @@ class Contender:
     ----------
     label : dict
         What tells it from the others: its coordinates in a table.
-    method : FloydWarshall
+    method : Method
     device : Device
     phases : callable or None
-        Names for the launches of a round, for `Phases`.
+        Names for the launches of a round, for `Phases`; the method is then a `FloydWarshall`.
     roof : bool
-        Whether the roof of the number type is one for this method, too.
+        Whether the roof of the number type on the device is one for this contender, too.
+    helpers : tuple of Device
+        Further devices, for a method that uses several.
+    memory_limit : int or None
+        Bytes that it may use on each device.
     """
 
     label: dict[str, int | str]
-    method: FloydWarshall
+    method: Method
     device: Device
     phases: Callable[[int], Sequence[str]] | None = None
     roof: bool = True
+    helpers: tuple[Device, ...] = ()
+    memory_limit: int | None = None
     _turns: list[tuple[float, dict[str, Any]]] = field(default_factory=list, repr=False)
     _listener: Phases | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.phases is not None:
+            assert isinstance(self.method, FloydWarshall)
             self._listener = Phases(self.method, self.phases)
 
     def turn(self, graph: Graph, dtype: str, right: Reference) -> None:
@@ -116,7 +124,13 @@ class Contender:
             If the answer is wrong.
         """
         started = time.perf_counter()
-        result = solve(graph, self.method, dtype=dtype, device=self.device)
+        result = solve(
+            graph,
+            self.method,
+            dtype=dtype,
+            device=[self.device, *self.helpers],
+            memory_limit=self.memory_limit,
+        )
         self._turns.append((time.perf_counter() - started, result.stats))
         if self._listener is not None:
             self._listener.settle()

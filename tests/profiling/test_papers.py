@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pyopencl as cl
 import pytest
 
 from pyapsp.dense import performance_model
+from pyapsp.dense.outofcore import planner
 from pyapsp.errors import ParameterError, PyApspError
+from pyapsp.graph import generators
 from pyapsp.profiling import papers, sweeps
 from pyapsp.registry import Options
 
@@ -17,8 +22,16 @@ SMALL = {
     "takafuji-threads": {"threads": [1]},
     "takafuji-packed": {"threads": [1]},
     "matsumoto-tiles": {"sides": [2]},
-    "matsumoto-blocks": {"blocks": [64, 128]},
+    "matsumoto-blocks": {"blocks": [32]},
 }
+HYBRID = ("hybrid", "pivots")
+# fw-outofcore with memory for half of the matrix
+OUTOFCORE = ("matsumoto-blocks", "matsumoto-sizes", "matsumoto-devices")
+
+
+def outofcore_n(device):
+    """An n whose smallest cut fits half of the matrix; kernels of GPUs need larger ones."""
+    return 256 if device.traits.scalar_groups else 1024
 
 
 @pytest.fixture
@@ -146,24 +159,88 @@ def test_tiles_of_a_wavefront(planned):
         )
 
 
-def test_blocks_differ_in_nothing_but_the_tile_that_divides_them(planned, device):
-    found = planned("matsumoto-blocks", 300)
-    assert [each.label["block"] for each in found] == [64, 128, 192, 256]
-    options = Options(device, np.dtype("float32"))
-    rest = []
-    for contender in found:
-        parameters = contender.method.parameters
-        assert contender.method.fits(parameters, options)
-        assert parameters["block"] == contender.label["block"]
-        rest.append({k: v for k, v in parameters.items() if k not in ("block", "tile")})
-    assert all(each == rest[0] for each in rest)
-    assert [each.label["block"] for each in planned("matsumoto-blocks", 40)] == [64]
+def test_blocks_are_cut_both_ways_and_split_both_ways(planned):
+    found = [given(contender) for contender in planned("matsumoto-blocks", 400, blocks=[64, 96])]
+    for block in (64, 96):
+        square = {"block": block, "rows": block, "columns": block}
+        for split in ("fused", "separated"):
+            assert ("fw-outofcore", {**square, "split": split}) in found
+            assert ("fw-outofcore", {"block": block, "split": split}) in found
+    assert len(found) == 8
+    blocks = [each.label["block"] for each in planned("matsumoto-blocks", 400)]
+    assert blocks == [32] * 4 + [48] * 4 + [64] * 4
+
+
+def test_the_best_block_is_looked_for_among_several_and_that_of_the_planner(planned):
+    found = [given(contender) for contender in planned("matsumoto-sizes", 1000)]
+    assert found == [
+        *(("fw-outofcore", {"block": block}) for block in (16, 48, 112)),
+        ("fw-outofcore", {}),
+    ]
+    small = [each.label["block"] for each in planned("matsumoto-sizes", 100)]
+    assert small == [16, "planned"]
+
+
+@pytest.mark.parametrize("experiment", OUTOFCORE)
+def test_a_device_gets_half_of_the_matrix(planned, experiment):
+    found = planned(experiment, 100)
+    assert {each.memory_limit for each in found} == {4 * 100 * 100 // 2}
+
+
+def test_devices_alone_and_together(planned, device, monkeypatch):
+    cpu = replace(device, handle=Handle("cpu"), id="9:0")
+    gpu = replace(device, handle=Handle("gpu"), id="9:1")
+    monkeypatch.setattr("pyapsp.device.model._kind", lambda handle: getattr(handle, "is_a", "gpu"))
+    for around in ([gpu, device, cpu], [cpu, gpu, device]):
+        monkeypatch.setattr(papers, "devices", lambda around=around: around)
+        found = planned("matsumoto-devices", 100)
+        sets = [(each.label["set"], each.device, each.helpers) for each in found]
+        assert sets == [
+            ("main", device, ()),
+            ("cpu", cpu, ()),
+            ("hybrid", device, (cpu,)),
+            ("pivots", device, (cpu,)),
+        ]
+        assert [given(each)[1] for each in found] == [
+            {},
+            {},
+            {"helpers": "all", "pivot": "device"},
+            {"helpers": "all", "pivot": "host"},
+        ]
+    # a CPU is not beside itself, and a GPU is no CPU
+    monkeypatch.setattr(papers, "devices", lambda: [gpu, cpu])
+    assert [each.label["set"] for each in planned("matsumoto-devices", 100, device=cpu)] == ["main"]
+
+
+class Handle:
+    """A device that is only looked at."""
+
+    def __init__(self, is_a):
+        self.is_a = is_a
+
+
+def test_with_one_device_there_is_no_hybrid(device, monkeypatch):
+    monkeypatch.setattr(papers, "devices", lambda: [device])
+    document = papers.measure("matsumoto-devices", outofcore_n(device), device=device, repeat=1)
+    assert [record["label"]["set"] for record in document["runs"]] == ["main"]
+    assert document["left_out"] == []
+    assert document["planned"]["helpers"] == "none"
+    assert document["planned"]["beside"] is None
+
+
+def test_speeds_of_memory_that_is_shared_are_none(device, monkeypatch):
+    found = SimpleNamespace(product=2e9, up=math.inf, down=math.inf, read=3e9, write=4e9)
+    monkeypatch.setattr(planner, "measure", lambda *arguments: found)
+    task = papers._Task(generators.ring(40), Options(device, np.dtype("float32")), {})
+    assert papers._speeds(task) == {
+        "speeds": {"product": 2e9, "up": None, "down": None, "read": 3e9, "write": 4e9}
+    }
 
 
 @pytest.mark.parametrize("experiment", papers.EXPERIMENTS)
 def test_experiments_run_and_verify(experiment, device):
     # more than a block of 64, for the product
-    n = 80
+    n = outofcore_n(device) if experiment in OUTOFCORE else 80
     settings = SMALL.get(experiment, {})
     document = papers.measure(experiment, n, device=device, repeat=1, settings=settings)
     assert document["left_out"] == []
@@ -181,10 +258,16 @@ def test_experiments_run_and_verify(experiment, device):
         assert record["verified"] is True
         assert record["graph"]["n"] == n
         assert record["kernel_seconds"] > 0
-        if "packed" in record["method"]:
+        if "packed" in record["method"] or len(record.get("devices", [])) > 1:
             assert record["fraction_of_roof"] is None
         else:
             assert record["fraction_of_roof"] > 0
+        if experiment in OUTOFCORE:
+            assert record["method"] == "fw-outofcore"
+            assert record["peak_device_bytes"] <= 2 * n**2
+            assert record["moved_bytes"] > 4 * n**2
+            assert record["predicted_seconds"] > 0
+            assert len(record["devices"]) == 1 + (record["label"].get("set") in HYBRID)
     phases = {name for record in document["runs"] for name in record["phases"] or {}}
     assert phases == {
         "okuyama-times": {"pivot", "panels", "others"},

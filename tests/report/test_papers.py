@@ -441,36 +441,179 @@ def test_tiles_and_their_bandwidth(tmp_path):
     assert row(folder, "tiles", tile="1x2")["GFlop/s: ours"] == ""
 
 
-def test_blocks_and_their_bandwidth(tmp_path):
-    small = [run(1.0, transfer=0.5, method="fw-minplus", block=64)]
-    large = [
-        run(8.0, transfer=2.0, method="fw-minplus", block=64) | {"updates_per_second": 4e9},
-        run(5.0, transfer=4.0, method="fw-minplus", block=128) | {"updates_per_second": 6e9},
-        run(7.0, transfer=5.0, method="fw-minplus", block=256) | {"updates_per_second": 5e9},
+def outofcore(n, b, milliseconds, predicted=1.0, devices=("A CPU",), moved=0, held=0, **label):
+    """A record of fw-outofcore; the label need not say which block it was."""
+    return run(milliseconds, method="fw-outofcore", **label) | {
+        "graph": {"n": n},
+        "parameters": {"block": b},
+        "predicted_seconds": predicted / 1e3,
+        "moved_bytes": moved,
+        "peak_device_bytes": held,
+        "devices": list(devices),
+    }
+
+
+def gflops(n, milliseconds):
+    return near(2 * n**3 / milliseconds / 1e6)
+
+
+SPEEDS = {"product": 6e9, "up": 1e9, "down": 0.25e9, "read": 3e9, "write": 6e9}
+
+
+@pytest.fixture
+def blocks_folder(tmp_path):
+    def one(n, b, milliseconds, cut, split, **more):
+        return outofcore(n, b, milliseconds, block=b - 1, cut=cut, split=split, **more)
+
+    runs = [
+        one(400, 64, 8.0, "square", "fused", predicted=4.0, moved=2_000_000, held=160_000),
+        one(400, 64, 5.0, "square", "separated", predicted=2.0, moved=1_000_000, held=320_000),
+        one(400, 128, 7.0, "rows", "fused", moved=700_000),
     ]
+    return written(
+        tmp_path,
+        "matsumoto",
+        document("matsumoto-blocks", 400, runs, speeds=SPEEDS),
+        document(
+            "matsumoto-blocks",
+            200,
+            [one(200, 64, 1.0, "rows", "fused")],
+            speeds=SPEEDS | {"product": 1e9, "up": None, "down": None},
+        ),
+    )
+
+
+def test_performance_for_each_block(blocks_folder):
+    fused = row(blocks_folder, "blocks", n=400.0, b=64, cut="square", split="fused")
+    assert number(fused["GFlop/s: ours"]) == gflops(400, 8.0)
+    assert number(fused["GFlop/s predicted: ours"]) == gflops(400, 4.0)
+    assert number(fused["% of the matrix on the device: ours"]) == near(25)
+    # 0.4 GB/s there and back in turn, 16 operations a byte
+    assert number(fused["GFlop/s at most: ours"]) == near(6.4)
+    apart = row(blocks_folder, "blocks", n=400.0, b=64, cut="square", split="separated")
+    assert number(apart["GFlop/s: ours"]) == gflops(400, 5.0)
+    assert number(apart["% of the matrix on the device: ours"]) == near(50)
+    rows = row(blocks_folder, "blocks", n=400.0, cut="rows")
+    assert number(rows["b"]) == 128
+    assert number(rows["GFlop/s at most: ours"]) == near(12)
+    # without a bus there are the copies: 4 GB/s
+    small = row(blocks_folder, "blocks", n=200.0)
+    assert number(small["GFlop/s at most: ours"]) == near(2)
+    theirs = row(blocks_folder, "blocks", b=1536)
+    assert number(theirs["GFlop/s: HD 5870"]) == 1000
+    assert number(theirs["GFlop/s at most: HD 5870"]) == 1068
+    assert number(row(blocks_folder, "blocks", b=1024)["GFlop/s at most: HD 5870"]) == near(768)
+    assert row(blocks_folder, "blocks", b=1024)["GFlop/s: HD 5870"] == ""
+
+
+def test_bandwidth_that_blocks_need_and_have(blocks_folder):
+    fused = row(blocks_folder, "bandwidth", n=400.0, b=64, cut="square", split="fused")
+    assert number(fused["GB/s needed: ours"]) == near(12 / 16)
+    assert number(fused["GB/s measured: ours"]) == near(0.25)
+    assert number(fused["GB/s of the bus: ours"]) == near(0.4)
+    assert number(fused["GB/s of copies: ours"]) == near(4)
+    apart = row(blocks_folder, "bandwidth", n=400.0, b=64, cut="square", split="separated")
+    assert number(apart["GB/s measured: ours"]) == near(0.2)
+    small = row(blocks_folder, "bandwidth", n=200.0)
+    assert small["GB/s of the bus: ours"] == ""
+    assert number(small["GB/s needed: ours"]) == near(2 / 16)
+    assert number(row(blocks_folder, "bandwidth", b=1536)["GB/s needed: HD 5870"]) == near(2.78125)
+    assert number(row(blocks_folder, "bandwidth", b=1536)["GB/s measured: HD 5870"]) == 3
+    text = (blocks_folder / "index.md").read_text(encoding="utf-8")
+    assert "no more than both is 128 here for n = 400, and 1536" in text  # 12 / 32 < 0.4 < 12 / 16
+
+
+def test_the_best_block_for_each_n(tmp_path):
+    large = [
+        outofcore(800, 64, 8.0, block=64),
+        outofcore(800, 128, 4.0, block=128),
+        outofcore(800, 256, 5.0, predicted=2.5, block="planned"),
+    ]
+    # the planner's is one of the others, a bit slower this time
+    small = [outofcore(400, 64, 3.0, block=64), outofcore(400, 64, 3.5, block="planned")]
     folder = written(
         tmp_path,
         "matsumoto",
-        document("matsumoto-blocks", 400, large),
-        document("matsumoto-blocks", 200, small),
+        document("matsumoto-sizes", 800, large),
+        document("matsumoto-sizes", 400, small),
     )
-    # the peak is that of 128, and so are its transfers: 400 x 400 floats there and back in 4 ms
-    found = row(folder, "bandwidth", b=256)
-    assert number(found["GB/s needed: ours"]) == near(12 / 64)
-    assert number(found["GB/s measured: ours"]) == near(0.32)
-    assert number(found["GFlop/s at most: ours"]) == near(12)
-    assert number(row(folder, "bandwidth", b=64)["GFlop/s at most: ours"]) == near(0.32 * 16)
-    assert number(row(folder, "bandwidth", b=1536)["GB/s needed: HD 5870"]) == near(1068 / 384)
-    assert number(row(folder, "bandwidth", b=1536)["GFlop/s at most: HD 5870"]) == 1068
+    found = row(folder, "sizes", n=800)
+    assert number(found["best b: ours"]) == 128
+    assert number(found["GFlop/s with it: ours"]) == gflops(800, 4.0)
+    assert number(found["GFlop/s with the worst: ours"]) == gflops(800, 8.0)
+    assert number(found["b of the planner: ours"]) == 256
+    assert number(found["GFlop/s with that: ours"]) == gflops(800, 5.0)
+    assert number(found["GFlop/s predicted: ours"]) == gflops(800, 2.5)
+    found = row(folder, "sizes", n=400)
+    assert number(found["best b: ours"]) == number(found["b of the planner: ours"]) == 64
+    assert number(found["GFlop/s with it: ours"]) == gflops(400, 3.0)
+    assert number(found["GFlop/s with that: ours"]) == gflops(400, 3.5)
+    assert number(row(folder, "sizes", n=43776)["GFlop/s with its best: HD 5870"]) == 1000
+
+
+def devices_of(n, helpers, *runs, kind="gpu", beside="C"):
+    notes = ["2 passes", f"a CPU helps: {helpers}"]
+    planned = {"beside": beside, "helpers": helpers, "notes": notes}
+    device = {**DEVICE, "kind": kind}
+    return document("matsumoto-devices", n, list(runs), planned=planned) | {"device": device}
+
+
+def test_devices_beside_the_opinion_of_the_planner(tmp_path):
+    def one(name, milliseconds, predicted, *devices):
+        return outofcore(400, 64, milliseconds, predicted, devices, set=name)
+
+    main, cpu = one("main", 6.0, 5.0, "G"), one("cpu", 24.0, 20.0, "C")
+    both = one("hybrid", 5.0, 4.0, "G", "C"), one("pivots", 8.0, 10.0, "G", "C")
+    folder = written(tmp_path, "matsumoto", devices_of(400, "all", main, cpu, *both))
+    found = {each["which"]: each for each in rows(folder, "devices") if each["b"]}
+    assert [number(each["GFlop/s: ours"]) for each in found.values()] == [
+        gflops(400, milliseconds) for milliseconds in (6.0, 24.0, 5.0, 8.0)
+    ]
+    assert list(found) == [
+        "GPU only",
+        "CPU only",
+        "GPU and CPU",
+        "GPU and CPU, which closes the pivot blocks",
+    ]
+    hybrid = found["GPU and CPU"]
+    assert hybrid["devices"] == "G, C"
+    assert number(hybrid["times the first: ours"]) == near(1.2)
+    assert number(hybrid["GFlop/s predicted: ours"]) == gflops(400, 4.0)
+    assert number(hybrid["times the first, predicted: ours"]) == near(1.25)
+    taken = [each["taken by the planner"] for each in found.values()]
+    assert taken == ["no", "no", "yes", "no"]
+    theirs = row(folder, "devices", n=43776)
+    assert theirs["which"] == "GPU and CPU"
+    assert number(theirs["GFlop/s: HD 5870"]) == 1000
     text = (folder / "index.md").read_text(encoding="utf-8")
-    assert "no more than was measured is 256 here, and 1536" in text  # 0.32 x 128 / 4 < 12
-    blocks = row(folder, "blocks", n=400)
-    assert number(blocks["best b: ours"]) == 128
-    assert number(blocks["GFlop/s with it: ours"]) == near(2 * 400**3 / 0.009 / 1e9)
-    assert number(blocks["GFlop/s with the worst: ours"]) == near(2 * 400**3 / 0.012 / 1e9)
-    assert number(blocks["b = 64: ours"]) == near(2 * 400**3 / 0.010 / 1e9)
-    assert row(folder, "blocks", n=200)["b = 128: ours"] == ""
-    assert number(row(folder, "blocks", n=43776)["GFlop/s with its best: HD 5870"]) == 1000
+    assert "The planner for n = 400: 2 passes; a CPU helps: all." in text
+    assert "nothing to compare" not in text
+
+
+def test_one_device_and_what_has_no_memory_are_no_hybrid(tmp_path):
+    main = outofcore(400, 64, 6.0, set="main")
+    alone = devices_of(400, "none", main, kind="cpu", beside=None)
+    small = devices_of(
+        200,
+        "none",
+        outofcore(200, 64, 6.0, set="main"),
+        outofcore(200, 64, 7.0, set="cpu"),
+        outofcore(200, 64, 6.0, set="hybrid"),
+        kind="cpu",
+    )
+    folder = written(tmp_path, "matsumoto", alone, small)
+    found = [
+        (each["n"], each["which"], each["taken by the planner"]) for each in rows(folder, "devices")
+    ]
+    assert found == [
+        ("200", "CPU only", "yes"),
+        ("200", "other CPU only", "no"),
+        ("400", "CPU only", "yes"),
+        ("43776", "GPU and CPU", ""),
+    ]
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    assert text.count("nothing to compare") == 1
+    assert "n = 400: 2 passes; a CPU helps: none; there is no other CPU beside this CPU" in text
 
 
 # --- pages and mistakes -------------------------------------------------------------------------

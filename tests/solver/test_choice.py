@@ -162,8 +162,8 @@ def test_a_float_that_would_round_is_not_replaced():
 
 
 def test_what_does_not_fit_the_memory_is_passed_over(rows, proofs, device):
-    rows(("fw-minplus", "float64", 100, 1e6))
-    graph = random_graph(100, 300, 9, seed=3)
+    rows(("fw-minplus", "float64", 300, 1e6))
+    graph = random_graph(300, 900, 9, seed=3)
     assert chosen(graph, device) == [("fw-minplus", "float64"), ("fw-minplus", "uint16")]
     method = pyapsp.method("fw-minplus")
     needed = method.plan(graph, Options(device, np.dtype("uint16"))).device_bytes

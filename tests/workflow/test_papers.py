@@ -32,11 +32,13 @@ TINY = {
             "takafuji-packed": [64],
             "takafuji-multicore": [64],
             "matsumoto-tiles": [96],
-            "matsumoto-blocks": [64],
+            "matsumoto-blocks": [256],
+            "matsumoto-sizes": [256],
+            "matsumoto-devices": [256],
         },
         "threads": [1],
         "sides": [2],
-        "blocks": [64],
+        "blocks": [32],
     }
 }
 
@@ -167,7 +169,7 @@ def test_the_targets_run_to_the_end(checkout):
         "okuyama": "table-4.6 table-4.7 table-4.8 figure-4.13 figure-4.16 figure-4.17 figure-4.18 "
         "figure-4.19 figure-4.20",
         "takafuji": "table-3.1 table-3.2 table-3.3 table-3.10",
-        "matsumoto": "tiles bandwidth blocks",
+        "matsumoto": "tiles blocks bandwidth sizes devices",
     }
     for target, names in expected.items():
         folder = results / target

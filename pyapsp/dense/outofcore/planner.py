@@ -37,11 +37,11 @@ __all__ = [
     "required_bandwidth",
 ]
 
-# Bytes that are moved to see how fast that goes, seconds after which no larger product is
-# timed, how often each is, and for how many rows.
-_SAMPLE, _LONG_ENOUGH, _TURNS, _SAMPLED = 2**26, 0.1, 3, (16, 64, 192, 1024, 4096)
-# Rows at a time that are worth trying, as multiples of the unit; more than this only need memory.
-_ROWS = tuple(2**k for k in range(9))
+# Bytes that are moved to see how fast that goes, and of the right factor of a product; the seconds
+# after which no larger product is timed, how often each is, and for how many rows.
+_SAMPLE, _FACTOR, _LONG_ENOUGH, _TURNS, _SAMPLED = 2**25, 2**26, 0.1, 3, (16, 64, 192, 1024, 4096)
+# Turns of rows that are worth trying; more than this only need memory.
+_ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 # Floyd-Warshall inside a block runs at this part of the speed of the product.
 _CLOSING = 0.8
 
@@ -110,8 +110,8 @@ class Cut:
     copying: float
 
 
-def measure(device: Device, product: Product, matrix: Matrix) -> Speeds:
-    """Measure a device, for a fraction of a second.
+def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Speeds:
+    """Measure a device, for a fraction of a second, in so many bytes of its memory.
 
     What the matrix holds is read and written back.
     """
@@ -119,7 +119,7 @@ def measure(device: Device, product: Product, matrix: Matrix) -> Speeds:
     item, unit = product.dtype.itemsize, product.unit(product.p)
     unified = device.capabilities.unified_memory
     heights = sorted({_up(some, unit) for some in _SAMPLED})
-    rates = _product_rates(queue, product, unit, heights, matrix.n)
+    rates = _product_rates(queue, product, unit, heights, matrix.n, memory)
     up = down = float("inf")
     if not unified:
         near = cl.Buffer(context, cl.mem_flags.READ_WRITE, _SAMPLE)
@@ -142,18 +142,28 @@ def measure(device: Device, product: Product, matrix: Matrix) -> Speeds:
 
 
 def _product_rates(
-    queue: cl.CommandQueue, product: Product, unit: int, rows: Sequence[int], n: int
+    queue: cl.CommandQueue,
+    product: Product,
+    unit: int,
+    rows: Sequence[int],
+    n: int,
+    memory: int,
 ) -> tuple[tuple[int, float], ...]:
     """Return the updates a second of products that take long enough, for each number of rows."""
     item, write = product.dtype.itemsize, cl.mem_flags.READ_WRITE
     depth = min(_up(1024, unit), _up(n, unit))
     # wider than what caches hold
-    columns = min(_up(n, unit), _up(_SAMPLE // (depth * item), unit))
-    most = max(rows)
-    values = (most * columns, most * depth, depth * columns)
-    buffers = [cl.Buffer(queue.context, write, count * item) for count in values]
+    columns = min(_up(n, unit), _up(_FACTOR // (depth * item), unit))
+
+    def values(most: int) -> tuple[int, int, int]:
+        return (most * columns, most * depth, depth * columns)
+
+    while columns > unit and sum(values(rows[0])) * item > memory:
+        columns, depth = _up(columns // 2, unit), min(depth, _up(columns // 2, unit))
+    rows = [some for some in rows if sum(values(some)) * item <= memory] or rows[:1]
+    buffers = [cl.Buffer(queue.context, write, count * item) for count in values(rows[-1])]
     pattern = np.ones(1, product.dtype)
-    for buffer, count in zip(buffers, values, strict=True):
+    for buffer, count in zip(buffers, values(rows[-1]), strict=True):
         cl.enqueue_fill_buffer(queue, buffer, pattern, 0, count * item)
     block, left, right = buffers
     rates: list[tuple[int, float]] = []
@@ -206,10 +216,9 @@ def best_cut(
         If none fits; with the bytes of the smallest.
     """
     best, least = None, None
-    slots = 2 if math.isinf(speeds.up) else 3
-    # the kernels take so many steps at a time: what is left over would cost as much as a whole turn
-    turn = math.lcm(unit, product.p["block"])
-    for shape in _shapes(n, unit, turn, block, rows, columns, slots):
+    slots = 1 if math.isinf(speeds.up) else 3
+    turns = tuple(math.lcm(unit, turn) for turn in product.turn(product.p))
+    for shape in _shapes(n, unit, turns, block, rows, columns, slots):
         buffers = shape.buffers(product)
         needed = product.dtype.itemsize * sum(buffers.values())
         each = product.dtype.itemsize * max(buffers["right"], shape.slot)
@@ -282,8 +291,9 @@ def helper_shape(
     """
     shape, best = cut.shape, None
     share = min(1.0, speeds.product / lead.product)
-    slots = 2 if math.isinf(speeds.up) else 3
-    for rows in (unit * count for count in _ROWS):
+    slots = 1 if math.isinf(speeds.up) else 3
+    turn = math.lcm(unit, product.turn(product.p)[1])
+    for rows in sorted({turn * count for count in _ROWS} | {_up(turn // 4, unit)}):
         candidate = replace(shape, rows=rows, columns=shape.size, slots=slots)
         buffers = candidate.buffers(product)
         needed = product.dtype.itemsize * sum(buffers.values())
@@ -311,7 +321,7 @@ def required_bandwidth(cut: Cut, speeds: Speeds, item: int) -> float:
 def _shapes(
     n: int,
     unit: int,
-    turn: int,
+    turns: Sequence[int],
     block: int | None,
     rows: int | None,
     columns: int | None,
@@ -329,9 +339,13 @@ def _shapes(
         # so that the passes are about as long: 1, 2, 3, ... of them
         counts = sorted({round(1.25**k) for k in range(48)})
         even = [-(-size // count) for count in counts]
-        blocks = sorted({up(b if b < turn else _up(b, turn)) for b in even})
+        blocks = sorted({up(b if b < turns[0] else _up(b, turns[0])) for b in even})
     for b in blocks:
-        for s in sorted({up(rows)} if rows is not None else {up(k * unit) for k in _ROWS}):
+        for s in sorted(
+            {up(rows)}
+            if rows is not None
+            else {up(k * turns[1]) for k in _ROWS} | {up(turns[1] // k) for k in (2, 4, 8, 16)}
+        ):
             wide = {size} if columns is None else {up(columns)}
             yield from (Shape(n, size, b, s, c, slots) for c in wide)
 

@@ -46,7 +46,7 @@ class Shape:
         Columns that are updated at a time: `size`, or fewer.
     slots : int
         Parts of the matrix that are on the device at once: one comes in, one is computed, one goes
-        out. Two are enough where the device uses the memory of the host.
+        out. Where the device is the host, copies beside kernels would only take their cores.
     """
 
     n: int
@@ -397,6 +397,8 @@ class Worker:
         try:
             for step in steps:
                 if not free:
+                    if not going:  # with one slot a step has to end before the next one begins
+                        compute()
                     slot, taken = going.popleft()
                     taken.result()
                     free.append(slot)

@@ -1,7 +1,8 @@
-"""Figures of K. Matsumoto, N. Nakasato and S. G. Sedukhin's poster, SC 2012: tiles, bandwidth."""
+"""K. Matsumoto, N. Nakasato and S. G. Sedukhin's poster, SC 2012: tiles, blocks, CPU and GPU."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pyapsp.dense import bandwidth_model as model
@@ -10,13 +11,18 @@ from pyapsp.report.papers.published import Published
 
 __all__ = ["EXHIBITS", "TITLE"]
 
-TITLE = "Matsumoto, Nakasato and Sedukhin 2012: tiles of the kernel, bandwidth, blocking factor"
+TITLE = "Matsumoto, Nakasato and Sedukhin 2012: a matrix that the device does not hold"
 
 _TILES, _BLOCKS = "matsumoto-tiles", "matsumoto-blocks"
+_SIZES, _DEVICES = "matsumoto-sizes", "matsumoto-devices"
 _GPU = "HD 5870"
 _SIDES = (1, 2, 4, 8)
 _UNIT = 64  # what the tiled matrix is padded to, and the steps of a product
 _PUBLISHED_BLOCKS = range(256, 4097, 256)
+_SQUARE = {"cut": "square", "split": "separated"}  # as on the poster
+_CUTS = tuple(
+    {"cut": cut, "split": split} for cut in ("square", "rows") for split in ("fused", "separated")
+)
 
 
 def _published(quantity: str, key: Any = "") -> float:
@@ -90,95 +96,252 @@ def _tiles(measured: Measured) -> Exhibit:
     )
 
 
-def _of_largest(measured: Measured) -> tuple[float, float]:
-    """Return operations a second of the best block, and bytes a second of its transfers."""
-    n = measured.sizes(_BLOCKS)[-1]
-    best = min(measured.runs(_BLOCKS, n), key=lambda run: run["kernel_seconds"])
-    return 2 * best["updates_per_second"], 2 * 4 * n**2 / best["transfer_seconds"]
+def _gflops(run: dict[str, Any], seconds: str = "kernel_seconds") -> float:
+    """Return operations a second of a whole run, transfers included, or as predicted."""
+    return float(2 * run["graph"]["n"] ** 3 / run[seconds] / 1e9)
 
 
-def _bandwidth(measured: Measured) -> Exhibit:
-    peak, bandwidth = _of_largest(measured)
-    their_peak, their_bandwidth = _published("peak") * 1e9, _published("measured bandwidth") * 1e9
-    ours = {
-        run["label"]["block"] for n in measured.sizes(_BLOCKS) for run in measured.runs(_BLOCKS, n)
-    }
-    blocks = sorted({*_PUBLISHED_BLOCKS, *ours})
-    rows: list[dict[str, Any]] = [
-        {
-            "b": block,
-            "GB/s needed: ours": model.required_for_block(peak, block) / 1e9,
-            "GB/s measured: ours": bandwidth / 1e9,
-            "GFlop/s at most: ours": model.attainable(peak, bandwidth, block) / 1e9,
-            f"GB/s needed: {_GPU}": model.required_for_block(their_peak, block) / 1e9,
-            f"GB/s measured: {_GPU}": their_bandwidth / 1e9,
-            f"GFlop/s at most: {_GPU}": model.attainable(their_peak, their_bandwidth, block) / 1e9,
-        }
-        for block in blocks
+def _both_ways(speeds: Mapping[str, float | None], there: str, back: str) -> float | None:
+    """Return bytes a second when as many go there as come back, one after the other."""
+    one, other = speeds[there], speeds[back]
+    return None if one is None or other is None else 2 / (1 / one + 1 / other)
+
+
+def _feed(speeds: Mapping[str, float | None]) -> float:
+    """Return the bytes a second that get to the kernels and back: by the bus, or by copies."""
+    ways = (_both_ways(speeds, "up", "down"), _both_ways(speeds, "read", "write"))
+    return min(way for way in ways if way is not None)
+
+
+def _of_blocks(
+    measured: Measured,
+    ours: Callable[[int, dict[str, Any], dict[str, Any]], dict[str, Any]],
+    theirs: Callable[[int], dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for each run over blocks, then one for each block of the poster.
+
+    `ours` gets b, the record and the speeds that the planner measured.
+    """
+    for n in measured.sizes(_BLOCKS):
+        speeds = measured.documents[_BLOCKS][n]["speeds"]
+        for run in measured.runs(_BLOCKS, n):
+            # what was asked for, rounded up to what the kernels need
+            block, label = run["parameters"]["block"], run["label"]
+            place = {"n": n, "b": block, "cut": label["cut"], "split": label["split"]}
+            yield place | ours(block, run, speeds)
+    for block in _PUBLISHED_BLOCKS:
+        yield {"b": block, **_SQUARE, **theirs(block)}
+
+
+def _lines(column: str, n: int, what: str) -> list[Line]:
+    """Return a line for each cut of the matrix with n vertices."""
+    return [
+        Line(column, False, {"n": n, **cut}, f"{what}: {', '.join(cut.values())}") for cut in _CUTS
     ]
-    table = table_of(rows)
+
+
+def _blocks(measured: Measured) -> Exhibit:
+    peak, bandwidth = _published("peak") * 1e9, _published("measured bandwidth") * 1e9
+
+    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> dict[str, Any]:
+        most = model.attainable(2 * speeds["product"], _feed(speeds), block)
+        return {
+            "GFlop/s: ours": _gflops(run),
+            "GFlop/s predicted: ours": _gflops(run, "predicted_seconds"),
+            "GFlop/s at most: ours": most / 1e9,
+            "% of the matrix on the device: ours": (
+                100 * run["peak_device_bytes"] / (4 * run["graph"]["n"] ** 2)
+            ),
+        }
+
+    def theirs(block: int) -> dict[str, Any]:
+        return {
+            f"GFlop/s: {_GPU}": Published("matsumoto2012").value(
+                quantity="saturated speed", key=block
+            ),
+            f"GFlop/s at most: {_GPU}": model.attainable(peak, bandwidth, block) / 1e9,
+        }
+
+    table = table_of(_of_blocks(measured, ours, theirs))
+    largest = measured.sizes(_BLOCKS)[-1]
     panels = {
-        "GB/s": [
-            Line(f"GB/s {what}: {who}", who == _GPU)
-            for who in ("ours", _GPU)
-            for what in ("needed", "measured")
+        "GFlop/s": [*_lines("GFlop/s: ours", largest, "ours"), Line(f"GFlop/s: {_GPU}", True)],
+        "GFlop/s by the models": [
+            *_lines("GFlop/s predicted: ours", largest, "predicted"),
+            Line("GFlop/s at most: ours", False, {"n": largest, **_SQUARE}),
+            Line(f"GFlop/s at most: {_GPU}", True),
         ],
-        "GFlop/s at most": [Line(f"GFlop/s at most: {who}", who == _GPU) for who in ("ours", _GPU)],
     }
-    enough = model.sufficient_block(peak, bandwidth, blocks)
-    theirs = model.sufficient_block(their_peak, their_bandwidth, _PUBLISHED_BLOCKS)
     return Exhibit(
-        "bandwidth",
-        "Bandwidth between host and device that blocks of b x b need (RB_apsp)",
-        "RB_apsp = peak / (b / 4), and what it leaves of the speed: the peak, or as much as the "
-        "transfers feed. Ours: the kernels and the transfers of fw-minplus at the largest n, in "
-        "float32. The smallest b listed that needs no more than was measured is "
-        f"{enough or 'none of them'} here, and {theirs} with the 1068 GFlop/s and about 3 GB/s "
-        "there, as the poster says. Its measured curves are lost.",
+        "blocks",
+        "Performance for different blocking factors",
+        "fw-outofcore in float32 on one device, with memory there for half of the matrix; two "
+        "operations an update, transfers included, medians. Cut: blocks of b x b travel (square), "
+        "as on the poster, or rows of all columns. Split: the device takes the minimum with the "
+        "matrix (fused), or only multiplies and the host takes it (separated), as on the poster. "
+        "Predicted: by the planner, from speeds that it measures in a fraction of a second. At "
+        "most: the poster's model, the peak of the kernels or what the transfers feed. Of the "
+        f"poster's curve the text gives that it is saturated from 1536 on. Drawn: n = {largest}.",
         table,
         line_figure(table, "b", panels, logarithmic="xy"),
     )
 
 
-def _blocks(measured: Measured) -> Exhibit:
-    every = sorted(
-        {
-            run["label"]["block"]
-            for n in measured.sizes(_BLOCKS)
-            for run in measured.runs(_BLOCKS, n)
+def _bandwidth(measured: Measured) -> Exhibit:
+    peak, bandwidth = _published("peak") * 1e9, _published("measured bandwidth")
+
+    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> dict[str, Any]:
+        bus, copies = _both_ways(speeds, "up", "down"), _both_ways(speeds, "read", "write")
+        return {
+            "GB/s needed: ours": model.required_for_block(2 * speeds["product"], block) / 1e9,
+            "GB/s measured: ours": run["moved_bytes"] / run["kernel_seconds"] / 1e9,
+            "GB/s of the bus: ours": bus and bus / 1e9,
+            "GB/s of copies: ours": copies and copies / 1e9,
         }
+
+    def theirs(block: int) -> dict[str, Any]:
+        return {
+            f"GB/s needed: {_GPU}": model.required_for_block(peak, block) / 1e9,
+            f"GB/s measured: {_GPU}": bandwidth,
+        }
+
+    table = table_of(_of_blocks(measured, ours, theirs))
+    largest = measured.sizes(_BLOCKS)[-1]
+    alone = {"n": largest, **_SQUARE}
+    panels = {
+        "GB/s": [
+            *_lines("GB/s measured: ours", largest, "measured: ours"),
+            *(
+                Line(f"GB/s {what}: ours", False, alone)
+                for what in ("needed", "of the bus", "of copies")
+            ),
+            *(Line(f"GB/s {what}: {_GPU}", True) for what in ("needed", "measured")),
+        ]
+    }
+    speeds = measured.documents[_BLOCKS][largest]["speeds"]
+    enough = model.sufficient_block(2 * speeds["product"], _feed(speeds), sorted(set(table["b"])))
+    theirs_enough = model.sufficient_block(peak, 1e9 * bandwidth, _PUBLISHED_BLOCKS)
+    return Exhibit(
+        "bandwidth",
+        "Bandwidth between host and device that blocks of b x b need (RB_apsp), and measured",
+        "RB_apsp = peak / (b / 4), where the peak is that of the kernels. Measured: bytes there "
+        "and back in the time of the whole run, which is less than there could be as soon as the "
+        "kernels take longer. Bus and copies: what the planner measured, both ways in turn; there "
+        "is no bus where the device works in the memory of the host. The smallest b listed that "
+        f"needs no more than both is {enough or 'none of them'} here for n = {largest}, and "
+        f"{theirs_enough} with the 1068 GFlop/s and about 3 GB/s there, as the poster says, whose "
+        f"bus has {_published('peak of the bus'):.0f} GB/s on paper. Its measured curves are "
+        "lost.",
+        table,
+        line_figure(table, "b", panels, logarithmic="xy"),
     )
-    largest = Published("matsumoto2012").rows(quantity="speed of the whole")
+
+
+def _sizes(measured: Measured) -> Exhibit:
     rows: list[dict[str, Any]] = []
-    for n in measured.sizes(_BLOCKS):
-        seconds = {
-            run["label"]["block"]: run["kernel_seconds"] + run["transfer_seconds"]
-            for run in measured.runs(_BLOCKS, n)
-        }
-        speeds = {block: 2 * n**3 / each / 1e9 for block, each in seconds.items()}
+    for n in measured.sizes(_SIZES):
+        seconds: dict[int, float] = {}
+        planned: dict[str, Any] = {}
+        for run in measured.runs(_SIZES, n):
+            block = run["parameters"]["block"]
+            seconds[block] = min(run["kernel_seconds"], seconds.get(block, float("inf")))
+            if run["label"]["block"] == "planned":
+                planned = {
+                    "b of the planner: ours": block,
+                    "GFlop/s with that: ours": _gflops(run),
+                    "GFlop/s predicted: ours": _gflops(run, "predicted_seconds"),
+                }
         best = model.best_block(seconds)
         rows.append(
             {
                 "n": n,
                 "best b: ours": best,
-                "GFlop/s with it: ours": speeds[best],
-                "GFlop/s with the worst: ours": min(speeds.values()),
-                **{f"b = {block}: ours": speeds.get(block) for block in every},
+                "GFlop/s with it: ours": 2 * n**3 / seconds[best] / 1e9,
+                "GFlop/s with the worst: ours": 2 * n**3 / max(seconds.values()) / 1e9,
+                **planned,
             }
         )
+    largest = Published("matsumoto2012").rows(quantity="speed of the whole")
     rows += [{"n": row["key"], f"GFlop/s with its best: {_GPU}": row["value"]} for row in largest]
     table = table_of(rows)
-    lines = [Line("GFlop/s with it: ours"), *(Line(f"b = {block}: ours") for block in every)]
+    lines = [
+        Line("GFlop/s with it: ours", name="GFlop/s with the best b: ours"),
+        Line("GFlop/s with that: ours", name="GFlop/s with the planner's b: ours"),
+        Line("GFlop/s with the worst: ours"),
+        Line(f"GFlop/s with its best: {_GPU}", True),
+    ]
     return Exhibit(
-        "blocks",
-        "The best blocking factor for each n, in GFlop/s",
-        "fw-minplus in float32 with blocks of b rows, kernels and transfers, two operations an "
-        "update, medians. There the matrix is in the memory of the host and blocks travel; here it "
-        "is in that of the device, and b is the size of the pivot block. Of the poster's curve the "
-        "text gives its end.",
+        "sizes",
+        "Performance for each n with the best blocking factor",
+        "fw-outofcore in float32 on one device, with memory there for half of the matrix, rows of "
+        "all columns; two operations an update, transfers included, medians. The best of b = n / "
+        "32, n / 16, n / 8 and what the planner chooses. Of the poster's curve the text gives "
+        "its end.",
         table,
-        line_figure(table, "n", {"GFlop/s": lines}, logarithmic="x"),
+        line_figure(table, "n", {"GFlop/s": lines}, logarithmic="xy"),
     )
 
 
-EXHIBITS = ((_TILES, _tiles), (_BLOCKS, _bandwidth), (_BLOCKS, _blocks))
+def _devices(measured: Measured) -> Exhibit:
+    kind = measured.device["kind"].upper()
+    cpu = "other CPU" if kind == "CPU" else "CPU"
+    names = {
+        "main": f"{kind} only",
+        "cpu": f"{cpu} only",
+        "hybrid": f"{kind} and {cpu}",
+        "pivots": f"{kind} and {cpu}, which closes the pivot blocks",
+    }
+    rows: list[dict[str, Any]] = []
+    opinions = []
+    for n in measured.sizes(_DEVICES):
+        alone = measured.run(_DEVICES, n, set="main") or {}
+        planned = measured.documents[_DEVICES][n]["planned"]
+        taken = "main" if planned["helpers"] == "none" else "hybrid"
+        for name, what in names.items():
+            run = measured.run(_DEVICES, n, set=name)
+            # without memory for the rows of a pivot block a device does not take part
+            if run is None or (name in ("hybrid", "pivots") and len(run["devices"]) == 1):
+                continue
+            rows.append(
+                {
+                    "n": n,
+                    "which": what,
+                    "devices": ", ".join(run["devices"]),
+                    "b": run["parameters"]["block"],
+                    "GFlop/s: ours": _gflops(run),
+                    "times the first: ours": ratio(
+                        alone.get("kernel_seconds"), run["kernel_seconds"]
+                    ),
+                    "GFlop/s predicted: ours": _gflops(run, "predicted_seconds"),
+                    "times the first, predicted: ours": ratio(
+                        alone.get("predicted_seconds"), run["predicted_seconds"]
+                    ),
+                    "taken by the planner": "yes" if name == taken else "no",
+                }
+            )
+        told = "; ".join(planned["notes"])
+        if planned["beside"] is None:
+            told += f"; there is no {cpu} beside this {kind}, so there is nothing to compare"
+        opinions.append(f"The planner for n = {n}: {told}.")
+    rows += [
+        {"n": row["key"], "which": "GPU and CPU", f"GFlop/s: {_GPU}": row["value"]}
+        for row in Published("matsumoto2012").rows(quantity="speed of the whole")
+    ]
+    return Exhibit(
+        "devices",
+        "Each device alone, and both (hybrid)",
+        "fw-outofcore in float32 with memory for half of the matrix on each device, cut as the "
+        "planner says; two operations an update, transfers included, medians. Two OpenCL "
+        "implementations on one CPU share its cores, and gain nothing together. "
+        f"{' '.join(opinions)}",
+        table_of(rows),
+    )
+
+
+EXHIBITS = (
+    (_TILES, _tiles),
+    (_BLOCKS, _blocks),
+    (_BLOCKS, _bandwidth),
+    (_SIZES, _sizes),
+    (_DEVICES, _devices),
+)
