@@ -42,6 +42,8 @@ __all__ = [
 _SAMPLE, _FACTOR, _LONG_ENOUGH, _TURNS, _SAMPLED = 2**25, 2**26, 0.1, 3, (16, 64, 192, 1024, 4096)
 # Turns of rows that are worth trying; more than this only need memory.
 _ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+# Seconds that a part, and a pass, cost beside: the ways between threads, queues and devices.
+_PART, _PASS = 1.5e-3, 1e-2
 # Floyd-Warshall inside a block runs at this part of the speed of the product.
 _CLOSING = 0.8
 
@@ -271,11 +273,15 @@ def predict(
                 taken = kernels + transfers + host
             else:
                 taken = max(kernels, transfers, host) + way
+            if number == 2:
+                parts = -(-others // shape.rows) * -(-size // shape.columns)
+                taken += parts * _PART
+                shared += taken
             total += taken
-            shared += taken * (number == 2)
             moved += (values_up + values_down) * item
             for name, seconds in zip(spent, (kernels, transfers, host), strict=True):
                 spent[name] += seconds
+    total += _PASS * -(-n // shape.block)
     bound = max(spent, key=spent.__getitem__)
     copying = min(1.0, spent["host"] / total)
     return Cut(shape, separated, total, moved, device_bytes, bound, shared, copying)

@@ -129,12 +129,12 @@ def test_no_more_device_memory_than_planned(device, monkeypatch):
     class Counted(cl.Buffer):
         def __init__(self, context, flags, size, *rest):
             super().__init__(context, flags, size, *rest)
-            if not flags & cl.mem_flags.ALLOC_HOST_PTR:
-                live["now"] += size
-                live["most"] = max(live["most"], live["now"])
+            self.counted = 0 if flags & cl.mem_flags.ALLOC_HOST_PTR else size
+            live["now"] += self.counted
+            live["most"] = max(live["most"], live["now"])
 
         def release(self):
-            live["now"] -= self.size
+            live["now"] -= self.counted
             super().release()
 
     graph = generators.random_graph(400, 2000, seed=5)
