@@ -44,7 +44,9 @@ def suits(method, graph):
     if limit is None and requires.non_negative:
         limit = float("inf")
     unweighted = not DATASETS.at[graph, "weighted"]
-    return (limit is None or longest <= limit) and (unweighted or not requires.unweighted)
+    return (limit is None or longest <= limit) and (
+        unweighted or not requires.unweighted
+    )
 
 
 def verified_files(area=None):
