@@ -381,24 +381,23 @@ class Worker:
 
     def _run(self, steps: Iterable[Step]) -> None:
         """Run steps: each is brought while the one before is computed and those before go out."""
+        if len(self._slots) == 1:
+            [slot] = self._slots
+            for step in steps:
+                slot.save(step, self._compute(step, slot, slot.load(step)))
+            return
         free = deque(self._slots)
         coming: deque[tuple[Step, _Slot, Future[Any]]] = deque()
         going: deque[tuple[_Slot, Future[Any]]] = deque()
 
         def compute() -> None:
             step, slot, brought = coming.popleft()
-            event = brought.result()
-            if event is not None:
-                cl.enqueue_barrier(self._queue, wait_for=[event])
-            done = step.compute(slot.buffer)[-1]
-            self._queue.flush()
-            going.append((slot, self._saver.submit(slot.save, step, done)))
+            computed = self._compute(step, slot, brought.result())
+            going.append((slot, self._saver.submit(slot.save, step, computed)))
 
         try:
             for step in steps:
                 if not free:
-                    if not going:  # with one slot a step has to end before the next one begins
-                        compute()
                     slot, taken = going.popleft()
                     taken.result()
                     free.append(slot)
@@ -415,6 +414,14 @@ class Worker:
                 future.exception()
         for failure in failures:
             failure.result()
+
+    def _compute(self, step: Step, slot: _Slot, brought: cl.Event | None) -> cl.Event:
+        """Enqueue the kernels of a step, and return the event of the last one."""
+        if brought is not None:
+            cl.enqueue_barrier(self._queue, wait_for=[brought])
+        computed = step.compute(slot.buffer)[-1]
+        self._queue.flush()
+        return computed
 
     def _allocate(self, values: int) -> cl.Buffer:
         size = max(values, 1) * self._item
