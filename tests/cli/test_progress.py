@@ -143,8 +143,10 @@ def test_a_stream_that_is_closed_or_full_does_not_end_the_run(clock, monkeypatch
         progress(2, 3)
     with Progress(N, stream=closed) as progress:
         progress(1, 3)
-    with Progress(N, stream=Full()) as progress:
+    full = Full()
+    with Progress(N, stream=full) as progress:
         progress(1, 3)
+    assert full.getvalue() == ""
     monkeypatch.setattr(sys, "stderr", None)  # as in a program without a console
     with Progress(N) as progress:
         progress(1, 3)
@@ -177,6 +179,7 @@ def test_a_terminal_that_goes_away_does_not_end_the_run(clock, terminal):
         stream.close()
         clock.append(clock[-1] + 60)
         progress(2, 3)
+    assert stream.closed
 
 
 def test_a_terminal_that_cannot_go_back_gets_lines(clock, terminal, monkeypatch):

@@ -63,9 +63,12 @@ def load(folder, n=N, dtype="int32", subject=SUBJECT):
 def refused(folder, **changes):
     """The reason of the refusal, and nothing was written before it."""
     untouched = np.full((N, N), 5, np.int32)
-    with pytest.raises(CheckpointError) as caught, Matrix(untouched) as matrix:  # noqa: SIM117
-        with Checkpoint(folder, SUBJECT | changes) as checkpoint:
-            checkpoint.load(matrix)
+    with (
+        pytest.raises(CheckpointError) as caught,
+        Matrix(untouched) as matrix,
+        Checkpoint(folder, SUBJECT | changes) as checkpoint,
+    ):
+        checkpoint.load(matrix)
     assert (untouched == 5).all()
     return str(caught.value)
 
