@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.device import loader
+from pyapsp.device.processor import name_processor
 from pyapsp.device.quirks import (
     PACKED16_ANSWER,
     Traits,
@@ -150,6 +151,9 @@ class Device:
     handle: cl.Device
     id: str
     caller_context: cl.Context | None = None
+
+    def __post_init__(self) -> None:
+        name_processor(self.handle)
 
     @property
     def name(self) -> str:

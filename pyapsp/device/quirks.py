@@ -16,6 +16,7 @@ __all__ = [
     "Runtime",
     "Traits",
     "architecture_of",
+    "nearest_processor",
     "packed16_probe",
     "plain_name",
     "traits_of",
@@ -260,3 +261,34 @@ def architecture_of(
                 return form.format(*values)
     target = _TARGET.search(version)
     return target[1] if target else name
+
+
+# What PoCL tells its compiler of a processor that it does not know, which refuses; and what to say
+# instead: the newest that it knows (LLVM 14) without an instruction that the processor lacks.
+_UNKNOWN = "generic"
+_PROCESSORS = {
+    "znver3": {"avx2", "fma", "bmi2", "abm", "sse4a", "clwb", "vaes", "vpclmulqdq"},
+    "haswell": {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "rdrand"},
+}
+
+
+def nearest_processor(version: str, features: frozenset[str]) -> tuple[str, str]:
+    """Return the name that a driver gives a processor which it does not know, and a better one.
+
+    Parameters
+    ----------
+    version : str
+        The device's OpenCL version, as its driver words it.
+    features : frozenset of str
+        The instruction sets of the processor, as Linux names them.
+
+    Returns
+    -------
+    refused, known : str
+        `known` is empty where nothing is wrong, or no processor is near enough.
+    """
+    target = _TARGET.search(version)
+    if target is None or target[1] != _UNKNOWN:
+        return _UNKNOWN, ""
+    near = (name for name, needed in _PROCESSORS.items() if needed <= features)
+    return _UNKNOWN, next(near, "")

@@ -21,7 +21,10 @@ class Fake(Device):
 
 def fake(spec, kind, name, platform, *, unified=False, memory=1, units=1):
     handle = SimpleNamespace(
-        host_unified_memory=unified, global_mem_size=memory, max_compute_units=units
+        version="OpenCL 1.2",
+        host_unified_memory=unified,
+        global_mem_size=memory,
+        max_compute_units=units,
     )
     return Fake(handle, spec, None, kind, name, platform)
 
