@@ -15,14 +15,19 @@ from pyapsp.errors import (
     PyApspError,
 )
 from pyapsp.graph import Graph
+from pyapsp.host import available_memory
 from pyapsp.precision import distance_bound, eccentricity_bound, narrower
 from pyapsp.registry import Method, Options, methods
 from pyapsp.registry import method as find_method
+from pyapsp.sparse.source_blocks import SourceBlocks
 
-__all__ = ["Choice", "candidates", "unmet"]
+__all__ = ["Choice", "candidates", "suited", "unmet"]
 
-# What runs when nothing is known about the device, and what runs when nothing else can.
-_DEFAULT, _LAST = "fw-minplus", "fw-outofcore"
+# What runs when nothing is known about the device: for the matrix, and for some rows of it. What
+# runs when nothing else can.
+_DEFAULT, _DEFAULT_ROWS, _LAST = "fw-minplus", "johnson", "fw-outofcore"
+# Where nothing is known: how many updates of a matrix take as long as an arc and a source.
+_UPDATES = 64
 # Seconds of the host for an arc and for a vertex, in a proof that distances are short; and the type
 # that it is for.
 _ARC, _VERTEX, _SHORT = 4.5e-8, 6e-7, np.dtype(np.uint16)
@@ -73,6 +78,19 @@ def unmet(method: Method, graph: Graph, options: Options) -> PyApspError | None:
     return None
 
 
+def suited(method: Method, graph: Graph, options: Options, dtype: np.dtype) -> Options:
+    """Return what a method is told, if it holds the distances in this type.
+
+    One that computes all rows at once is told of all. Its answer is cut down afterwards.
+    """
+    held = options.held_in(dtype)
+    if isinstance(method, SourceBlocks):
+        return held
+    out = options.out if options.sources is None and dtype == options.dtype else None
+    check = options.must_check(graph)
+    return replace(held, sources=None, cutoff=None, out=out, check=check)
+
+
 def candidates(graph: Graph, options: Options) -> list[Choice]:
     """Return what can solve a graph, the shortest predicted time first.
 
@@ -80,9 +98,20 @@ def candidates(graph: Graph, options: Options) -> list[Choice]:
     for and in a narrower one that holds every distance; then the default, if it does not know; last
     what needs neither a device that holds the matrix nor one alone. A
     proof that is not free is looked for only where the host takes less time for it than it gains.
+
+    Where some rows are wanted and the host cannot hold all, only methods that compute these alone;
+    and where they are wanted of a graph with few arcs, such a method comes before those that are
+    not known to be faster.
     """
-    able = [each for each in (cls() for cls in methods()) if unmet(each, graph, options) is None]
-    asked = Choice(find_method(_DEFAULT), options.dtype)
+    some = options.sources is not None
+    alone = some and not _host_holds_all(graph, options)
+    few = some and _UPDATES * options.count(graph.n) * graph.m < graph.n**3
+    able = [
+        each
+        for each in (cls() for cls in methods())
+        if unmet(each, graph, options) is None and (isinstance(each, SourceBlocks) or not alone)
+    ]
+    asked = Choice(find_method(_DEFAULT_ROWS if alone or few else _DEFAULT), options.dtype)
     bound = distance_bound(graph)
     gain = _quickest(able, graph, options, bound)
     gain -= _quickest(able, graph, replace(options, dtype=_SHORT), bound=0)
@@ -99,9 +128,19 @@ def candidates(graph: Graph, options: Options) -> list[Choice]:
     ]
     found.sort(key=lambda choice: choice.seconds or 0.0)
     known = {(choice.method.id, choice.dtype) for choice in found}
-    if unmet(asked.method, graph, options) is None:
-        found += [kind for kind in types if (_DEFAULT, kind.dtype) not in known]
-    return [*found, Choice(find_method(_LAST), options.dtype)]
+    unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in known]
+    if unmet(asked.method, graph, options) is not None:
+        unknown = []
+    first = few and not any(isinstance(choice.method, SourceBlocks) for choice in found)
+    found = [*unknown, *found] if first else [*found, *unknown]
+    return found if alone else [*found, Choice(find_method(_LAST), options.dtype)]
+
+
+def _host_holds_all(graph: Graph, options: Options) -> bool:
+    """Return whether the host has memory for all rows."""
+    available = available_memory()
+    each = options.dtype.itemsize + (4 if options.predecessors else 0)
+    return available is None or graph.n**2 * each <= available
 
 
 def _quickest(able: list[Method], graph: Graph, options: Options, bound: int | float) -> float:

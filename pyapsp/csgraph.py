@@ -15,7 +15,15 @@ Differences from SciPy 1.17, each pinned by a test:
 - duplicate entries of a sparse array are parallel arcs, of which the shortest counts; SciPy sums
   them;
 - NaN and -inf stored in a sparse array are errors;
-- NegativeCycleError carries a cycle.
+- NegativeCycleError carries a cycle;
+- dijkstra refuses a negative weight, wherever it is; SciPy warns and goes on;
+- indices must be integers, and may go with method="FW"; SciPy cuts fractions off, and refuses them
+  with "FW";
+- a limit of NaN is an error.
+
+The algorithm that a name stands for is not promised: except for floyd_warshall, `pyapsp.solve`
+takes what it predicts to be the fastest. Where several shortest paths, or several nearest sources,
+are equally far, which one is given may differ.
 """
 
 from __future__ import annotations
@@ -23,14 +31,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csgraph as scipy_csgraph
+from scipy.sparse import csr_array, issparse
 
-from pyapsp.errors import CapabilityError, GraphError, ParameterError
+from pyapsp.errors import GraphError, NegativeCycleError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph
-from pyapsp.result import Result
+from pyapsp.result import NO_PREDECESSOR, Result
 from pyapsp.solver import solve
 
-__all__ = ["floyd_warshall", "shortest_path"]
+__all__ = [
+    "NegativeCycleError",
+    "bellman_ford",
+    "dijkstra",
+    "floyd_warshall",
+    "johnson",
+    "shortest_path",
+]
 
 _METHODS = ("auto", "FW", "D", "BF", "J")
 
@@ -50,8 +66,9 @@ def shortest_path(
     ----------
     csgraph : array_like or sparse array, (n, n)
         Weights. In a dense array 0, inf and NaN mean "no arc".
-    method : {"auto", "FW"}
-        ``"auto"`` leaves the choice to `pyapsp.solve`, ``"FW"`` is Floyd-Warshall.
+    method : {"auto", "FW", "D", "BF", "J"}
+        ``"D"``, ``"BF"`` and ``"J"`` are `dijkstra`, `bellman_ford` and `johnson`; the others leave
+        the choice to `pyapsp.solve`.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     return_predecessors : bool
@@ -74,24 +91,120 @@ def shortest_path(
     ------
     NegativeCycleError
         If there is a negative cycle; it carries one.
-    CapabilityError
-        If `method` is one of SciPy's that is not available here.
+    NegativeWeightError
+        If there is a negative weight, and `method` is ``"D"``.
     """
     if method not in _METHODS:
         raise ParameterError.of("method", "shortest_path", f"one of {', '.join(_METHODS)}", method)
-    if method not in ("auto", "FW"):
-        raise CapabilityError(f"method {method!r} of shortest_path is not available; use 'FW'")
     graph = _graph(csgraph, unweighted)
-    rows = None if indices is None else _indices(indices, graph.n)
-    result = solve(
-        graph,
-        "auto",  # which is Floyd-Warshall, too
-        directed=directed,
-        predecessors=return_predecessors,
-        sources=None if rows is None else rows.ravel(),
-    )
-    shape = None if rows is None else (*rows.shape, graph.n)
-    return _matrices(result, return_predecessors, shape)
+    rows = None if indices is None else _indices(indices, graph.n, "shortest_path")
+    if method == "D":
+        _check_non_negative(graph)
+    if method == "BF" and rows is not None:
+        graph = _reached(graph if directed else graph.symmetrized(), rows)
+    return _solved(graph, directed, rows, return_predecessors)
+
+
+def dijkstra(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    limit: float = np.inf,
+    min_only: bool = False,
+) -> np.ndarray | tuple[np.ndarray, ...]:
+    """Compute shortest paths without negative weights, as `scipy.sparse.csgraph.dijkstra`.
+
+    Parameters
+    ----------
+    csgraph, directed, return_predecessors, unweighted, indices
+        As for `shortest_path`.
+    limit : float
+        Distances above it are reported as inf.
+    min_only : bool
+        Only the distance of each vertex from the nearest of `indices`.
+
+    Returns
+    -------
+    dist_matrix : ndarray of float64
+        (n, n), with `indices` of shape ``indices.shape + (n,)``, or with `min_only` (n,).
+    predecessors : ndarray of int32
+        Of the same shape, -9999 where there is none; only with `return_predecessors`.
+    sources : (n,) ndarray of int32
+        The nearest of `indices`, -9999 where none is within the limit; only with `min_only` and
+        `return_predecessors`.
+
+    Raises
+    ------
+    NegativeWeightError
+        If there is a negative weight.
+    """
+    if not limit >= 0:
+        raise ParameterError.of("limit", "dijkstra", "a non-negative number", limit)
+    graph = _graph(csgraph, unweighted)
+    rows = None if indices is None else _indices(indices, graph.n, "dijkstra")
+    _check_non_negative(graph)
+    cutoff = None if limit == np.inf else limit
+    if min_only:
+        everything = np.arange(graph.n) if rows is None else rows
+        graph = graph if directed else graph.symmetrized()
+        return _nearest(graph, np.unique(everything), cutoff, return_predecessors)
+    return _solved(graph, directed, rows, return_predecessors, cutoff)
+
+
+def bellman_ford(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    """Compute shortest paths, as `scipy.sparse.csgraph.bellman_ford`.
+
+    Parameters
+    ----------
+    csgraph, directed, return_predecessors, unweighted, indices
+        As for `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix, predecessors
+        As of `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError
+        If there is a negative cycle that can be reached from `indices`; it carries one.
+    """
+    return shortest_path(csgraph, "BF", directed, return_predecessors, unweighted, indices=indices)
+
+
+def johnson(
+    csgraph: Any,
+    directed: bool = True,
+    indices: Any = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    """Compute shortest paths, as `scipy.sparse.csgraph.johnson`.
+
+    Parameters
+    ----------
+    csgraph, directed, return_predecessors, unweighted, indices
+        As for `shortest_path`.
+
+    Returns
+    -------
+    dist_matrix, predecessors
+        As of `shortest_path`.
+
+    Raises
+    ------
+    NegativeCycleError
+        If there is a negative cycle anywhere; it carries one.
+    """
+    return shortest_path(csgraph, "J", directed, return_predecessors, unweighted, indices=indices)
 
 
 def floyd_warshall(
@@ -152,14 +265,78 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
     return graph.with_weights(graph.weights.astype(np.float64))  # as SciPy, which rounds here
 
 
-def _indices(indices: Any, n: int) -> np.ndarray:
+def _indices(indices: Any, n: int, owner: str) -> np.ndarray:
     rows = np.asarray(indices)
     if rows.size and rows.dtype.kind not in "iu":
-        raise ParameterError.of("indices", "shortest_path", "integers", indices)
+        raise ParameterError.of("indices", owner, "integers", indices)
     rows = np.where(rows < 0, rows + n, rows).astype(np.int64)
     if rows.size and (rows.min() < 0 or rows.max() >= n):
-        raise ParameterError.of("indices", "shortest_path", f"vertices in [-{n}, {n})", indices)
+        raise ParameterError.of("indices", owner, f"vertices in [-{n}, {n})", indices)
     return rows
+
+
+def _check_non_negative(graph: Graph) -> None:
+    if graph.has_negative:
+        raise NegativeWeightError(
+            f"dijkstra needs non-negative weights, and one is {graph.min_weight}: use johnson"
+        )
+
+
+def _solved(
+    graph: Graph,
+    directed: bool,
+    rows: np.ndarray | None,
+    with_predecessors: bool,
+    cutoff: float | None = None,
+) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    result = solve(
+        graph,
+        directed=directed,
+        predecessors=with_predecessors,
+        sources=None if rows is None else rows.ravel(),
+        cutoff=cutoff,
+    )
+    return _matrices(result, with_predecessors, None if rows is None else (*rows.shape, graph.n))
+
+
+def _reached(graph: Graph, rows: np.ndarray) -> Graph:
+    """Return the graph without the arcs that no path from these vertices can take.
+
+    A negative cycle among the others is none of their concern.
+    """
+    if not graph.has_negative:
+        return graph
+    tails, heads, weights = graph.arcs()
+    ones = csr_array((np.ones(graph.m), graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    steps = scipy_csgraph.dijkstra(ones, indices=rows.ravel(), min_only=True)
+    taken = np.isfinite(steps)[tails]
+    return Graph.from_arcs(graph.n, tails[taken], heads[taken], weights[taken])
+
+
+def _nearest(
+    graph: Graph, starts: np.ndarray, cutoff: float | None, with_predecessors: bool
+) -> np.ndarray | tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return distances from the nearest start: from one more vertex, with zero arcs to all."""
+    n = graph.n
+    tails, heads, weights = graph.arcs()
+    joined = Graph.from_arcs(
+        n + 1,
+        np.append(tails, np.full(starts.size, n)),
+        np.append(heads, starts),
+        np.append(weights, np.zeros(starts.size)),
+    )
+    result = solve(joined, sources=[n], cutoff=cutoff, predecessors=with_predecessors)
+    distances = result.distances[0, :n].copy()
+    if not with_predecessors:
+        return distances
+    assert result.predecessors is not None
+    before = result.predecessors[0, :n].copy()
+    before[starts] = NO_PREDECESSOR  # each is nearest to itself, though another may be as near
+    nearest = np.where(before < 0, np.arange(n), before)
+    for _ in range(n.bit_length()):
+        nearest = nearest[nearest]
+    nearest[np.isinf(distances)] = NO_PREDECESSOR
+    return distances, before, nearest.astype(np.int32)
 
 
 def _can_hold_distances(csgraph: Any) -> bool:

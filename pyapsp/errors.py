@@ -25,6 +25,7 @@ __all__ = [
     "NoDeviceError",
     "ParameterError",
     "PrecisionError",
+    "ProgramError",
     "PyApspError",
     "StallError",
     "VerificationError",
@@ -32,7 +33,15 @@ __all__ = [
 
 
 class PyApspError(Exception):
-    """Base class of every error raised by pyapsp."""
+    """Base class of every error raised by pyapsp.
+
+    Attributes
+    ----------
+    graph : int or None
+        The number of the graph in a batch, where one of several is to blame.
+    """
+
+    graph: int | None = None
 
 
 class ParameterError(PyApspError, ValueError):
@@ -77,6 +86,33 @@ class FormatError(GraphError):
         self.path = fspath(path)
         self.line = line
         where = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{where}: {message}")
+
+
+class ProgramError(PyApspError, ValueError):
+    """A C program that cannot be run in bulk; the text says where and why.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    path : path-like
+        The file.
+    line, column : int, optional
+        Where in it, from 1.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        path: str | PathLike[str],
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        self.path = fspath(path)
+        self.line = line
+        self.column = column
+        where = ":".join(str(part) for part in (self.path, line, column) if part is not None)
         super().__init__(f"{where}: {message}")
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "converted",
     "distance_bound",
     "eccentricity_bound",
+    "holds_all",
     "infinity",
     "is_exact",
     "largest_finite",
@@ -364,6 +365,12 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
         raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}")
 
 
+def holds_all(graph: Graph, dtype: np.dtype) -> bool:
+    """Return whether a type holds the length of every path of a graph."""
+    limit = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
+    return distance_bound(graph) < limit
+
+
 def check_answer(graph: Graph, distances: np.ndarray) -> None:
     """Refuse an answer in which a distance was too large for its type.
 
@@ -386,7 +393,7 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
     """
     dtype = distances.dtype
     limit = infinity(dtype)
-    if distance_bound(graph) < (limit if dtype.kind in "iu" else float(np.finfo(dtype).max)):
+    if holds_all(graph, dtype):
         return
     clipped = bool(np.any(distances <= -limit))
     reached = distances < limit

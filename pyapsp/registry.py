@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, TypeVar
@@ -18,6 +18,8 @@ import numpy as np
 from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph
+from pyapsp.precision import infinity
+from pyapsp.result import NO_PREDECESSOR
 
 __all__ = [
     "Answer",
@@ -33,6 +35,8 @@ __all__ = [
 
 # The areas that hold methods. Importing one registers them.
 _AREAS = ("pyapsp.dense", "pyapsp.sparse")
+# Distances that are compared with a cutoff at a time.
+_VALUES = 2**20
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,16 @@ class Options:
     memory_limit : int or None
         Bytes of device memory that may be used; None is all of it.
     out : ndarray or None
-        Where to put the n x n distances.
+        Where to put the distances, one row for each source. Of another type only for the methods
+        that compute the sources alone: they convert row by row.
+    sources : (k,) int64 ndarray or None
+        The vertices whose rows are wanted, in any order and maybe repeated; None is all of them in
+        order. Methods that compute all rows at once are given None.
+    cutoff : float or None
+        Larger distances need not be found: they are reported as unreachable. Smaller than the
+        largest that the type holds. Methods that compute all rows at once are given None.
+    totals : bool
+        Whether only sums over rows are wanted, so that no memory for rows is needed.
     progress : callable or None
         Called as ``progress(done, total)``; an exception from it ends the run.
     helpers : tuple of Device
@@ -94,6 +107,44 @@ class Options:
     helpers: tuple[Device, ...] = ()
     checkpoint: str | PathLike[str] | None = None
     check: bool = True
+    sources: np.ndarray | None = None
+    cutoff: float | None = None
+    totals: bool = False
+
+    def rows(self, n: int) -> np.ndarray:
+        """Return the vertices of the rows that are wanted, int64."""
+        return np.arange(n) if self.sources is None else self.sources
+
+    def count(self, n: int) -> int:
+        """Return how many rows are wanted."""
+        return n if self.sources is None else self.sources.size
+
+    def held_in(self, dtype: np.dtype) -> Options:
+        """Return the options of a run that holds the distances in this type."""
+        largest = infinity(dtype) - 1 if dtype.kind in "iu" else float(np.finfo(dtype).max)
+        hides = self.cutoff is not None and self.cutoff < largest
+        return replace(self, dtype=dtype, cutoff=self.cutoff if hides else None)
+
+    def must_check(self, graph: Graph) -> bool:
+        """Return whether a distance past the range of the type would make the answer wrong.
+
+        Not if it is past the cutoff as well, when without negative weights nothing comes back.
+        """
+        return self.check and (self.cutoff is None or graph.has_negative)
+
+    def hide(self, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
+        """Report what is beyond the cutoff as unreachable, in rows of the answer."""
+        if self.cutoff is None:
+            return
+        # a float type must not round the cutoff
+        exact = np.float64(self.cutoff) if distances.dtype.kind == "f" else self.cutoff
+        rows = max(1, _VALUES // max(distances.shape[1], 1))
+        for start in range(0, len(distances), rows):
+            some = slice(start, start + rows)
+            beyond = distances[some] > exact
+            distances[some][beyond] = infinity(distances.dtype)
+            if predecessors is not None:
+                predecessors[some][beyond] = NO_PREDECESSOR
 
 
 @dataclass(frozen=True)
@@ -134,8 +185,9 @@ class Answer:
 
     Attributes
     ----------
-    distances : (n, n) ndarray
-    predecessors : (n, n) int32 ndarray or None
+    distances : (k, n) ndarray
+        The rows of the `Options.sources` of the plan: k is n where these are None.
+    predecessors : (k, n) int32 ndarray or None
     stats : dict
         ``kernel_seconds``, ``transfer_seconds``, ``kernel_hash``; ``more`` is what only this method
         has to tell.
@@ -252,7 +304,8 @@ class Method(ABC):
     def predict(self, graph: Graph, options: Options) -> float | None:
         """Return the seconds that the kernels will take; None when nothing is known.
 
-        Called for each method that ``auto`` could take, so it must be quick.
+        Of `Options.sources` alone, if the method computes these alone: `Options.count` says how
+        many. Called for each method that ``auto`` could take, so it must be quick.
         """
         return None
 

@@ -22,7 +22,9 @@
  *               fw_minplus_remainder  D <- min(D, left (x) right) everywhere. The closed pivot has a
  *                                     zero diagonal, so this also writes the panels into D.
  *           A pivot block of several tiles is closed by the same launches with low = k0,
- *           high = k0 + depth and the tiles as pivots.
+ *           high = k0 + depth and the tiles as pivots. The matrices of several graphs follow each
+ *           other, and so do their factors: a third dimension of these launches counts graphs (of
+ *           fw_minplus_panels, pairs of panels).
  *
  *           Three more kernels are for rectangles, for a matrix that the device does not hold; see
  *           there.
@@ -283,6 +285,7 @@ fw_minplus_close(__global value_t *distances, const int size, const int k0)
 {
     __local wide_t row[2][PYAPSP_TILE], column[2][PYAPSP_TILE];
     const int x = get_local_id(0), y = get_local_id(1);
+    distances += get_group_id(2) * (size_t)size * size;
     __global value_t *corner = distances + (size_t)(k0 + y) * size + k0 + x;
     wide_t tile[SIDE][SIDE];
 #pragma unroll
@@ -335,6 +338,8 @@ fw_minplus_pack(__global const value_t *distances, const int size, const int k0,
     __local value_t tile[32][33];
     const int x = get_local_id(0), y = get_local_id(1);
     const int k = get_group_id(0) * 32, row = low + get_group_id(1) * 32;
+    distances += get_group_id(2) * (size_t)size * size;
+    old += get_group_id(2) * get_global_size(0) * size;
     for (int r = y; r < 32; r += 4)
         tile[r][x] = distances[(size_t)(row + r) * size + k0 + k + x];
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -343,7 +348,7 @@ fw_minplus_pack(__global const value_t *distances, const int size, const int k0,
 }
 
 /* right <- pivot (x) rows of D, and left <- (columns of D (x) pivot), transposed, which is
- * transposed pivot (x) old. Groups (tile of columns, tile of k, which). */
+ * transposed pivot (x) old. Groups (tile of columns, tile of k, 2 * graph + which). */
 __kernel GROUP void fw_minplus_panels(__global const value_t *distances, const int size,
                                       const int k0, const int depth, const int low,
                                       __global const value_t *old, __global value_t *left,
@@ -353,7 +358,12 @@ __kernel GROUP void fw_minplus_panels(__global const value_t *distances, const i
     __local word_t rights[2 * SLICE * TILE_WORDS] __attribute__((aligned(32)));
     const int column = low + (int)get_group_id(0) * TILE_WORDS * PER_WORD;
     const int k = get_group_id(1) * TILE_ROWS;
-    const int is_left = get_group_id(2);
+    const int is_left = get_group_id(2) % 2;
+    const size_t graph = get_group_id(2) / 2, factor = graph * depth * size;
+    distances += graph * size * size;
+    old += factor;
+    left += factor;
+    right += factor;
     __global const value_t *rows = distances + (size_t)k0 * size;
     __global const value_t *pivot = is_left ? rows + k0 + k : old + k0 + k;
     __global const value_t *panel = (is_left ? old : rows) + column;
@@ -378,6 +388,10 @@ __kernel GROUP void fw_minplus_remainder(__global value_t *distances, const int 
     const int i = row + (int)get_group_id(1) * TILE_ROWS;
     const int at_column = j < column_gap ? j : j + gap;
     const int at_row = i < row_gap ? i : i + gap;
+    const size_t graph = get_group_id(2), factor = graph * depth * size;
+    distances += graph * size * size;
+    left += factor;
+    right += factor;
     __global word_t *tile = (__global word_t *)(distances + (size_t)at_row * size + at_column);
     multiply(left + at_row, size, (__global const word_t *)(right + at_column), size / PER_WORD,
              tile, size / PER_WORD, tile, size / PER_WORD, depth, 0, lefts, rights);

@@ -4,7 +4,8 @@
  *           closes the pivot. Here groups go on to tiles of the next round as soon as what they need
  *           is there.
  *
- * Layout    matrix: n x n words, n the next multiple of t; vertices past the last are isolated.
+ * Layout    matrix: n x n words, n the next multiple of t; vertices past the last are isolated. Those
+ *           of several graphs follow each other, and their tasks take turns.
  *           counters: see dense/soft_sync.h, with the order of the tasks and the waiting.
  *
  *             round 0        round 1            each tile of round K waits for itself in
@@ -20,32 +21,36 @@
  * Parameters  those of common/types.h, common/semiring.h, dense/words.h, dense/tile_update.h and
  *             dense/soft_sync.h.
  *
- * Cost      1 launch, (n/t)^3 tasks, n^3 updates, about 4 n^3/t values of memory traffic and up to 12
- *           atomic operations per task that need not wait; local memory 2 t^2 + 2 t values.
+ * Cost      1 launch; of each graph (n/t)^3 tasks, n^3 updates, about 4 n^3/t values of memory
+ *           traffic; up to 12 atomic operations per task that need not wait; local memory
+ *           2 t^2 + 2 t values.
  *
  * Source    D. Takafuji's thesis, 2020, section 3.2.3, figures 3.3 and 3.4 (single kernel soft
- *           synchronisation). The waiting for readers and the watchdog are additions.
+ *           synchronisation), and section 3.3, figure 3.6 (many graphs). The waiting for readers and
+ *           the watchdog are additions.
  */
 #include "dense/tile_update.h"
 #include "dense/soft_sync.h"
 
 __kernel GROUP void fw_singlekernel(__global value_t *matrix, volatile __global int *counters,
-                                    const int blocks)
+                                    const int blocks, const int graphs)
 {
     __local STRIP_ALIGNED value_t left[AREA], right[AREA], column[TILE], row[COLUMNS];
-    __local int shared[4];
-    int4 task = next_task(counters, shared, 0, blocks);
+    __local int shared[5];
+    int stage = 0;
+    int4 task = next_task(counters, shared, &stage, blocks, graphs);
     while (task.x >= 0) {
         const int I = task.x, J = task.y, K = task.z;
         const int is_pivot = I == K && J == K;
-        fetch(left, matrix, blocks, I, K);
-        fetch(right, matrix, blocks, K, J);
+        __global value_t *graph = matrix + task.w * matrix_words(blocks);
+        fetch(left, graph, blocks, I, K);
+        fetch(right, graph, blocks, K, J);
         close_tile(left, column, row, is_pivot ? TILE : 0);
         if (is_pivot)
-            put(matrix, left, blocks, K, K);
+            put(graph, left, blocks, K, K);
         else
-            multiply(matrix, left, right, blocks, I, J);
+            multiply(graph, left, right, blocks, I, J);
         finish_task(counters, task, blocks);
-        task = next_task(counters, shared, task.w, blocks);
+        task = next_task(counters, shared, &stage, blocks, graphs);
     }
 }

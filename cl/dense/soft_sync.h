@@ -13,6 +13,9 @@
  *     that a slow group would read newer, also valid, lengths: harmless for the answer, but a race,
  *     and the rounding of floats would differ from run to run.)
  *
+ * Many graphs take turns: m tickets in a row are the same task of m graphs. So m times as many tasks lie
+ * between two that wait for each other.
+ *
  * The counters, ints that are zero before the launch, b = n/t. All are read and written by atomic
  * operations alone, except where a stall was, which the host reads after the launch:
  *
@@ -22,6 +25,7 @@
  *     64 + b + 1     progress  of each tile: rounds finished, b * b
  *     + b * b        columns   of each tile (I, K): how many have read it as column tile, b * b
  *     + b * b        rows      of each tile (K, J): how many have read it as row tile, b * b
+ *     + b * b        the last three of the next graph, and so on
  *
  * One counter of tickets would wrap round beyond 2^31 tasks, so each stage has its own, and a group
  * goes on to the next stage when one is sold out.
@@ -50,9 +54,10 @@
 #define POLLS 32
 
 /* Where the counters of the tiles are. */
-#define PROGRESS(blocks) (TICKETS + (size_t)(blocks) + 1)
-#define COLUMN_READS(blocks) (PROGRESS(blocks) + (size_t)(blocks) * (blocks))
-#define ROW_READS(blocks) (COLUMN_READS(blocks) + (size_t)(blocks) * (blocks))
+#define PROGRESS(blocks, graph)                                                                    \
+    (TICKETS + (size_t)(blocks) + 1 + (graph) * 3 * (size_t)(blocks) * (blocks))
+#define COLUMN_READS(blocks, graph) (PROGRESS(blocks, graph) + (size_t)(blocks) * (blocks))
+#define ROW_READS(blocks, graph) (COLUMN_READS(blocks, graph) + (size_t)(blocks) * (blocks))
 
 /* Orders what this work-item, and by the barrier its group, wrote or read before against what follows
  * anywhere on the device. The fences and barriers of OpenCL C 1.2 do not: with them groups have read
@@ -78,7 +83,7 @@ static inline int stages_of(const int blocks)
     return blocks + PYAPSP_ORDER;
 }
 
-/* How many tasks a stage has: see task_of. */
+/* How many tasks a stage has, of one graph: see task_of. */
 static inline int tasks_of(const int stage, const int blocks)
 {
 #if PYAPSP_ORDER
@@ -108,7 +113,8 @@ static inline int2 other_of(const int i, const int blocks)
     return (int2)(2 + (i - nearest) / (blocks - 2), 2 + (i - nearest) % (blocks - 2));
 }
 
-/* The task of a ticket: (I, J, K, 0). Tiles are numbered from the pivot, round the edges. */
+/* The task of a ticket: (I, J, K, 0), the last being the graph. Tiles are numbered from the pivot, round
+ * the edges. */
 static inline int4 task_of(const int stage, const int ticket, const int blocks)
 {
     const int panels = 2 * (blocks - 1);
@@ -175,8 +181,8 @@ static inline int await(counter_t counters, const size_t index, const int value,
 
 static inline int await_all(counter_t counters, const int4 task, const int blocks)
 {
-    const int I = task.x, J = task.y, K = task.z;
-    const size_t progress = PROGRESS(blocks);
+    const int I = task.x, J = task.y, K = task.z, graph = task.w;
+    const size_t progress = PROGRESS(blocks, graph);
     if (!await(counters, progress + (size_t)I * blocks + J, K, task))
         return 0;
     if (J != K && !await(counters, progress + (size_t)I * blocks + K, K + 1, task))
@@ -184,30 +190,34 @@ static inline int await_all(counter_t counters, const int4 task, const int block
     if (I != K && !await(counters, progress + (size_t)K * blocks + J, K + 1, task))
         return 0;
     const size_t tile = (size_t)I * blocks + J;
-    if (K > 0 && J == K - 1 && !await(counters, COLUMN_READS(blocks) + tile, blocks - 1, task))
+    if (K > 0 && J == K - 1 && !await(counters, COLUMN_READS(blocks, graph) + tile, blocks - 1, task))
         return 0;
-    if (K > 0 && I == K - 1 && !await(counters, ROW_READS(blocks) + tile, blocks - 1, task))
+    if (K > 0 && I == K - 1 && !await(counters, ROW_READS(blocks, graph) + tile, blocks - 1, task))
         return 0;
     return 1;
 }
 
-/* The next task of this group, when all that it waits for is done: (I, J, K, stage), or -1 in the
- * first when there is none. Called by the whole group, for which its first work-item waits. */
-static inline int4 next_task(counter_t counters, __local int *shared, int stage, const int blocks)
+/* The next task of this group, when all that it waits for is done: (I, J, K, graph), or -1 in the
+ * first when there is none. `stage` is where the group looks for it, 0 at first. Called by the whole
+ * group, for which its first work-item waits. */
+static inline int4 next_task(counter_t counters, __local int *shared, int *stage, const int blocks,
+                             const int graphs)
 {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0 && get_local_id(1) == 0) {
         int4 task = (int4)(-1, -1, -1, 0);
         int ticket = -1;
-        while (stage < stages_of(blocks) && ticket < 0) {
-            ticket = atomic_inc(counters + TICKETS + stage);
-            if (ticket >= tasks_of(stage, blocks)) {
+        int at = *stage;
+        while (at < stages_of(blocks) && ticket < 0) {
+            ticket = atomic_inc(counters + TICKETS + at);
+            if (ticket >= tasks_of(at, blocks) * graphs) {
                 ticket = -1;
-                stage++;
+                at++;
             }
         }
         if (ticket >= 0) {
-            task = task_of(stage, ticket, blocks);
+            task = task_of(at, ticket / graphs, blocks);
+            task.w = ticket % graphs;
             if (!await_all(counters, task, blocks))
                 task.x = -1;
             DEVICE_FENCE();
@@ -215,25 +225,27 @@ static inline int4 next_task(counter_t counters, __local int *shared, int stage,
         shared[0] = task.x;
         shared[1] = task.y;
         shared[2] = task.z;
-        shared[3] = stage;
+        shared[3] = task.w;
+        shared[4] = at;
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    *stage = shared[4];
     return (int4)(shared[0], shared[1], shared[2], shared[3]);
 }
 
 /* Tells all groups that a task is finished. Called by the whole group. */
 static inline void finish_task(counter_t counters, const int4 task, const int blocks)
 {
-    const int I = task.x, J = task.y, K = task.z;
+    const int I = task.x, J = task.y, K = task.z, graph = task.w;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (get_local_id(0) == 0 && get_local_id(1) == 0) {
         DEVICE_FENCE();
         if (K != 0 || I * blocks + J != PYAPSP_WITHHOLD)
-            atomic_xchg(counters + PROGRESS(blocks) + (size_t)I * blocks + J, K + 1);
+            atomic_xchg(counters + PROGRESS(blocks, graph) + (size_t)I * blocks + J, K + 1);
         if (J != K)
-            atomic_inc(counters + COLUMN_READS(blocks) + (size_t)I * blocks + K);
+            atomic_inc(counters + COLUMN_READS(blocks, graph) + (size_t)I * blocks + K);
         if (I != K)
-            atomic_inc(counters + ROW_READS(blocks) + (size_t)K * blocks + J);
+            atomic_inc(counters + ROW_READS(blocks, graph) + (size_t)K * blocks + J);
         atomic_inc(counters + FINISHED);
     }
 }

@@ -95,6 +95,12 @@ static inline size_t tile_at(const int blocks, const int row, const int column)
 #endif
 }
 
+/* Words of one matrix: those of many graphs follow each other. */
+static inline size_t matrix_words(const int blocks)
+{
+    return (size_t)blocks * blocks * AREA;
+}
+
 static inline size_t row_pitch(const int blocks)
 {
 #if PYAPSP_CONTIGUOUS
@@ -180,10 +186,13 @@ static inline void multiply(__global value_t *matrix, __local const value_t *lef
 
 #if PYAPSP_CONTIGUOUS
 /* From rows one after the other to tiles one after the other, and back; a work-item per strip, of
- * blocks * COLUMNS / WIDTH by blocks * TILE. */
-#define IN_ROWS(blocks) (get_global_id(1) * (size_t)blocks * COLUMNS + get_global_id(0) * PYAPSP_WIDTH)
+ * blocks * COLUMNS / WIDTH by blocks * TILE by graphs. */
+#define IN_ROWS(blocks)                                                                            \
+    (get_global_id(2) * matrix_words(blocks) + get_global_id(1) * (size_t)blocks * COLUMNS +       \
+     get_global_id(0) * PYAPSP_WIDTH)
 #define IN_TILES(blocks)                                                                           \
-    (tile_at(blocks, get_global_id(1) / TILE, get_global_id(0) * PYAPSP_WIDTH / COLUMNS) +         \
+    (get_global_id(2) * matrix_words(blocks) +                                                     \
+     tile_at(blocks, get_global_id(1) / TILE, get_global_id(0) * PYAPSP_WIDTH / COLUMNS) +         \
      get_global_id(1) % TILE * COLUMNS + get_global_id(0) * PYAPSP_WIDTH % COLUMNS)
 
 __kernel void rows_to_tiles(__global value_t *tiles, __global const value_t *rows, const int blocks)

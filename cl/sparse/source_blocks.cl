@@ -1,4 +1,4 @@
-/* source_blocks: what follows the search from a block of sources: rows, and predecessors.
+/* source_blocks: what follows the search from a block of sources: rows, predecessors, sums.
  *
  * Purpose   The sparse methods hold the costs of a block of N sources side by side for each vertex.
  *           The answer has them in rows, so they are transposed. Predecessors are found from the
@@ -8,8 +8,10 @@
  *           find itself: what has no predecessor yet takes one that has, level by level (block_level,
  *           block_settle). Every vertex that is reached gets one: a tight path leads to it.
  *
- * Layout    costs: entry [v][s] for vertex v and source s, N = width entries for a vertex.
- *           settled, before: ints of the same layout.
+ *           Where no rows are wanted, only sums over them are made: what a source reaches and how far.
+ *
+ * Layout    costs: entry [block][v][s] for vertex v and source s, N = width entries for a vertex.
+ *           settled, before: ints of the same layout. The block is the third index of a work-item.
  *           The arcs that enter v: tails[first[v] .. first[v + 1]] with their weights.
  *
  *                 [v][s]           rows          a tile of 32 x 32 goes through local memory, so
@@ -42,6 +44,9 @@
 #define TILE 32
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
 
+/* Where the entries of the block begin. */
+#define BLOCK(n, width) ((size_t)get_global_id(2) * (n) * (width))
+
 /* Groups of tiles (v, s); rows past the block are not written. */
 #define TRANSPOSE(name, type)                                                                      \
     __kernel GROUP void name(__global const type *block, __global type *rows, const int n,         \
@@ -49,6 +54,8 @@
     {                                                                                              \
         __local type tile[TILE][TILE + 1];                                                         \
         const int v = get_group_id(0) * TILE, s = get_group_id(1) * TILE;                          \
+        block += BLOCK(n, width);                                                                  \
+        rows += BLOCK(n, width);                                                                   \
         for (int y = get_local_id(1); y < TILE; y += PYAPSP_GROUP_Y)                               \
             for (int x = get_local_id(0); x < TILE; x += PYAPSP_GROUP_X)                           \
                 if (v + y < n && s + x < width)                                                    \
@@ -67,7 +74,7 @@ TRANSPOSE(block_rows_of_predecessors, int)
 #define WAITING 1
 #define ADVANCED 2
 
-/* One work-item for each (s, v), as in the two kernels below. */
+/* One work-item for each (s, v, block), as in the two kernels below. */
 __kernel void block_fall(__global const long *first, __global const int *tails,
                          __global const value_t *weights, __global const int *sources,
                          __global const value_t *costs, __global int *before,
@@ -77,18 +84,19 @@ __kernel void block_fall(__global const long *first, __global const int *tails,
     const int v = get_global_id(1);
     if (s >= width || v >= n)
         return;
-    const size_t own = (size_t)v * width + s;
+    costs += BLOCK(n, width);
+    const size_t own = (size_t)v * width + s, place = BLOCK(n, width) + own;
     const value_t cost = costs[own];
-    const int needs = cost != PYAPSP_INFINITY && sources[s] != v;
+    const int needs = cost != PYAPSP_INFINITY && sources[get_global_id(2) * width + s] != v;
     int found = NO_PREDECESSOR;
     for (long a = first[v]; needs && found == NO_PREDECESSOR && a < first[v + 1]; a++) {
         const value_t less = costs[(size_t)tails[a] * width + s];
         if (less < cost && extend(less, weights[a]) == cost)
             found = tails[a];
     }
-    before[own] = found;
-    settled[own] = !needs || found != NO_PREDECESSOR;
-    if (!settled[own])
+    before[place] = found;
+    settled[place] = !needs || found != NO_PREDECESSOR;
+    if (!settled[place])
         atomic_or(state, WAITING);
 }
 
@@ -102,12 +110,12 @@ __kernel void block_level(__global const long *first, __global const int *tails,
     const int v = get_global_id(1);
     if (s >= width || v >= n)
         return;
-    const size_t own = (size_t)v * width + s;
+    const size_t block = BLOCK(n, width), own = block + (size_t)v * width + s;
     if (settled[own])
         return;
     const value_t cost = costs[own];
     for (long a = first[v]; a < first[v + 1]; a++) {
-        const size_t other = (size_t)tails[a] * width + s;
+        const size_t other = block + (size_t)tails[a] * width + s;
         if (settled[other] && costs[other] == cost && extend(cost, weights[a]) == cost) {
             before[own] = tails[a];
             return;
@@ -122,9 +130,82 @@ __kernel void block_settle(__global const int *before, __global int *settled, __
     const int v = get_global_id(1);
     if (s >= width || v >= n)
         return;
-    const size_t own = (size_t)v * width + s;
+    const size_t own = BLOCK(n, width) + (size_t)v * width + s;
     if (settled[own])
         return;
     settled[own] = before[own] != NO_PREDECESSOR;
     atomic_or(state, settled[own] ? ADVANCED : WAITING);
+}
+
+/* Sums of distances: exact for integers, in double for floats where the device has it. */
+#if PYAPSP_INTEGER
+typedef long total_t;
+#elif PYAPSP_HAS_FP64
+typedef double total_t;
+#else
+typedef float total_t;
+#endif
+
+/* For each source, over a range of the vertices: the largest distance, the sum of them, and how many
+ * there are. A work-item for each (s, range, block); entry [block][range][s] of the results. */
+__kernel void block_totals(__global const value_t *costs, __global value_t *largest,
+                           __global total_t *totals, __global int *reached, const int n,
+                           const int width)
+{
+    const int s = get_global_id(0);
+    if (s >= width)
+        return;
+    const int range = get_global_id(1), ranges = get_global_size(1);
+    const int share = (n + ranges - 1) / ranges, to = min(n, (range + 1) * share);
+    costs += BLOCK(n, width) + s;
+    value_t most = 0;
+    total_t total = 0;
+    int count = 0;
+    for (int v = range * share; v < to; v++) {
+        const value_t cost = costs[(size_t)v * width];
+        if (cost == PYAPSP_INFINITY)
+            continue;
+        most = cost > most ? cost : most;
+        total += cost;
+        count++;
+    }
+    const size_t place = (get_global_id(2) * (size_t)ranges + range) * width + s;
+    largest[place] = most;
+    totals[place] = total;
+    reached[place] = count;
+}
+
+/* How many costs there are in each bin: bin i has those from i step to (i + 1) step. A work-group
+ * counts near[] in local memory, of some entries of a block, the first being block. The counts are zero before; no bin gets
+ * 2^32 of them, which is for the host to see to. */
+#define NEAR_BINS 2048
+/* the division of floats is rounded as in the host's only in double */
+#if PYAPSP_INTEGER
+#define BIN(cost, step) ((cost) / (step))
+#else
+#define BIN(cost, step) floor((total_t)(cost) / (total_t)(step))
+#endif
+__kernel void block_histogram(__global const value_t *costs, __global uint *counts, const int n,
+                              const int width, const int bins, const value_t step,
+                              const int block)
+{
+    __local uint near[NEAR_BINS];
+    for (int bin = get_local_id(0); bin < NEAR_BINS; bin += get_local_size(0))
+        near[bin] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    costs += (block + get_global_id(1)) * (size_t)n * width;
+    for (size_t i = get_global_id(0); i < (size_t)n * width; i += get_global_size(0)) {
+        const value_t cost = costs[i];
+        if (cost == PYAPSP_INFINITY)
+            continue;
+        const int bin = min((int)BIN(cost, step), bins - 1);
+        if (bin < NEAR_BINS)
+            atomic_inc(&near[bin]);
+        else
+            atomic_inc(&counts[bin]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int bin = get_local_id(0); bin < min(bins, NEAR_BINS); bin += get_local_size(0))
+        if (near[bin])
+            atomic_add(&counts[bin], near[bin]);
 }

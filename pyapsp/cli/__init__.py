@@ -26,6 +26,7 @@ _COMMANDS = (
     "fetch",
     "convert",
     "generate",
+    "bulk",
     "bench",
     "tune",
     "methods",

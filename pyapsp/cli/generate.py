@@ -22,6 +22,8 @@ _OPTIONS: dict[str, set[str]] = {
     "complete": {"max_weight"},
     "grid": set(),
     "small-world": {"k", "p", "max_weight"},
+    "connected": {"m", "max_weight"},
+    "power-law": {"m", "max_degree", "max_weight"},
 }
 
 
@@ -35,10 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="number of vertices; rmat: a power of two; grid: as square as its divisors allow",
     )
     parser.add_argument(
-        "-m", type=int, help="random: number of arcs (4n); rmat: arcs drawn, a multiple of n (16n)"
+        "-m",
+        type=int,
+        help="arcs: random, power-law (4n), connected: twice the edges (4n); "
+        "rmat: drawn, a multiple of n (16n)",
     )
     parser.add_argument("-k", type=int, help="small-world: neighbours on the ring (4)")
     parser.add_argument("-p", type=float, help="small-world: probability of rewiring (0.1)")
+    parser.add_argument("--max-degree", type=int, help="power-law: largest out-degree (0.18n)")
     parser.add_argument(
         "--max-weight", type=int, help="weights are 1..MAX_WEIGHT (n); not for grid"
     )
@@ -52,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     given = {
         option: value
-        for option in ("m", "k", "p", "max_weight")
+        for option in ("m", "k", "p", "max_degree", "max_weight")
         if (value := getattr(arguments, option)) is not None
     }
     for option in given:
@@ -79,10 +85,18 @@ def _generate(kind: str, n: int, seed: int, options: dict[str, Any]) -> Graph:
         if drawn % n:
             raise ParameterError.of("m", "generate rmat", f"a multiple of n = {n}", drawn)
         return generators.rmat(n.bit_length() - 1, drawn // n, seed=seed, **options)
+    if kind == "connected":
+        if "m" in options:
+            arcs = options.pop("m")
+            if arcs % 2:
+                raise ParameterError.of("m", "generate connected", "even: both ways", arcs)
+            options["edges"] = arcs // 2
+        return generators.connected_graph(n, seed=seed, **options)
     makers: dict[str, Callable[..., Graph]] = {
         "random": generators.random_graph,
         "ring": generators.ring,
         "complete": generators.complete,
         "small-world": generators.small_world,
+        "power-law": generators.power_law,
     }
     return makers[kind](n, seed=seed, **options)

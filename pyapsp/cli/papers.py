@@ -17,32 +17,63 @@ __all__ = ["configure", "run"]
 _EXPERIMENTS = (
     "okuyama-times",
     "okuyama-tuning",
+    "okuyama-sources",
+    "okuyama-degrees",
+    "okuyama-weights",
+    "okuyama-topologies",
     "takafuji-threads",
     "takafuji-packed",
     "takafuji-multicore",
+    "takafuji-diameter",
+    "takafuji-batches",
+    "takafuji-sort",
+    "takafuji-warshall",
+    "takafuji-montgomery",
+    "takafuji-sort-groups",
+    "takafuji-warshall-groups",
+    "takafuji-montgomery-groups",
     "matsumoto-tiles",
     "matsumoto-blocks",
     "matsumoto-sizes",
     "matsumoto-devices",
+    "ino-neural",
+    "ino-paths",
+    "ino-histogram",
+    "ino-filter",
 )
-_SOURCES = ("okuyama", "takafuji", "matsumoto")
+_SOURCES = ("okuyama", "takafuji", "matsumoto", "ino")
 _SETTINGS = {
     "threads": "work-items of a group (takafuji-threads, takafuji-packed)",
     "cores": "compute units (takafuji-multicore)",
     "sides": "rows and columns of a tile (matsumoto-tiles)",
     "blocks": "blocking factors (matsumoto-blocks)",
+    "degrees": "arcs for each vertex (okuyama-degrees)",
+    "weights": "largest weights (okuyama-weights)",
+    "densities": "per cent of all edges (takafuji-diameter)",
+    "counts": "graphs or instances at once (takafuji-batches, -sort, -warshall, -montgomery)",
+    "groups": "instances of a group (takafuji-sort-groups, -warshall-groups, -montgomery-groups)",
+    "tasks": "sources at most (ino-paths)",
+    "pixels": "width and height of a slice (ino-histogram)",
 }
+_SIZE = "vertices; images, slices, pixels across (ino-); numbers, bits (takafuji-sort, -montgomery)"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
-    measure = parts.add_parser("measure", help="run an experiment on a graph of n vertices")
+    measure = parts.add_parser("measure", help="run an experiment of size n")
     measure.add_argument("experiment", choices=_EXPERIMENTS, metavar="EXPERIMENT")
-    measure.add_argument("--n", type=int, required=True, metavar="N", help="vertices")
+    measure.add_argument("--n", type=int, required=True, metavar="N", help=_SIZE)
     measure.add_argument("--repeat", type=int, default=3, metavar="N", help="timed turns (3)")
+    measure.add_argument(
+        "--limit",
+        type=float,
+        metavar="SECONDS",
+        help="a search from sources that takes longer is ended and left out",
+    )
     for name, what in _SETTINGS.items():
-        measure.add_argument(f"--{name}", nargs="+", type=int, default=[], metavar="N", help=what)
+        kind = float if name == "densities" else int
+        measure.add_argument(f"--{name}", nargs="+", type=kind, default=[], metavar="N", help=what)
     add_device(measure)
     measure.add_argument("-o", "--output", required=True, metavar="OUT.json")
     report = parts.add_parser("report", help="make the tables and figures of a source")
@@ -70,6 +101,7 @@ def _measure(arguments: argparse.Namespace) -> int:
             device=arguments.device,
             repeat=arguments.repeat,
             settings=settings,
+            limit=arguments.limit,
             progress=status.update,
         )
     write_json(arguments.output, {**measured, "commit": commit()})

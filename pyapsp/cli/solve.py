@@ -3,6 +3,7 @@
 For example:
   pyapsp solve rome99.gr -o rome99.npz
   pyapsp solve graph.mtx -o out.npz --method fw-blocked --set tile=32 --dtype auto --predecessors
+  pyapsp solve rome99.gr -o rows.npy --sources 1 17 3353 --cutoff 20000
 """
 
 from __future__ import annotations
@@ -61,6 +62,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--predecessors", action="store_true", help="also store the paths")
     parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
     parser.add_argument(
+        "--sources",
+        nargs="+",
+        metavar="VERTEX",
+        help="only the rows of these vertices, as they are named in the graph file, in this order; "
+        "@FILE has names between white space",
+    )
+    parser.add_argument(
+        "--cutoff",
+        type=float,
+        metavar="LENGTH",
+        help="report what is farther as unreachable",
+    )
+    parser.add_argument(
         "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
     )
     parser.add_argument(
@@ -99,7 +113,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError("-o OUT is needed: where the result goes")
     check_outputs(arguments.output, arguments.record)
     graph = pyapsp.read(arguments.graph)
+    sources = None if arguments.sources is None else _vertices(graph, arguments.sources)
     asked = {
+        "sources": sources,
+        "cutoff": arguments.cutoff,
         "directed": not arguments.undirected,
         "dtype": arguments.dtype,
         "predecessors": arguments.predecessors,
@@ -112,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     shown = sys.stderr.isatty() if arguments.progress is None else arguments.progress
     with (
-        _mapped(graph, arguments) as out,
+        _mapped(graph, sources, arguments) as out,
         Progress(graph.n) if shown else nullcontext() as progress,
     ):
         result = pyapsp.solve(graph, method, out=out, progress=progress, **asked)
@@ -142,8 +159,32 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _vertices(graph: Graph, names: list[str]) -> list[int]:
+    """Return the vertices of these names, and of those in files @FILE.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such vertex.
+    """
+    from pyapsp.errors import ParameterError
+
+    known = range(graph.n) if graph.labels is None else graph.labels
+    vertex = {str(label): number for number, label in enumerate(known)}
+    found = []
+    for name in names:
+        listed = Path(name[1:]).read_text().split() if name.startswith("@") else [name]
+        for each in listed:
+            if each not in vertex:
+                raise ParameterError.of("--sources", "solve", "vertices of the graph", each)
+            found.append(vertex[each])
+    return found
+
+
 @contextmanager
-def _mapped(graph: Graph, arguments: argparse.Namespace) -> Iterator[np.ndarray | None]:
+def _mapped(
+    graph: Graph, sources: list[int] | None, arguments: argparse.Namespace
+) -> Iterator[np.ndarray | None]:
     """Give a mapped file for OUT.npy, which gets its name when it is complete; else nothing."""
     if not arguments.output.endswith(".npy"):
         yield None
@@ -159,7 +200,8 @@ def _mapped(graph: Graph, arguments: argparse.Namespace) -> Iterator[np.ndarray 
     part = path.with_name(f".{path.name}.part")
     beside = part.with_name(f"{part.name}.predecessors.npy")
     try:
-        out = np.lib.format.open_memmap(part, "w+", dtype, (graph.n, graph.n))
+        rows = graph.n if sources is None else len(sources)
+        out = np.lib.format.open_memmap(part, "w+", dtype, (rows, graph.n))
         yield out
         out.flush()
         part.rename(path)

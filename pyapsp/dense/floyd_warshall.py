@@ -71,6 +71,8 @@ class Configuration:
         None: `size` values of the answer's dtype in a row, infinity past n.
     state : object
         What else the method needs for its rounds.
+    graphs : int
+        How many matrices follow each other in the first buffer, for methods that are `batched`.
     """
 
     parameters: dict[str, Any]
@@ -81,6 +83,7 @@ class Configuration:
     zeros: bool = True
     layout: Layout | None = None
     state: Any = None
+    graphs: int = 1
 
 
 class FloydWarshall(Method):
@@ -91,9 +94,13 @@ class FloydWarshall(Method):
     carries_predecessors : bool
         Whether the kernels keep predecessors beside the distances. Else they are found
         afterwards, from the distances.
+    batched : bool
+        Whether a round can be one of many graphs of the same size (`Configuration.graphs`), each
+        with its own part of every buffer.
     """
 
     carries_predecessors: ClassVar[bool] = False
+    batched: ClassVar[bool] = False
 
     @abstractmethod
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:

@@ -56,6 +56,7 @@ class FwMinplus(FloydWarshall):
     area = "dense"
     summary = "blocked Floyd-Warshall as one tuned min-plus product"
     source = "pyapsp; panels as products after Matsumoto, Nakasato and Sedukhin 2012"
+    batched = True
     choices: ClassVar = {
         "form": tuple(FORMS),
         "block": (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024),
@@ -127,7 +128,7 @@ class FwMinplus(FloydWarshall):
     ) -> list[cl.Event]:
         """Enqueue the closing of a pivot block, then its panels and the remainder."""
         product: Product = configuration.state
-        return product.round(queue, buffers, configuration.size, number)
+        return product.round(queue, buffers, configuration.size, number, configuration.graphs)
 
     def enqueue_rounds(
         self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]

@@ -127,11 +127,12 @@ class TileShape:
         blocks: int,
         buffers: list[cl.Buffer],
         *,
+        graphs: int = 1,
         back: bool = False,
     ) -> list[cl.Event]:
-        """Copy the matrix, the first buffer, to the second, tile after tile; or back."""
+        """Copy the matrices, the first buffer, to the second, tile after tile; or back."""
         tile, columns = parameters["tile"], parameters["tile"] // self.fields
-        everything = (blocks * columns // parameters["width"], blocks * tile)
+        everything = (blocks * columns // parameters["width"], blocks * tile, graphs)
         kernel = program.kernel("tiles_to_rows" if back else "rows_to_tiles")
         to, from_ = (buffers[0], buffers[1]) if back else (buffers[1], buffers[0])
         return [kernel(queue, everything, None, to, from_, np.int32(blocks))]
@@ -144,17 +145,18 @@ def tile_rounds(
     matrix: cl.Buffer,
     blocks: int,
     number: int,
+    graphs: int = 1,
 ) -> list[cl.Event]:
-    """Enqueue kernels A, B and C of one round."""
+    """Enqueue kernels A, B and C of one round, of every graph."""
     x, y = parameters["group_x"], parameters["group_y"]
     others = blocks - 1
     arguments = (matrix, np.int32(blocks), np.int32(number))
-    events = [program.kernel("fw_multikernel_a")(queue, (x, y), (x, y), *arguments)]
+    events = [program.kernel("fw_multikernel_a")(queue, (x, y, graphs), (x, y, 1), *arguments)]
     if others > 0:
         b, c = program.kernel("fw_multikernel_b"), program.kernel("fw_multikernel_c")
         events += [
-            b(queue, (others * x, 2 * y), (x, y), *arguments),
-            c(queue, (others * x, others * y), (x, y), *arguments),
+            b(queue, (others * x, 2 * y, graphs), (x, y, 1), *arguments),
+            c(queue, (others * x, others * y, graphs), (x, y, 1), *arguments),
         ]
     return events
 
@@ -185,6 +187,7 @@ class FwMultikernel(FloydWarshall):
     area = "dense"
     summary = "blocked Floyd-Warshall, three kernels per round, P in registers"
     source = "Takafuji 2020, sections 3.2.1-3.2.2, fig. 3.2, table 3.1"
+    batched = True
     choices: ClassVar = TileShape.choices
 
     def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
@@ -225,11 +228,14 @@ class FwMultikernel(FloydWarshall):
         """Enqueue kernels A, B and C, and around all rounds the change of order."""
         program, parameters = configuration.program, integers(configuration.parameters)
         blocks, shape = configuration.rounds, TileShape(program.device, 1)
+        graphs = configuration.graphs
         events: list[cl.Event] = []
         if parameters["contiguous"] and number == 0:
-            events += shape.reorder(program, queue, parameters, blocks, buffers)
+            events += shape.reorder(program, queue, parameters, blocks, buffers, graphs=graphs)
         matrix = buffers[parameters["contiguous"]]
-        events += tile_rounds(program, queue, parameters, matrix, blocks, number)
+        events += tile_rounds(program, queue, parameters, matrix, blocks, number, graphs)
         if parameters["contiguous"] and number == blocks - 1:
-            events += shape.reorder(program, queue, parameters, blocks, buffers, back=True)
+            events += shape.reorder(
+                program, queue, parameters, blocks, buffers, graphs=graphs, back=True
+            )
         return events

@@ -17,7 +17,7 @@ from pyapsp.kernels import build
 from pyapsp.precision import arithmetic_defines, distance_bound, infinity
 from pyapsp.registry import Answer, Options, Plan, Requirements, register
 
-__all__ = ["FwPacked4", "FwPacked8", "FwPacked16", "pack", "unpack"]
+__all__ = ["FwPacked4", "FwPacked8", "FwPacked16", "lost", "pack", "unpack"]
 
 # Values that are packed at a time on the host.
 _BLOCK = 2**22
@@ -49,6 +49,7 @@ class FwPacked(FloydWarshall):
     bits: ClassVar[int]
     wider: ClassVar[str]
     area = "dense"
+    batched = True
 
     @property
     def top(self) -> int:
@@ -142,17 +143,19 @@ class FwPacked(FloydWarshall):
         program, parameters = configuration.program, integers(configuration.parameters)
         blocks, device = configuration.size // parameters["tile"], program.device
         shape = TileShape(device, 1, 1 if parameters["form"] else 32 // self.bits)
-        matrix = buffers[parameters["contiguous"]]
+        matrix, graphs = buffers[parameters["contiguous"]], configuration.graphs
         events: list[cl.Event] = []
         if parameters["contiguous"] and number == 0:
-            events += shape.reorder(program, queue, parameters, blocks, buffers)
+            events += shape.reorder(program, queue, parameters, blocks, buffers, graphs=graphs)
         if parameters["single"]:
             used = (matrix, buffers[-1])
-            events += SoftSync(device).launch(program, queue, parameters, used, blocks)
+            events += SoftSync(device).launch(program, queue, parameters, used, blocks, graphs)
         else:
-            events += tile_rounds(program, queue, parameters, matrix, blocks, number)
+            events += tile_rounds(program, queue, parameters, matrix, blocks, number, graphs)
         if parameters["contiguous"] and number == configuration.rounds - 1:
-            events += shape.reorder(program, queue, parameters, blocks, buffers, back=True)
+            events += shape.reorder(
+                program, queue, parameters, blocks, buffers, graphs=graphs, back=True
+            )
         return events
 
     def finish(
@@ -180,7 +183,7 @@ class FwPacked(FloydWarshall):
         """
         answer = super().run(plan)
         limit = _limit(self.bits, plan.options.dtype)
-        if distance_bound(plan.graph) >= limit and _lost(plan.graph, answer.distances):
+        if distance_bound(plan.graph) >= limit and lost(plan.graph, answer.distances):
             if limit < self.top:
                 raise PrecisionError(
                     f"a distance is too large for {plan.options.dtype}: use a wider dtype"
@@ -265,7 +268,7 @@ def unpack(words: np.ndarray, bits: int, distances: np.ndarray) -> None:
         part[far] = infinity(distances.dtype)
 
 
-def _lost(graph: Graph, distances: np.ndarray) -> bool:
+def lost(graph: Graph, distances: np.ndarray) -> bool:
     """Return whether an arc leads from a reached vertex to one that is not, in any row.
 
     A distance that was too large has on its path a first vertex that looks unreached.

@@ -74,13 +74,16 @@ class SoftSync:
         parameters: Mapping[str, int],
         buffers: tuple[cl.Buffer, cl.Buffer],
         blocks: int,
+        graphs: int = 1,
     ) -> list[cl.Event]:
-        """Enqueue the kernel: matrix and counters are the buffers."""
+        """Enqueue the kernel: matrices and counters are the buffers."""
         x, y = parameters["group_x"], parameters["group_y"]
         groups = self.device.capabilities.compute_units * parameters["groups"]
-        groups = min(groups, blocks**2)
+        groups = min(groups, graphs * blocks**2)
         kernel = program.kernel("fw_singlekernel")
-        return [kernel(queue, (groups * x, y), (x, y), *buffers, np.int32(blocks))]
+        return [
+            kernel(queue, (groups * x, y), (x, y), *buffers, np.int32(blocks), np.int32(graphs))
+        ]
 
     def check(self, queue: cl.CommandQueue, counters: cl.Buffer, method: str) -> None:
         """Wait for the launch, and see that no group gave up.
@@ -131,6 +134,7 @@ class FwSinglekernel(FloydWarshall):
     summary = "blocked Floyd-Warshall in one launch with soft synchronisation"
     source = "Takafuji 2020, section 3.2.3, figs. 3.3-3.4, table 3.1"
     requires = Requirements(capabilities=("device_scope_fence",))
+    batched = True
     choices: ClassVar = {**TileShape.choices, **SoftSync.choices}
 
     def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
@@ -177,13 +181,16 @@ class FwSinglekernel(FloydWarshall):
         """Enqueue the kernel, and around it the change of order."""
         program, parameters = configuration.program, integers(configuration.parameters)
         blocks, shape = configuration.size // parameters["tile"], TileShape(program.device, 1)
+        graphs = configuration.graphs
         events: list[cl.Event] = []
         if parameters["contiguous"]:
-            events += shape.reorder(program, queue, parameters, blocks, buffers)
+            events += shape.reorder(program, queue, parameters, blocks, buffers, graphs=graphs)
         used = (buffers[parameters["contiguous"]], buffers[-1])
-        events += SoftSync(program.device).launch(program, queue, parameters, used, blocks)
+        events += SoftSync(program.device).launch(program, queue, parameters, used, blocks, graphs)
         if parameters["contiguous"]:
-            events += shape.reorder(program, queue, parameters, blocks, buffers, back=True)
+            events += shape.reorder(
+                program, queue, parameters, blocks, buffers, graphs=graphs, back=True
+            )
         return events
 
     def finish(

@@ -31,6 +31,8 @@ class Region:
         The first pivot and how many there are.
     low, high : int
         The rows and columns to be updated.
+    graphs : int
+        How many such matrices follow each other; so do their factors. For tiles.
     """
 
     size: int
@@ -38,6 +40,7 @@ class Region:
     depth: int
     low: int
     high: int
+    graphs: int = 1
 
     @property
     def extent(self) -> int:
@@ -146,13 +149,19 @@ class Product(ABC):
         """Enqueue the product of the panels into everything else."""
 
     def close_block(
-        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], size: int, first: int, end: int
+        self,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        size: int,
+        first: int,
+        end: int,
+        graphs: int = 1,
     ) -> list[cl.Event]:
         """Enqueue Floyd-Warshall inside a pivot block, in rounds over its tiles."""
         tile = self.p["tile"]
         events: list[cl.Event] = []
         for k in range(first, end, tile):
-            region = Region(size, k, min(tile, end - k), first, end)
+            region = Region(size, k, min(tile, end - k), first, end, graphs)
             events += self.close(queue, buffers, region)
             if region.depth < region.extent:
                 events += self.panels(queue, buffers, region)
@@ -160,17 +169,22 @@ class Product(ABC):
         return events
 
     def round(
-        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], size: int, number: int
+        self,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        size: int,
+        number: int,
+        graphs: int = 1,
     ) -> list[cl.Event]:
         """Enqueue the closing of a pivot block, then its panels and the remainder.
 
-        The buffers are a `size` x `size` matrix and the scratch.
+        The buffers are a `size` x `size` matrix, or those of several graphs, and the scratch.
         """
         first = number * self.p["block"]
         end = min(first + self.p["block"], size)
-        events = self.close_block(queue, buffers, size, first, end)
+        events = self.close_block(queue, buffers, size, first, end, graphs)
         if end - first < size:
-            region = Region(size, first, end - first, 0, size)
+            region = Region(size, first, end - first, 0, size, graphs)
             events += self.panels(queue, buffers, region)
             events += self.remainder(queue, buffers, region)
         return events

@@ -148,8 +148,9 @@ class Tiles(Product):
         self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
     ) -> list[cl.Event]:
         """Enqueue Floyd-Warshall inside a pivot tile."""
-        kernel = self.program.kernel("fw_minplus_close")
-        return [kernel(queue, (16, 16), (16, 16), buffers[0], *ints(region.size, region.first))]
+        kernel, group = self.program.kernel("fw_minplus_close"), (16, 16, 1)
+        place = ints(region.size, region.first)
+        return [kernel(queue, (16, 16, region.graphs), group, buffers[0], *place)]
 
     def panels(
         self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
@@ -161,10 +162,11 @@ class Tiles(Product):
         place = ints(region.size, region.first)
         width, height = _items(self._small_p, region.depth, region.extent)
         rest, group = ints(region.depth, region.low), (*_group(self._small_p), 1)
-        strips, low = (region.depth, region.extent // 8), np.int32(region.low)
+        strips, both = (region.depth, region.extent // 8, region.graphs), 2 * region.graphs
+        low, items = np.int32(region.low), (width, height, both)
         return [
-            pack(queue, strips, (32, 4), distances, *place, low, old),
-            panels(queue, (width, height, 2), group, distances, *place, *rest, old, left, right),
+            pack(queue, strips, (32, 4, 1), distances, *place, low, old),
+            panels(queue, items, group, distances, *place, *rest, old, left, right),
         ]
 
     def remainder(
@@ -195,9 +197,8 @@ class Tiles(Product):
         width = column_end - column - (gap if column_gap < column_end else 0)
         kernel = program.kernel("fw_minplus_remainder")
         place = ints(region.size, region.depth, row, row_gap, column, column_gap, gap)
-        event: cl.Event = kernel(
-            queue, _items(p, height, width), _group(p), buffers[0], *place, *buffers[2:4]
-        )
+        items, group = (*_items(p, height, width), region.graphs), (*_group(p), 1)
+        event: cl.Event = kernel(queue, items, group, buffers[0], *place, *buffers[2:4])
         return event
 
     def _separately(

@@ -17,7 +17,16 @@ from pyapsp.errors import ParameterError
 from pyapsp.graph.model import Graph
 from pyapsp.graph.validation import MAX_VERTICES, integer, probability
 
-__all__ = ["complete", "grid_2d", "random_graph", "ring", "rmat", "small_world"]
+__all__ = [
+    "complete",
+    "connected_graph",
+    "grid_2d",
+    "power_law",
+    "random_graph",
+    "ring",
+    "rmat",
+    "small_world",
+]
 
 
 def random_graph(
@@ -244,13 +253,115 @@ def small_world(
         proposed = rng.integers(n, size=waiting.size)
         taken = _edge_keys(tails, heads, n)
         wanted = _edge_keys(tails[waiting], proposed, n)
-        first = np.zeros(waiting.size, bool)
-        first[np.unique(wanted, return_index=True)[1]] = True
-        free = first & (proposed != tails[waiting]) & ~np.isin(wanted, taken)
+        free = ~_repeated(wanted) & (proposed != tails[waiting]) & ~np.isin(wanted, taken)
         heads[waiting[free]] = proposed[free]
         waiting = waiting[~free]
     weights = _weights(rng, "small_world", n, max_weight, tails.size)
     return Graph.from_arcs(n, tails, heads, weights, directed=False, name=f"small-world-{n}-{k}")
+
+
+def connected_graph(
+    n: int, edges: int | None = None, max_weight: int | None = None, seed: int = 0
+) -> Graph:
+    """Return an undirected connected graph: a random tree and other random edges.
+
+    The tree grows by one vertex at a time, joined to one that is there already; the other edges are
+    distinct and uniformly at random.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    edges : int, optional
+        Number of edges (m is twice that), from n - 1 to n(n - 1)/2. None: 2n, or n(n - 1)/2 if that
+        is less.
+    max_weight : int, optional
+        Weights are uniform in 1..max_weight; None: n.
+    seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.
+    """
+    owner = "connected_graph"
+    n = integer("n", owner, n, 0, MAX_VERTICES)
+    pairs = n * (n - 1) // 2
+    edges = min(2 * n, pairs) if edges is None else edges
+    edges = integer("edges", owner, edges, max(n - 1, 0), pairs)
+    rng = np.random.default_rng(integer("seed", owner, seed, 0))
+    order = rng.permutation(n)
+    later = np.arange(1, n)
+    u, v = order[later], order[rng.integers(later)]
+    # pair number (d - 1) n + i is {i, i + d} on a ring, so that each pair has one number
+    step = (v - u) % max(n, 1)
+    back = (2 * step > n) | ((2 * step == n) & (2 * u >= n))
+    tree = np.sort(np.where(back, (n - step - 1) * n + v, (step - 1) * n + u))
+    others = _distinct(rng, pairs - tree.size, edges - tree.size)
+    others += np.searchsorted(tree - np.arange(tree.size), others, side="right")
+    numbers = np.concatenate([tree, others])
+    tails, steps = numbers % max(n, 1), numbers // max(n, 1) + 1
+    weights = _weights(rng, owner, n, max_weight, edges)
+    heads = (tails + steps) % max(n, 1)
+    name = f"connected-{n}-{edges}"
+    return Graph.from_arcs(n, tails, heads, weights, directed=False, name=name)
+
+
+def power_law(
+    n: int,
+    m: int | None = None,
+    max_degree: int | None = None,
+    max_weight: int | None = None,
+    seed: int = 0,
+) -> Graph:
+    """Return a directed graph with few vertices of high out-degree and many of low.
+
+    The out-degree of the vertex in place k of the ranking falls as a power of k, which is chosen so
+    that the first has `max_degree` arcs and all have m. Heads are uniformly at random.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    m : int, optional
+        Number of arcs, from max_degree to n · max_degree. None: 4n, or n(n - 1) if that is less.
+    max_degree : int, optional
+        Largest out-degree, at most n - 1. None: as much of n as in the graph of Okuyama (thesis
+        2013, section 3.5.2), 834 of 4677, and at least 4 where n allows.
+    max_weight : int, optional
+        Weights are uniform in 1..max_weight; None: n.
+    seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.
+    """
+    n = integer("n", "power_law", n, 0, MAX_VERTICES)
+    most = max(n - 1, 0)
+    largest = min(max(round(n * 834 / 4677), 4), most) if max_degree is None else max_degree
+    largest = integer("max_degree", "power_law", largest, 0, most)
+    m = min(4 * n, n * most) if m is None else m
+    m = integer("m", "power_law", m, largest, n * largest)
+    rng = np.random.default_rng(integer("seed", "power_law", seed, 0))
+    ranks = np.arange(1, n + 1, dtype=np.float64)
+    power, high = 0.0, 64.0 if m < n * largest else 0.0
+    for _ in range(60):  # bisection: the sum falls as the power grows
+        middle = (power + high) / 2
+        if largest * (ranks**-middle).sum() > m:
+            power = middle
+        else:
+            high = middle
+    sums = np.floor(np.cumsum(largest * ranks**-power) + 0.5).astype(np.int64)
+    tails = np.repeat(rng.permutation(n), np.diff(sums, prepend=0))
+    heads = rng.integers(max(most, 1), size=tails.size)
+    while (again := _repeated(tails * n + heads)).any():
+        heads[again] = rng.integers(most, size=np.count_nonzero(again))
+    heads += heads >= tails
+    weights = _weights(rng, "power_law", n, max_weight, tails.size)
+    return Graph.from_arcs(n, tails, heads, weights, name=f"power-law-{n}-{m}")
 
 
 def _weights(
@@ -272,6 +383,13 @@ def _distinct(rng: Generator, population: int, size: int) -> NDArray[np.int64]:
         missing = size - found.size
         found = np.union1d(found, rng.integers(population, size=missing + missing // 8 + 8))
     return rng.choice(found, size, replace=False)
+
+
+def _repeated(keys: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where there is a key that is at an earlier place, too."""
+    repeated = np.ones(keys.size, bool)
+    repeated[np.unique(keys, return_index=True)[1]] = False
+    return repeated
 
 
 def _edge_keys(tails: NDArray[Any], heads: NDArray[Any], n: int) -> NDArray[Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pyopencl as cl
 
@@ -38,6 +41,16 @@ class Stopwatch:
         if len(self._pending) >= _PENDING:
             self._settle()
         return event
+
+    @contextmanager
+    def by_the_host(self, phase: str) -> Iterator[None]:
+        """Count what is done meanwhile to a phase, as long as it takes the host.
+
+        For transfers that block: most of their time may be the host's, in memory not yet touched.
+        """
+        started = time.perf_counter()
+        yield
+        self._seconds[phase] += time.perf_counter() - started
 
     def seconds(self, phase: str) -> float:
         """Return the seconds of a phase so far; waits for its commands to finish."""

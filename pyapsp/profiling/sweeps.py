@@ -28,10 +28,16 @@ from pyapsp.result import Result
 from pyapsp.solver import solve
 from pyapsp.verify import against_distances, certificate
 
-__all__ = ["Contender", "Phases", "Reference", "reference", "run"]
+__all__ = ["Contender", "Label", "Phases", "Reference", "reference", "run"]
 
-# Up to this n SciPy says what is right, in half a minute at most.
+#: Coordinates in a table.
+Label = dict[str, int | float | str]
+
+# Up to this n, and this n x m, SciPy says what is right, in half a minute at most.
 _ORACLE = 4096
+_ORACLE_ARCS = 3 * 10**8
+# A turn that takes more than so many seconds is not repeated: it needs no warm-up.
+_LONG = 20.0
 # Rows are compared in blocks of about this many bytes.
 _BLOCK_BYTES = 64 * 2**20
 
@@ -98,15 +104,21 @@ class Contender:
         Further devices, for a method that uses several.
     memory_limit : int or None
         Bytes that it may use on each device.
+    predecessors : bool
+        Whether it finds predecessors, too.
+    limit : float or None
+        Seconds after which a turn is ended, where the method tells how far it is.
     """
 
-    label: dict[str, int | str]
+    label: Label
     method: Method
     device: Device
     phases: Callable[[int], Sequence[str]] | None = None
     roof: bool = True
     helpers: tuple[Device, ...] = ()
     memory_limit: int | None = None
+    predecessors: bool = False
+    limit: float | None = None
     _turns: list[tuple[float, dict[str, Any]]] = field(default_factory=list, repr=False)
     _listener: Phases | None = field(default=None, repr=False)
 
@@ -122,14 +134,18 @@ class Contender:
         ------
         VerificationError
             If the answer is wrong.
+        PyApspError
+            If it takes longer than the limit.
         """
         started = time.perf_counter()
         result = solve(
             graph,
             self.method,
             dtype=dtype,
+            predecessors=self.predecessors,
             device=[self.device, *self.helpers],
             memory_limit=self.memory_limit,
+            progress=None if self.limit is None else self._within(self.limit),
         )
         self._turns.append((time.perf_counter() - started, result.stats))
         if self._listener is not None:
@@ -140,10 +156,34 @@ class Contender:
                 f"{self.method!r} on {self.device.name}: the answer for {graph.name} is wrong, "
                 f"with a difference of {difference:g}"
             )
+        if self.predecessors:
+            certificate(graph, result, device=self.device).require()
+
+    @property
+    def settled(self) -> bool:
+        """Whether one turn was enough."""
+        return self._turns[0][0] > _LONG
+
+    def _within(self, limit: float) -> Callable[[int, int], None]:
+        """Return what ends a turn, and says how long it would have taken."""
+        started = time.perf_counter()
+
+        def check(done: int, total: int) -> None:
+            seconds = time.perf_counter() - started
+            if seconds > limit and done < total:
+                raise PyApspError(
+                    f"{done:,} of {total:,} parts done when {limit:g} s were over: about "
+                    f"{seconds * total / done:.3g} s in all"
+                )
+
+        return check
 
     def record(self, meter: Meter | None) -> dict[str, Any]:
-        """Return the record of `solve`, with medians of the turns after the warm-up."""
-        turns = self._turns[1:]
+        """Return the record of `solve`, with medians of the turns after the warm-up.
+
+        Where there is only one, it is that one.
+        """
+        turns = self._turns[1:] or self._turns
         last = turns[-1][1]
         times = {
             "kernel": [stats["kernel_seconds"] for _, stats in turns],
@@ -168,7 +208,7 @@ class Contender:
     def _phases(self) -> dict[str, float] | None:
         if self._listener is None:
             return None
-        calls = self._listener.calls[1:]
+        calls = self._listener.calls[1:] or self._listener.calls
         return {name: median(call[name] for call in calls) for name in calls[-1]}
 
 
@@ -226,7 +266,7 @@ def reference(graph: Graph, dtype: str, device: Device) -> Reference:
     VerificationError
         If the certificate does not hold.
     """
-    if graph.n > _ORACLE:
+    if graph.n > _ORACLE or graph.n * graph.m > _ORACLE_ARCS:
         result = solve(graph, "fw-minplus", dtype=dtype, device=device)
         certificate(graph, result, device=device).require()
         return Reference("an answer with a certificate", None, result.distances)
@@ -255,7 +295,7 @@ def run(
     dtype : str
     right : Reference
     repeat : int
-        Timed turns, after one for warming up.
+        Timed turns, after one for warming up. What takes long has the one turn.
     progress : callable
         Told what runs next.
 
@@ -294,7 +334,7 @@ def run(
                 meters[contender.device] = Meter(contender.device, dtype)
     for number in range(repeat):
         progress(f"{graph.name}: turn {number + 1} of {repeat}")
-        taking_part = [contender for contender in taking_part if attempt(contender)]
+        taking_part = [each for each in taking_part if each.settled or attempt(each)]
         for meter in meters.values():
             meter.turn()
     return {

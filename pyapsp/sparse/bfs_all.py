@@ -13,7 +13,8 @@ from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.precision import arithmetic_defines, infinity
 from pyapsp.registry import Options, Plan, Requirements, register
 from pyapsp.result import NO_PREDECESSOR
-from pyapsp.sparse.source_blocks import TunableBlocks, upload
+from pyapsp.sparse.device_block import upload
+from pyapsp.sparse.source_blocks import TunableBlocks
 
 __all__ = ["BfsAll"]
 

@@ -22,8 +22,9 @@ from pyapsp.precision import (
     infinity,
 )
 from pyapsp.registry import Options, Plan, check_memory, register
+from pyapsp.sparse.device_block import upload
 from pyapsp.sparse.dijkstra_cpu import DijkstraCpu
-from pyapsp.sparse.source_blocks import BlockSolver, SourceBlocks, upload
+from pyapsp.sparse.source_blocks import BlockSolver, SourceBlocks
 from pyapsp.sparse.sssp import SsspIterative, SsspTasks, SsspTasksUnshared
 
 __all__ = ["Johnson"]
@@ -69,7 +70,7 @@ class Johnson(SourceBlocks):
         inner, stand_in = options, graph
         buffers = []
         if graph.has_negative:
-            inner = replace(options, dtype=_held(graph, options), out=None)
+            inner = replace(options, dtype=_held(graph, options), out=None, cutoff=None)
             buffers = _buffers(graph, inner)
             check_memory(buffers, options)
             stand_in = graph.with_weights(abs(graph.weights))

@@ -11,26 +11,25 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import pyopencl as cl
 
-from pyapsp.device import Device, device_errors
+from pyapsp.device import device_errors
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build
-from pyapsp.precision import arithmetic_defines, check_weights
+from pyapsp.host import empty_beside, flush
+from pyapsp.kernels import Stopwatch
+from pyapsp.precision import check_answer, check_weights, converted, holds_all
 from pyapsp.registry import Answer, Method, Options, Plan, check_memory
-from pyapsp.tuning import Match, tuned
+from pyapsp.sparse.totals import Totals, totals_of
+from pyapsp.tuning import ARCS, Match, tuned, tuned_rate
 
-__all__ = ["BlockSolver", "DeviceBlock", "SourceBlocks", "TunableBlocks", "upload"]
+__all__ = ["BlockSolver", "Session", "SourceBlocks", "TunableBlocks"]
 
-_TILE = 32
-# Work-items of a group where one stands for a source and a vertex, if the device has as many.
-_GROUP = 64
-# What *state of the kernels says: see cl/sparse/source_blocks.cl.
-_WAITING, _ADVANCED = 1, 2
+# Bytes of a mapped file that may wait to be written.
+_UNWRITTEN = 64 * 2**20
 
 
 class BlockSolver(Protocol):
@@ -70,36 +69,137 @@ class SourceBlocks(Method):
     def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
         """Bring the graph to where it is solved; the watch is told of transfers."""
 
+    def start(self, plan: Plan) -> Session:
+        """Bring the graph of a plan to where it is solved."""
+        return Session(self, plan)
+
     def run(self, plan: Plan) -> Answer:
-        """Solve block after block of sources; the rows of the answer are all vertices."""
-        graph, options, watch = plan.graph, plan.options, Stopwatch()
-        sources = np.arange(graph.n)
-        shape = (sources.size, graph.n)
-        distances = np.empty(shape, options.dtype) if options.out is None else options.out
-        predecessors = np.empty(shape, np.int32) if options.predecessors else None
-        elsewhere, started = 0.0, time.perf_counter()
-        with device_errors(options.device, plan.device_bytes):
-            solver = self.open(plan, watch)
-            for start in range(0, sources.size, solver.size):
-                some = slice(start, start + solver.size)
-                before = None if predecessors is None else predecessors[some]
-                solver.solve_block(sources[some], distances[some], before)
-                if options.progress is not None:
-                    called = time.perf_counter()
-                    options.progress(start // solver.size + 1, -(-sources.size // solver.size))
-                    elsewhere += time.perf_counter() - called
-            seconds = time.perf_counter() - started - elsewhere
-            transfers = watch.seconds("transfer")
-        return Answer(
-            distances,
-            predecessors,
-            {
-                # by the clock of the host: looking at the flag between rounds is part of the work
-                "kernel_seconds": max(seconds - transfers, 0.0),
-                "transfer_seconds": transfers,
-                "kernel_hash": plan.state.hash,
-            },
-        )
+        """Solve block after block of the sources, each straight into its rows of the answer."""
+        graph, options = plan.graph, plan.options
+        sources = options.rows(graph.n)
+        distances = options.out
+        if distances is None:
+            distances = np.empty((sources.size, graph.n), options.dtype)
+        predecessors = None
+        if options.predecessors:
+            predecessors = empty_beside(distances, "predecessors", np.int32)
+        session = self.start(plan)
+        size, unwritten = session.size, 0
+        for start in range(0, sources.size, size):
+            some = slice(start, start + size)
+            before = None if predecessors is None else predecessors[some]
+            session.fill(sources[some], distances[some], before)
+            unwritten += distances[some].nbytes
+            if unwritten >= _UNWRITTEN or start + size >= sources.size:
+                flush(distances, predecessors)
+                unwritten = 0
+            if options.progress is not None:
+                options.progress(start // size + 1, -(-sources.size // size))
+        return Answer(distances, predecessors, session.stats(), checked=True)
+
+
+class Session:
+    """A plan that was started: the graph is where it is solved, and any rows are to be had.
+
+    Device memory is free again when the session is.
+
+    Attributes
+    ----------
+    size : int
+        How many sources are solved at once.
+    """
+
+    def __init__(self, method: SourceBlocks, plan: Plan) -> None:
+        self._plan, self._watch, self._seconds = plan, Stopwatch(), 0.0
+        with self._at_work():
+            self._solver = method.open(plan, self._watch)
+        self.size = self._solver.size
+
+    def fill(
+        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> None:
+        """Find the rows of some sources, check them, and hide what is beyond the cutoff.
+
+        Parameters
+        ----------
+        sources : (k,) int64 ndarray
+            Vertices, in any order; as many as there are rows.
+        distances : (k, n) ndarray
+            Where to put their distances; C-contiguous, of any type that holds them.
+        predecessors : (k, n) int32 ndarray or None
+            Where to put their predecessors, if they are wanted.
+
+        Raises
+        ------
+        PrecisionError
+            If a distance is past the range of the type.
+        """
+        graph, options = self._plan.graph, self._plan.options
+        for start in range(0, sources.size, self.size):
+            some = slice(start, start + self.size)
+            target, before = distances[some], None if predecessors is None else predecessors[some]
+            held = target.dtype == options.dtype
+            rows = target if held else np.empty(target.shape, options.dtype)
+            with self._at_work():
+                self._solver.solve_block(sources[some], rows, before)
+            if options.must_check(graph):
+                check_answer(graph, rows)
+            options.hide(rows, before)
+            if not held:
+                converted(rows, target.dtype, target)
+
+    def totals(self, sources: np.ndarray, width: Any = None) -> Iterator[tuple[slice, Totals]]:
+        """Find the sums over rows, some sources at a time.
+
+        Parameters
+        ----------
+        sources : (k,) int64 ndarray
+            Vertices, in any order.
+        width : number, optional
+            Count the distances, in bins of this width.
+
+        Yields
+        ------
+        some : slice
+            Which of the sources.
+        totals : Totals
+
+        Raises
+        ------
+        PrecisionError
+            If a distance is past the range of the type.
+        """
+        graph, options = self._plan.graph, self._plan.options
+        find = getattr(self._solver, "totals", None)
+        checked = not options.must_check(graph) or holds_all(graph, options.dtype)
+        for start in range(0, sources.size, self.size):
+            some = slice(start, start + self.size)
+            if find is not None and checked:
+                with self._at_work():
+                    totals = find(sources[some], width)
+            else:
+                rows = np.empty((sources[some].size, graph.n), options.dtype)
+                self.fill(sources[some], rows, None)
+                totals = totals_of(rows, width)
+            yield some, totals
+
+    def stats(self) -> dict[str, Any]:
+        """Return what `Answer.stats` has, of all rows so far."""
+        transfers = self._watch.seconds("transfer")
+        return {
+            # by the clock of the host: looking at the flag between rounds is part of the work
+            "kernel_seconds": max(self._seconds - transfers, 0.0),
+            "transfer_seconds": transfers,
+            "kernel_hash": self._plan.state.hash,
+        }
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Take the time, and translate the errors of the driver."""
+        started = time.perf_counter()
+        with device_errors(self._plan.options.device, self._plan.device_bytes):
+            yield
+        self._seconds += time.perf_counter() - started
 
 
 class TunableBlocks(SourceBlocks):
@@ -133,6 +233,13 @@ class TunableBlocks(SourceBlocks):
     @abstractmethod
     def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> Any:
         """Build the kernels, and return the state of the plan."""
+
+    def predict(self, graph: Graph, options: Options) -> float | None:
+        """Return what the tuning rows around n say of a graph with their arcs, in proportion."""
+        rate = tuned_rate(self, graph.n, options)
+        if rate is None:
+            return None
+        return graph.n * options.count(graph.n) * max(graph.m, graph.n) / (ARCS * rate)
 
     def plan(self, graph: Graph, options: Options) -> Plan:
         """Check weights and memory, choose parameters and build the kernels."""
@@ -169,148 +276,3 @@ class TunableBlocks(SourceBlocks):
             parameters = candidate | self.parameters
             if self.fits(parameters, options):
                 yield parameters, None
-
-
-class DeviceBlock:
-    """A graph on the device, and the costs of a block of sources.
-
-    The cost of vertex v from the source in place s is entry ``v * width + s``.
-
-    Parameters
-    ----------
-    graph : Graph
-    options : Options
-    width : int
-        Sources in a block.
-    program : Program
-        Of `DeviceBlock.build`.
-    watch : Stopwatch
-        Told of transfers, as phase "transfer".
-
-    Attributes
-    ----------
-    queue : pyopencl.CommandQueue
-    arcs : list of pyopencl.Buffer
-        Where the arcs of each vertex begin (long), their heads (int) and their weights.
-    sources : pyopencl.Buffer
-        The vertices of the block (int), -1 in places that are empty.
-    costs : pyopencl.Buffer
-        n x width values: what a search fills.
-    marks : pyopencl.Buffer
-        n x width ints for the use of a search.
-    words : pyopencl.Buffer
-        n x width words of at least 4 bytes, at least as wide as a value, for the use of a search.
-    flag : pyopencl.Buffer
-        An int, see `read_flag`.
-    """
-
-    def __init__(
-        self, graph: Graph, options: Options, width: int, program: Program, watch: Stopwatch
-    ) -> None:
-        self.queue = options.device.queue()
-        self._n, self._width, self._watch = graph.n, width, watch
-        self._program, self._dtype = program, options.dtype
-        self._transposer = _transposer(options.device)
-        self._group = min(_GROUP, options.device.capabilities.max_work_group_size)
-        self.arcs = self._upload(graph)
-        self._entering = self.arcs
-        if options.predecessors and graph.directed:
-            self._entering = self._upload(graph.reversed())
-        block = self.buffers(graph, options, width)[-5:]
-        self.costs, self.marks, self.words, self.sources, self.flag = map(self._buffer, block)
-        self._state = np.zeros(1, np.int32)
-
-    @staticmethod
-    def build(options: Options) -> Program:
-        """Build the kernels of rows and predecessors."""
-        x, y = _transposer(options.device)
-        defines = arithmetic_defines(options.device, options.dtype)
-        defines |= {"PYAPSP_GROUP_X": x, "PYAPSP_GROUP_Y": y}
-        return build(options.device, "sparse/source_blocks.cl", defines)
-
-    @staticmethod
-    def buffers(graph: Graph, options: Options, width: int) -> list[int]:
-        """Return the bytes of each buffer."""
-        item, entries = options.dtype.itemsize, graph.n * width
-        arcs = [8 * (graph.n + 1), 4 * graph.m, item * graph.m]
-        if options.predecessors and graph.directed:
-            arcs *= 2
-        block = [item * entries, 4 * entries, max(item, 4) * entries, 4 * width, 4]
-        return [max(count, 4) for count in [*arcs, *block]]
-
-    def begin(self, sources: np.ndarray) -> None:
-        """Bring the vertices of a new block to the device."""
-        padded = np.full(self._width, -1, np.int32)
-        padded[: sources.size] = sources
-        cl.enqueue_copy(self.queue, self.sources, padded)
-
-    def read_flag(self) -> int:
-        """Return the flag, when all that was enqueued is done."""
-        cl.enqueue_copy(self.queue, self._state, self.flag)
-        return int(self._state[0])
-
-    def read_costs(self, distances: np.ndarray) -> None:
-        """Put the costs into rows of the answer; uses `words`."""
-        self._read(distances, "block_rows", self.costs, self.words)
-
-    def read_predecessors(self, predecessors: np.ndarray) -> None:
-        """Find the predecessors from the costs, and put them into rows; uses `marks` and `words`.
-
-        The costs must be the fixed point of ``c(v) = min(c(u) + w(u, v))`` in the arithmetic of
-        their type, with weights that are not negative.
-        """
-        sizes = np.int32(self._n), np.int32(self._width)
-        before, settled = self.words, self.marks
-        cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
-        found = before, settled, self.flag, *sizes
-        self._launch("block_fall", *self._entering, self.sources, self.costs, *found)
-        waiting = self.read_flag() & _WAITING
-        while waiting:
-            cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
-            self._launch("block_level", *self._entering, self.costs, before, settled, *sizes)
-            self._launch("block_settle", *found)
-            state = self.read_flag()
-            assert state & _ADVANCED, "costs that no tight path attains"
-            waiting = state & _WAITING
-        self._read(predecessors, "block_rows_of_predecessors", before, settled)
-
-    def _launch(self, kernel: str, *arguments: Any) -> None:
-        """Launch a kernel with a work-item for each (source, vertex)."""
-        x = min(self._width, self._group)
-        y = self._group // x
-        items = (-(-self._width // x) * x, -(-self._n // y) * y)
-        self._program.kernel(kernel)(self.queue, items, (x, y), *arguments)
-
-    def _read(self, rows: np.ndarray, kernel: str, block: cl.Buffer, scratch: cl.Buffer) -> None:
-        """Download a block as rows, as many as there are."""
-        if self._width > 1:
-            x, y = self._transposer
-            items = (-(-self._n // _TILE) * x, -(-self._width // _TILE) * y)
-            sizes = np.int32(self._n), np.int32(self._width)
-            self._program.kernel(kernel)(self.queue, items, (x, y), block, scratch, *sizes)
-            block = scratch
-        self._watch.add("transfer", cl.enqueue_copy(self.queue, rows, block))
-
-    def _upload(self, graph: Graph) -> list[cl.Buffer]:
-        """Bring arcs to the device."""
-        weights = graph.weights.astype(self._dtype)
-        arrays = graph.indptr, graph.indices, weights
-        return [upload(self.queue, array, self._watch) for array in arrays]
-
-    def _buffer(self, count: int) -> cl.Buffer:
-        return cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, count)
-
-
-def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Buffer:
-    """Return a device buffer with the content of an array, of at least 4 bytes."""
-    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(array.nbytes, 4))
-    if array.size:
-        watch.add("transfer", cl.enqueue_copy(queue, buffer, array))
-    return buffer
-
-
-def _transposer(device: Device) -> tuple[int, int]:
-    """Return the shape of the groups that transpose."""
-    if device.traits.scalar_groups:
-        return 1, 1
-    return 32, min(8, device.capabilities.max_work_group_size // 32)

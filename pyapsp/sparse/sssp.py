@@ -12,7 +12,9 @@ from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.precision import arithmetic_defines
 from pyapsp.registry import Options, Plan, Requirements, register
-from pyapsp.sparse.source_blocks import DeviceBlock, TunableBlocks
+from pyapsp.sparse.device_block import DeviceBlock
+from pyapsp.sparse.source_blocks import TunableBlocks
+from pyapsp.sparse.totals import Totals
 
 __all__ = ["SsspIterative", "SsspTasks", "SsspTasksUnshared"]
 
@@ -73,7 +75,7 @@ class _Scattering(TunableBlocks):
 
     def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
         """Return the bytes of the graph, and of three arrays of n x N."""
-        return DeviceBlock.buffers(graph, options, self.sources(parameters))
+        return DeviceBlock.buffers(graph, options, self.sources(parameters), 1)
 
     def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
         """Build the kernels."""
@@ -102,7 +104,7 @@ class _Search:
     def __init__(self, plan: Plan, width: int, watch: Stopwatch) -> None:
         programs, n, vertices = plan.state, plan.graph.n, plan.parameters["vertices"]
         self.size = width
-        self._block = DeviceBlock(plan.graph, plan.options, width, programs.block, watch)
+        self._block = DeviceBlock(plan.graph, plan.options, width, 1, programs.block, watch)
         self._kernels = [
             programs.search.kernel(f"sssp_{name}") for name in ("start", "scatter", "check")
         ]
@@ -114,6 +116,17 @@ class _Search:
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> None:
         """Find the rows of some sources."""
+        self._search(sources)
+        self._block.read_costs(distances)
+        if predecessors is not None:
+            self._block.read_predecessors(predecessors)
+
+    def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
+        """Find the sums over the rows of some sources."""
+        self._search(sources)
+        return self._block.totals(sources.size, width)
+
+    def _search(self, sources: np.ndarray) -> None:
         block, shape, n = self._block, (self._items, self._group), self._n
         start, scatter, check = self._kernels
         modified, costs, updates = block.marks, block.costs, block.words
@@ -126,9 +139,6 @@ class _Search:
                 scatter(block.queue, *shape, *block.arcs, *arrays, n, number)
             check(block.queue, *shape, modified, costs, updates, block.flag, n)
             changed = block.read_flag()
-        block.read_costs(distances)
-        if predecessors is not None:
-            block.read_predecessors(predecessors)
 
 
 @register

@@ -4,7 +4,7 @@
 what was measured when the tuner is killed, ``database`` finds the row for a device.
 """
 
-from pyapsp.tuning.database import Match, Row, tuned, tuned_rate, user_folder
+from pyapsp.tuning.database import ARCS, Match, Row, tuned, tuned_rate, user_folder
 from pyapsp.tuning.space import Space, Tunable
 
-__all__ = ["Match", "Row", "Space", "Tunable", "tuned", "tuned_rate", "user_folder"]
+__all__ = ["ARCS", "Match", "Row", "Space", "Tunable", "tuned", "tuned_rate", "user_folder"]

@@ -26,6 +26,7 @@ from pyapsp.registry import Options
 from pyapsp.tuning.space import Space, Tunable
 
 __all__ = [
+    "ARCS",
     "LEVELS",
     "Match",
     "Row",
@@ -49,6 +50,10 @@ LEVELS = ("device", "architecture", "kind")
 _DOWN, _UP = 1, 3
 
 
+# Arcs of a vertex in the graphs that are timed.
+ARCS = 4
+
+
 @dataclass(frozen=True)
 class Row:
     """The fastest parameters found for one method, device, type and size.
@@ -69,7 +74,7 @@ class Row:
     parameters : dict
         Every parameter of the method.
     updates_per_second : float
-        n^3 by the seconds in kernels.
+        n^3 by the seconds in kernels, for a graph of `ARCS` n arcs, whatever the method does.
     driver, pyapsp, commit, kernels : str or None
         What it was measured with: the driver, this package, its commit, and a hash of the kernel
         files.

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph
@@ -35,7 +36,7 @@ from pyapsp.graph.generators import random_graph
 from pyapsp.kernels import source
 from pyapsp.precision import infinity
 from pyapsp.registry import Answer, Options, Plan
-from pyapsp.tuning.database import Row
+from pyapsp.tuning.database import ARCS, Row
 from pyapsp.tuning.journal import Journal, Outcome
 from pyapsp.tuning.space import Key, Space, Tunable, key
 
@@ -45,9 +46,9 @@ STRATEGIES = ("auto", "all", "climb")
 
 # Vertices of the small graph: more than one tile of most sizes, and a multiple of none.
 _SMALL = 257
-# Arcs of a vertex, and the largest weight. Distances stay below 2^11, up to which every type is
-# exact, half precision included; the second pair is for methods that hold small distances only.
-_ARCS, _MAX_WEIGHT = 4, 20
+# The largest weight. Distances stay below 2^11, up to which every type is exact, half precision
+# included; methods that hold small distances only get more arcs and smaller weights.
+_MAX_WEIGHT = 20
 _MORE_ARCS, _PART_OF_LIMIT, _LOW = 32, 8, 2**11
 # Every so many vertices one that cannot be reached.
 _UNREACHED = 17
@@ -107,6 +108,8 @@ class _Problem:
     dtype : numpy.dtype
     limit : int or None
         The largest distance that there may be.
+    unweighted : bool
+        Whether all weights are 1.
     negative : bool
         Whether some weights are negative.
     """
@@ -118,9 +121,10 @@ class _Problem:
         dtype: np.dtype,
         *,
         limit: int | None = None,
+        unweighted: bool = False,
         negative: bool = False,
     ) -> None:
-        arcs, heaviest = _ARCS, _MAX_WEIGHT
+        arcs, heaviest = ARCS, 1 if unweighted else _MAX_WEIGHT
         if limit is not None and limit < _LOW:
             arcs, heaviest = _MORE_ARCS, max(1, min(heaviest, limit // _PART_OF_LIMIT))
         graph = random_graph(n, min(arcs * n, n * (n - 1)), heaviest, seed=n)
@@ -242,9 +246,12 @@ class Tuner:
         }
         self._journal = Journal(journal, subject, restart=restart)
         self._first_failure: DeviceError | ParameterError | None = None
-        limit = method.requires.largest_distance
-        self._small = _Problem(_SMALL, _SMALL, options.dtype, limit=limit)
-        self._large = _Problem(n, _ROWS, options.dtype, limit=limit)
+        kind: dict[str, Any] = {
+            "limit": method.requires.largest_distance,
+            "unweighted": method.requires.unweighted,
+        }
+        self._small = _Problem(_SMALL, _SMALL, options.dtype, **kind)
+        self._large = _Problem(n, _ROWS, options.dtype, **kind)
         self._out = np.empty((n, n), options.dtype)
 
     def run(

@@ -15,16 +15,18 @@ PACKAGE = TOP / "pyapsp"
 
 # From the ground up; a module may import what stands before it, never what stands after.
 LAYERS = [
-    {"errors", "files"},
+    {"errors", "files", "host"},
     {"device", "graph"},
     {"kernels"},
     {"precision"},
     {"result", "progress"},
     {"registry"},
     {"tuning"},
-    {"dense", "sparse"},
+    {"bulk", "dense", "sparse", "sweep"},
     {"choice"},
+    {"request"},
     {"solver", "verify"},
+    {"many", "rows", "summaries"},
     {"csgraph", "profiling", "report"},
     {"cli"},
     {"__main__"},

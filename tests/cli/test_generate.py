@@ -25,6 +25,10 @@ from pyapsp.graph import Graph, generators, read
         ("grid -n 7", generators.grid_2d(1, 7)),
         ("small-world -n 20", generators.small_world(20)),
         ("small-world -n 20 -k 6 -p 0.5", generators.small_world(20, 6, 0.5)),
+        ("connected -n 20 --seed 3", generators.connected_graph(20, seed=3)),
+        ("connected -n 20 -m 60 --max-weight 1", generators.connected_graph(20, 30, 1)),
+        ("power-law -n 40", generators.power_law(40)),
+        ("power-law -n 40 -m 90 --max-degree 30", generators.power_law(40, 90, 30)),
     ],
 )
 def test_writes_what_the_generator_makes(
@@ -52,6 +56,10 @@ def test_writes_what_the_generator_makes(
         ("rmat -n 32 -m 33", "must be a multiple of n = 32"),
         ("small-world -n 9 -k 3", "must be even"),
         ("small-world -n 9 -p 2", "'p' parameter"),
+        ("connected -n 9 -m 31", "must be even"),
+        ("connected -n 9 -m 10", "'edges' parameter"),
+        ("power-law -n 9 --max-degree 9", "'max_degree' parameter"),
+        ("random -n 9 --max-degree 3", "'max_degree' parameter of generate must be absent"),
     ],
 )
 def test_wrong_parameters(

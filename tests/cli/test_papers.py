@@ -44,7 +44,7 @@ def test_what_is_measured_is_reported(tmp_path, capsys, device):
     assert code == 0
     assert text.startswith(f"matsumoto-blocks, n = {n}: 4 runs, all verified")
     written = json.loads(out.read_text())
-    assert written["schema"] == 2
+    assert written["schema"] == 4
     assert "commit" in written
     record = written["runs"][0]
     code, text, _ = run(capsys, "report", "matsumoto", out, "-o", folder)

@@ -91,6 +91,63 @@ def test_undirected_and_default_dtype(graph, graph_file, tmp_path, capsys):
     )
 
 
+def test_sources_and_cutoff(graph, graph_file, tmp_path, capsys):
+    expected = csgraph.dijkstra(graph.to_scipy())[[6, 2, 6]]
+    cut = np.where(expected > 9, np.inf, expected)
+    asked = ["--sources", "7", "3", "7", "--cutoff", "9"]  # a .gr file counts from 1
+    for name, options in (("d.npy", []), ("d.npz", []), ("s.npy", ["--method", "sssp-tasks"])):
+        out, record = tmp_path / name, tmp_path / "r.json"
+        command = ["solve", graph_file, "-o", out, "--record", record, *asked, *options]
+        code, text, error = run(capsys, *command)
+        assert (code, error) == (0, "")
+        assert "3 sources" in text
+        written = json.loads(record.read_text())
+        assert (written["sources"], written["cutoff"]) == (3, 9)
+        found = np.load(out) if name.endswith(".npy") else Result.load(out).distances
+        np.testing.assert_array_equal(found, cut)
+    assert Result.load(tmp_path / "d.npz").sources.tolist() == [6, 2, 6]
+    assert not list(tmp_path.glob(".*"))
+    code, text, _ = run(capsys, "solve", graph_file, "--dry-run", *asked)
+    assert (code, "3 sources" in text) == (0, True)
+
+
+def test_sources_from_a_file_and_predecessors_beside_a_mapped_result(graph, tmp_path, capsys):
+    names = np.array([f"v{number}" for number in range(graph.n)])
+    source, wanted, out = tmp_path / "g.csv", tmp_path / "some.txt", tmp_path / "d.npy"
+    tails, heads, weights = graph.arcs()
+    lines = [f"{names[a]},{names[b]},{w}" for a, b, w in zip(tails, heads, weights, strict=True)]
+    source.write_text("\n".join(lines) + "\n")
+    read = pyapsp.read(source)
+    wanted.write_text("v5 v1\nv60\n")
+    code, _, error = run(
+        capsys, "solve", source, "-o", out, "--sources", f"@{wanted}", "v0", "--dtype", "int32",
+        "--method", "sssp-tasks", "--predecessors",
+    )  # fmt: skip
+    assert (code, error) == (0, "")
+    vertices = [list(read.labels).index(name) for name in ("v5", "v1", "v60", "v0")]
+    before = np.load(tmp_path / "d.npy.predecessors.npy")
+    result = Result(np.load(out), before, np.array(vertices))
+    assert pyapsp.verify.certificate(read, result).ok
+    assert result.predecessors.shape == (4, graph.n)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--sources", "71"], 2, "'--sources' parameter of solve must be vertices of the graph"),
+        (["--sources", "@none.txt"], 3, "none.txt"),
+        (["--sources", ""], 2, "Got '' instead"),
+        (["--cutoff", "-1"], 2, "'cutoff' parameter of solve"),
+        (["--cutoff", "far"], 2, "invalid float value"),
+    ],
+)
+def test_bad_sources_and_cutoffs(options, code, message, graph_file, tmp_path, capsys):
+    for name in ("o.npy", "o.npz"):
+        got, _, error = run(capsys, "solve", graph_file, "-o", tmp_path / name, *options)
+        assert (got, message in error) == (code, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
 def test_path_speaks_in_labels(tmp_path, capsys):
     source = tmp_path / "g.csv"
     source.write_text("a,b,2\nb,c,3\na,c,9\n")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph as scipy_csgraph
 
-from pyapsp import csgraph, errors
+from pyapsp import choice, csgraph, errors
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +34,33 @@ def paths_sum_up(matrix, distances, before):
             assert distances[i, before[i, j]] + matrix[before[i, j], j] == distances[i, j]
 
 
+FUNCTIONS = ["shortest_path", "floyd_warshall", "dijkstra", "bellman_ford", "johnson"]
 CALLS = [
-    (csgraph.floyd_warshall, scipy_csgraph.floyd_warshall, {}),
-    (csgraph.shortest_path, scipy_csgraph.shortest_path, {"method": "FW"}),
-    (csgraph.shortest_path, scipy_csgraph.shortest_path, {"method": "auto"}),
+    *((getattr(csgraph, name), getattr(scipy_csgraph, name), {}) for name in FUNCTIONS[1:]),
+    *(
+        (csgraph.shortest_path, scipy_csgraph.shortest_path, {"method": method})
+        for method in ("auto", "FW", "D", "BF", "J")
+    ),
 ]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signatures_are_those_of_scipy(name):
+    ours, theirs = (
+        [(each.name, each.kind, each.default) for each in signature(getattr(module, name))]
+        for module in (csgraph, scipy_csgraph)
+    )
+    assert ours == theirs
+
+
+def signature(function):
+    return inspect.signature(function).parameters.values()
+
+
+def test_every_name_is_one_of_scipy():
+    for name in csgraph.__all__:
+        assert hasattr(scipy_csgraph, name)
+    assert issubclass(csgraph.NegativeCycleError, scipy_csgraph.NegativeCycleError)
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -68,19 +94,238 @@ def test_positional_order_is_that_of_scipy():
     np.testing.assert_array_equal(got, expected)
 
 
+FROM_SOURCES = ["shortest_path", "dijkstra", "bellman_ford", "johnson"]
+
+
 @pytest.mark.parametrize("indices", [0, 5, -1, [4], [2, 2, -3], [[1, 2], [3, 4]], []])
-def test_indices(indices):
+@pytest.mark.parametrize("name", FROM_SOURCES)
+def test_indices(name, indices):
     matrix = random_matrix()
-    everything = csgraph.shortest_path(matrix)
-    got, before = csgraph.shortest_path(matrix, indices=indices, return_predecessors=True)
-    np.testing.assert_array_equal(got, everything[np.asarray(indices, dtype=int)])
-    assert before.shape == got.shape
+    arguments = {"indices": indices, "return_predecessors": True}
+    got, before = getattr(csgraph, name)(matrix, **arguments)
+    expected, their_before = getattr(scipy_csgraph, name)(matrix, **arguments)
+    np.testing.assert_array_equal(got, expected)
+    assert before.shape == their_before.shape
+    np.testing.assert_array_equal(before == -9999, their_before == -9999)
 
 
 @pytest.mark.parametrize("indices", [30, -31, [0, 99], 0.5])
-def test_bad_indices(indices):
+@pytest.mark.parametrize("name", FROM_SOURCES)
+def test_bad_indices(name, indices):
     with pytest.raises(errors.ParameterError, match="indices"):
-        csgraph.shortest_path(random_matrix(), indices=indices)
+        getattr(csgraph, name)(random_matrix(), indices=indices)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 7.5, 12, np.inf])
+def test_limit(limit):
+    matrix = random_matrix()
+    for indices in (None, [3, 1]):
+        arguments = {"indices": indices, "limit": limit, "return_predecessors": True}
+        got, before = csgraph.dijkstra(matrix, **arguments)
+        expected, their_before = scipy_csgraph.dijkstra(matrix, **arguments)
+        np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(before == -9999, their_before == -9999)
+
+
+@pytest.mark.parametrize("limit", [-1, np.nan])
+def test_bad_limits(limit):
+    with pytest.raises(ValueError, match="'limit' parameter of dijkstra"):
+        csgraph.dijkstra(random_matrix(), limit=limit)
+
+
+# zero weights, whole numbers, and such that round
+WEIGHT = st.sampled_from([0.0, 0.0, 1.0, 2.0, 3.0, 7.0, 0.1, 0.7])
+
+
+@st.composite
+def sparse_graphs(draw, negative=False):
+    """Draw a matrix with self-loops, isolated vertices, zeros, and maybe negative weights."""
+    n = draw(st.integers(1, 9))
+    vertex = st.integers(0, n - 1)
+    found = draw(st.dictionaries(st.tuples(vertex, vertex), WEIGHT, max_size=30))
+    whole = draw(st.booleans())
+    potential = draw(st.lists(st.integers(0, 9), min_size=n, max_size=n))
+    rows, columns = zip(*found, strict=True) if found else ((), ())
+    weights = np.array(list(found.values()), float)
+    if whole or negative:
+        weights = np.floor(weights)
+    if negative:  # and no negative cycle
+        ends = np.array([(0, 0), *found]).T[:, 1:]
+        weights += np.array(potential)[ends[0]] - np.array(potential)[ends[1]]
+    kind = int if whole else float
+    return sparse.csr_array((weights.astype(kind), (rows, columns)), shape=(n, n))
+
+
+def lengths(matrix, directed=True, unweighted=False):
+    """The dense matrix of arcs, inf where there is none."""
+    arcs = np.full(matrix.shape, np.inf)
+    entries = matrix.tocoo()
+    arcs[entries.row, entries.col] = 1 if unweighted else entries.data
+    return arcs if directed else np.minimum(arcs, arcs.T)
+
+
+def floyd(arcs):
+    """Distances by three loops."""
+    distances = np.where(np.eye(len(arcs), dtype=bool), np.minimum(arcs, 0), arcs)
+    for k in range(len(arcs)):
+        distances = np.minimum(distances, distances[:, k, None] + distances[k])
+    return distances
+
+
+def assert_rows(got, before, arcs, sources, limit=np.inf):
+    """Compare with three loops, and walk the predecessors back to the sources."""
+    expected = floyd(arcs)[sources]
+    expected = np.where(expected > limit + 1e-9, np.inf, expected)
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+    for row, source in enumerate(sources):
+        for end in range(len(arcs)):
+            if end == source or not np.isfinite(expected[row, end]):
+                assert before[row, end] == -9999
+                continue
+            length, vertex, steps = 0.0, end, 0
+            while vertex != source:
+                assert steps < len(arcs)
+                length += arcs[before[row, vertex], vertex]
+                vertex, steps = before[row, vertex], steps + 1
+            assert length == pytest.approx(expected[row, end], abs=1e-9)
+
+
+properties = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture(params=["matrix", "sources"])
+def _way(request, monkeypatch):
+    """Let "auto" take a method for the matrix, or one for the sources alone."""
+    monkeypatch.setattr(choice, "_UPDATES", {"matrix": np.inf, "sources": 0}[request.param])
+
+
+@pytest.mark.usefixtures("_way")
+@pytest.mark.parametrize("name", FROM_SOURCES)
+@properties
+@given(data=st.data())
+def test_any_small_graph(name, data):
+    matrix = data.draw(sparse_graphs())
+    directed, unweighted = data.draw(st.booleans()), data.draw(st.booleans())
+    n = matrix.shape[0]
+    indices = data.draw(st.none() | st.lists(st.integers(-n, n - 1), min_size=1, max_size=4))
+    arguments = {"directed": directed, "unweighted": unweighted, "indices": indices}
+    got, before = getattr(csgraph, name)(matrix, return_predecessors=True, **arguments)
+    sources = np.arange(n) if indices is None else np.arange(n)[indices]
+    assert_rows(got, before, lengths(matrix, directed, unweighted), sources)
+    assert (got.dtype, before.dtype) == (np.float64, np.int32)
+    if directed:
+        theirs = getattr(scipy_csgraph, name)(matrix, **arguments)
+        np.testing.assert_allclose(got, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("_way")
+@pytest.mark.parametrize("name", ["shortest_path", "bellman_ford", "johnson"])
+@properties
+@given(data=st.data())
+def test_any_small_graph_with_negative_weights(name, data):
+    matrix = data.draw(sparse_graphs(negative=True))
+    n = matrix.shape[0]
+    indices = data.draw(st.none() | st.lists(st.integers(0, n - 1), min_size=1, max_size=4))
+    got, before = getattr(csgraph, name)(matrix, indices=indices, return_predecessors=True)
+    sources = np.arange(n) if indices is None else np.array(indices)
+    assert_rows(got, before, lengths(matrix), sources)
+    theirs = getattr(scipy_csgraph, name)(matrix, indices=indices)
+    np.testing.assert_allclose(got, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("_way")
+@properties
+@given(data=st.data())
+def test_nearest_of_several(data):
+    matrix = data.draw(sparse_graphs())
+    directed, unweighted = data.draw(st.booleans()), data.draw(st.booleans())
+    n = matrix.shape[0]
+    vertices = st.integers(-n, n - 1)
+    indices = data.draw(st.none() | vertices | st.lists(vertices, max_size=4))
+    limit = data.draw(st.sampled_from([np.inf, 0, 2, 3.5]))
+    arguments = {
+        "indices": indices, "directed": directed, "unweighted": unweighted, "limit": limit
+    }  # fmt: skip
+    got = csgraph.dijkstra(matrix, min_only=True, **arguments)
+    again, before, nearest = csgraph.dijkstra(
+        matrix, min_only=True, return_predecessors=True, **arguments
+    )
+    np.testing.assert_array_equal(got, again)
+    assert (before.dtype, nearest.dtype) == (np.int32, np.int32)
+    starts = np.unique(np.arange(n) if indices is None else np.arange(n)[np.array(indices, int)])
+    arcs = lengths(matrix, directed, unweighted)
+    distances = floyd(arcs)
+    expected = distances[starts].min(axis=0, initial=np.inf)
+    expected[expected > limit] = np.inf
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(nearest == -9999, np.isinf(expected))
+    for vertex in np.flatnonzero(np.isfinite(expected)):
+        source = nearest[vertex]
+        assert source in starts
+        assert distances[source, vertex] == pytest.approx(expected[vertex], abs=1e-9)
+        if vertex in starts:
+            assert (source, before[vertex]) == (vertex, -9999)
+        else:
+            last = before[vertex]
+            assert nearest[last] == source
+            assert got[last] + arcs[last, vertex] == pytest.approx(got[vertex], abs=1e-9)
+    if directed:
+        theirs = scipy_csgraph.dijkstra(matrix, min_only=True, **arguments)
+        np.testing.assert_allclose(got, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("_way")
+def test_nearest_along_lines_and_of_starts_that_are_zero_apart():
+    ends = np.arange(40)
+    line = sparse.csr_array((np.ones(40), (ends, ends + 1)), shape=(41, 41))
+    got, before, nearest = csgraph.dijkstra(line, True, [0, 25], True, min_only=True)
+    vertices = np.arange(41)
+    np.testing.assert_array_equal(got, np.where(vertices < 25, vertices, vertices - 25))
+    np.testing.assert_array_equal(nearest, np.where(vertices < 25, 0, 25))
+    np.testing.assert_array_equal(before, np.where(np.isin(vertices, (0, 25)), -9999, vertices - 1))
+    rows, columns = np.nonzero(~np.eye(5, dtype=bool))
+    zeros = sparse.csr_array((np.zeros(20), (rows, columns)), shape=(5, 5))
+    for starts in ([1], [0, 4], [4, 3, 2, 1, 0]):
+        got, before, nearest = csgraph.dijkstra(zeros, True, starts, True, min_only=True)
+        np.testing.assert_array_equal(got, np.zeros(5))
+        np.testing.assert_array_equal(nearest[starts], starts)
+        np.testing.assert_array_equal(before[starts], np.full(len(starts), -9999))
+        assert np.isin(nearest, starts).all()
+
+
+def test_nearest_of_none():
+    for ours, theirs in zip(
+        csgraph.dijkstra(random_matrix(), True, [], True, min_only=True),
+        scipy_csgraph.dijkstra(random_matrix(), True, [], True, min_only=True),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_negative_cycle_that_bellman_ford_does_not_reach():
+    matrix = np.array([[0, 2.0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1.0], [0, 0, -3.0, 0]])
+    for ours, theirs in (
+        (csgraph.bellman_ford, scipy_csgraph.bellman_ford),
+        (lambda *a, **k: csgraph.shortest_path(*a, method="BF", **k), scipy_csgraph.bellman_ford),
+    ):
+        for indices in (0, [1, 0], []):
+            np.testing.assert_array_equal(
+                ours(matrix, indices=indices), theirs(matrix, indices=indices)
+            )
+        for indices in (None, 2, [0, 3]):
+            for function in (ours, theirs):
+                with pytest.raises(scipy_csgraph.NegativeCycleError):
+                    function(matrix, indices=indices)
+    for function in (csgraph.johnson, scipy_csgraph.johnson):
+        with pytest.raises(scipy_csgraph.NegativeCycleError):
+            function(matrix, indices=0)
+    # walked both ways, the arc of -3 is a cycle of its own
+    matrix[2, 3] = 0
+    with pytest.raises(errors.NegativeCycleError):
+        csgraph.bellman_ford(matrix, directed=False, indices=3)
+    assert csgraph.bellman_ford(matrix, directed=False, indices=0)[1] == 2
 
 
 def test_negative_weights():
@@ -117,11 +362,9 @@ def test_wrong_shapes(matrix):
         csgraph.floyd_warshall(matrix)
 
 
-def test_unknown_and_unavailable_methods():
+def test_unknown_methods():
     with pytest.raises(ValueError, match="method"):
         csgraph.shortest_path(random_matrix(), "dijkstra")
-    with pytest.raises(errors.CapabilityError, match="'D'"):
-        csgraph.shortest_path(random_matrix(), "D")
 
 
 # -- the differences listed in pyapsp.csgraph ----------------------------------------------------
@@ -143,7 +386,7 @@ def test_difference_every_sparse_format_is_accepted(kind, form):
 
 def test_difference_undirected_takes_the_smaller_weight():
     matrix = sparse.csr_array(np.array([[0, 5.0], [2.0, 0]]))
-    for method in ("FW", "auto"):
+    for method in ("FW", "auto", "D", "BF", "J"):
         got = csgraph.shortest_path(matrix, method, directed=False)
         np.testing.assert_array_equal(got, [[0, 2], [2, 0]])
 
@@ -192,3 +435,38 @@ def test_negative_cycle_error_is_scipys_too():
     with pytest.raises(scipy_csgraph.NegativeCycleError) as caught:
         csgraph.shortest_path(matrix)
     assert caught.value.weight == -1
+
+
+@pytest.mark.parametrize("indices", [None, 0])
+def test_difference_dijkstra_refuses_negative_weights(indices):
+    matrix = np.array([[0, 2.0, 0], [0, 0, 0], [0, -3.0, 0]])
+    for call in (
+        lambda: csgraph.dijkstra(matrix, indices=indices),
+        lambda: csgraph.dijkstra(matrix, indices=indices, min_only=True),
+        lambda: csgraph.shortest_path(matrix, "D", indices=indices),
+    ):
+        with pytest.raises(errors.NegativeWeightError, match=r"one is -3\.0: use johnson"):
+            call()
+    with pytest.warns(UserWarning, match="negative weights"):
+        scipy_csgraph.dijkstra(matrix)
+    np.testing.assert_array_equal(
+        csgraph.dijkstra(matrix, unweighted=True), csgraph.johnson(matrix != 0)
+    )
+
+
+def test_difference_indices_that_scipy_cuts_or_refuses():
+    matrix = random_matrix()
+    assert scipy_csgraph.dijkstra(matrix, indices=0.5).shape == (30,)
+    with pytest.raises(errors.ParameterError):
+        csgraph.dijkstra(matrix, indices=0.5)
+    with pytest.raises(ValueError, match="indices"):
+        scipy_csgraph.shortest_path(matrix, "FW", indices=[4])
+    np.testing.assert_array_equal(
+        csgraph.shortest_path(matrix, "FW", indices=[4]), scipy_csgraph.dijkstra(matrix)[[4]]
+    )
+
+
+def test_difference_a_limit_of_nan():
+    assert scipy_csgraph.dijkstra(random_matrix(), limit=np.nan).shape == (30, 30)
+    with pytest.raises(errors.ParameterError):
+        csgraph.dijkstra(random_matrix(), limit=np.nan)

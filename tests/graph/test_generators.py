@@ -6,10 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import connected_components
 
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
-from pyapsp.graph.generators import complete, grid_2d, random_graph, ring, rmat, small_world
+from pyapsp.graph.generators import (
+    complete,
+    connected_graph,
+    grid_2d,
+    power_law,
+    random_graph,
+    ring,
+    rmat,
+    small_world,
+)
 
 MAKERS: dict[str, Callable[[int], Graph]] = {
     "random": lambda seed: random_graph(50, seed=seed),
@@ -18,6 +28,8 @@ MAKERS: dict[str, Callable[[int], Graph]] = {
     "complete": lambda seed: complete(12, seed=seed),
     "grid": lambda seed: grid_2d(5, 7, seed=seed),
     "small-world": lambda seed: small_world(50, 6, 0.3, seed=seed),
+    "connected": lambda seed: connected_graph(50, 60, seed=seed),
+    "power-law": lambda seed: power_law(50, seed=seed),
 }
 PINNED = {
     "random": "63750cedaf6676e1",
@@ -26,6 +38,8 @@ PINNED = {
     "complete": "51e75bc85f49ef39",
     "grid": "5d59f37651fa8051",
     "small-world": "bf3779caf176ee0f",
+    "connected": "79a64ca94dfdd379",
+    "power-law": "e1e69ccd4cca91a4",
 }
 
 
@@ -46,7 +60,7 @@ def test_common_promises(kind: str) -> None:
     assert weights.min() >= 1
     assert kind == "grid" or weights.max() <= graph.n
     assert graph.name
-    assert graph.directed == (kind not in ("grid", "small-world"))
+    assert graph.directed == (kind not in ("grid", "small-world", "connected"))
 
 
 @pytest.mark.parametrize(
@@ -75,6 +89,8 @@ def test_weights_cover_their_range(max_weight: int) -> None:
         ring(60, max_weight),
         complete(12, max_weight),
         small_world(60, max_weight=max_weight),
+        connected_graph(60, max_weight=max_weight),
+        power_law(60, max_weight=max_weight),
     ):
         assert np.unique(graph.weights).tolist() == list(range(1, max_weight + 1))
 
@@ -136,9 +152,61 @@ def test_small_world_rewires_a_share_p() -> None:
     assert near(1) < 0.02
 
 
+@pytest.mark.parametrize("n", range(10))
+def test_connected_graph_is_one(n: int) -> None:
+    for edges in range(max(n - 1, 0), n * (n - 1) // 2 + 1):
+        graph = connected_graph(n, edges, seed=edges)
+        assert (graph.n, graph.m) == (n, 2 * edges)
+        assert graph.is_symmetric
+        assert n == 0 or connected_components(graph.to_scipy())[0] == 1
+    assert connected_graph(n).m == 2 * min(2 * n, n * (n - 1) // 2)
+
+
+def test_edges_beside_the_tree_are_uniform() -> None:
+    counts = np.zeros((6, 6))
+    for seed in range(2000):
+        counts += connected_graph(6, 8, max_weight=1, seed=seed).to_dense(no_arc=0)
+    upper = counts[np.triu_indices(6, 1)]
+    # each of the 15 edges is in 8/15 of the graphs: 1067 of 2000, standard deviation 22
+    assert abs(upper - 16000 / 15).max() < 5 * 22
+
+
+def test_power_law_has_the_degrees_of_the_thesis() -> None:
+    graph = power_law(4677, 16384)
+    degrees = np.diff(graph.indptr)
+    assert (graph.m, degrees.max(), degrees.min()) == (16384, 834, 0)
+    assert np.mean(degrees <= 3) == pytest.approx(0.84, abs=0.005)
+    # heads are uniform
+    assert np.bincount(graph.indices).max() < 20
+    # places of a ranking on logarithmic scales: a line
+    ranked = np.sort(degrees)[::-1]
+    slopes = np.diff(np.log(ranked[[0, 9, 99, 999]])) / np.log(10)
+    assert slopes == pytest.approx([-0.82] * 3, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "largest"),
+    [(0, 0, 0), (1, 0, 0), (2, 1, 1), (2, 2, 1), (40, 40, 39), (40, 1560, 39), (40, 41, 40 // 2)],
+)
+def test_power_law_has_m_distinct_arcs(n: int, m: int, largest: int) -> None:
+    graph = power_law(n, m, largest, seed=4)
+    assert (graph.n, graph.m) == (n, m)
+    assert np.diff(graph.indptr).max(initial=0) == largest
+    tails, heads, _ = graph.arcs()
+    assert len(set(zip(tails.tolist(), heads.tolist(), strict=True))) == m
+    assert (tails != heads).all()
+    assert [power_law(n).m for n in (0, 1, 2, 3, 50)] == [0, 0, 2, 6, 200]
+
+
 @pytest.mark.parametrize(
     ("make", "parameter"),
     [
+        (lambda: connected_graph(5, 3), "edges"),
+        (lambda: connected_graph(5, 11), "edges"),
+        (lambda: connected_graph(-1), "n"),
+        (lambda: power_law(5, 3, 4), "m"),
+        (lambda: power_law(5, 9, 1), "m"),
+        (lambda: power_law(5, 5, 5), "max_degree"),
         (lambda: random_graph(-1), "n"),
         (lambda: random_graph(3, 7), "m"),
         (lambda: random_graph(3, 2.5), "m"),

@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from types import SimpleNamespace
 
+import networkx as nx
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -16,15 +17,21 @@ from pyapsp.dense.outofcore import planner
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import generators
 from pyapsp.profiling import papers, sweeps
+from pyapsp.profiling.papers import matsumoto, okuyama
+from pyapsp.profiling.papers.experiment import OnGraphs, Task
 from pyapsp.registry import Options
 
 SMALL = {
+    "okuyama-degrees": {"degrees": [2, 30]},
+    "okuyama-weights": {"weights": [1, 50]},
+    "takafuji-diameter": {"densities": [3, 50]},
     "takafuji-threads": {"threads": [1]},
     "takafuji-packed": {"threads": [1]},
     "matsumoto-tiles": {"sides": [2]},
     "matsumoto-blocks": {"blocks": [32]},
 }
 HYBRID = ("hybrid", "pivots")
+ON_GRAPHS = [name for name, each in papers.EXPERIMENTS.items() if isinstance(each, OnGraphs)]
 # fw-outofcore with memory for half of the matrix
 OUTOFCORE = ("matsumoto-blocks", "matsumoto-sizes", "matsumoto-devices")
 
@@ -36,13 +43,13 @@ def outofcore_n(device):
 
 @pytest.fixture
 def planned(device):
-    """What takes part in an experiment, without running it: (label, method, device) of each."""
+    """What takes part in an experiment on its first graph, without running it."""
 
-    def plan(experiment, n, device=device, **settings):
+    def plan(experiment, n, device=device, limit=None, **settings):
         chosen = papers.EXPERIMENTS[experiment]
         options = Options(device, np.dtype(chosen.dtype))
-        task = papers._Task(chosen.graph(n), options, settings)
-        return list(chosen.contenders(task))
+        _, graph = next(chosen.graphs(n, settings))
+        return list(chosen.contenders(Task(graph, options, settings, limit)))
 
     return plan
 
@@ -66,12 +73,18 @@ def test_the_methods_of_table_4_6_have_the_parameters_of_the_thesis(planned):
     assert len(found) == 10
 
 
+def graphs_of(experiment, n, **settings):
+    """The graphs of an experiment, by their coordinates."""
+    found = papers.EXPERIMENTS[experiment].graphs(n, settings)
+    return {tuple(label.values()): graph for label, graph in found}
+
+
 def test_the_graphs_are_those_of_the_papers():
-    graph = papers.EXPERIMENTS["okuyama-times"].graph(100)
+    (graph,) = graphs_of("okuyama-times", 100).values()
     assert (graph.n, graph.m) == (100, 400)
     assert graph.weights.min() >= 1
     assert graph.weights.max() < 100
-    packed = papers.EXPERIMENTS["takafuji-packed"].graph(100)
+    (packed,) = graphs_of("takafuji-packed", 100).values()
     assert packed.m == 1600
     assert set(packed.weights) == {1}
 
@@ -80,10 +93,8 @@ def test_every_l_that_somebody_chooses_takes_part(planned, device):
     n = 512
     found = planned("okuyama-tuning", n)
     counts = [contender.label["l"] for contender in found]
-    task = papers._Task(
-        papers.EXPERIMENTS["okuyama-tuning"].graph(n), Options(device, np.dtype("int32")), {}
-    )
-    chosen = papers._selected(task)
+    (graph,) = graphs_of("okuyama-tuning", n).values()
+    chosen = okuyama._selected(Task(graph, Options(device, np.dtype("int32")), {}))
     assert set(performance_model.choices(n, distinct=True)) <= set(counts)
     assert {*chosen["selected"].values(), *chosen["published_selected"].values()} <= set(counts)
     # of 512 vertices the thesis says so
@@ -95,6 +106,138 @@ def test_every_l_that_somebody_chooses_takes_part(planned, device):
         given(each) == ("fw-mm", {**parameters, "l": count})
         for each, count in zip(found, counts, strict=True)
     )
+
+
+PUBLISHED = {
+    "sssp-iterative": {"vertices": 256},
+    "sssp-tasks": {"sources": 32, "vertices": 4},
+    "sssp-tasks-unshared": {"sources": 32, "vertices": 4},
+    "dijkstra-cpu": {},
+}
+FW = {
+    "fw-mm": {"tile": 32, "h_pivot": 8, "h_panel": 4, "selector": "AT"},
+    "fw-minplus": {},
+}
+
+
+def test_searches_are_those_of_the_thesis_and_ours(planned):
+    expected = PUBLISHED | {"near-far": {}}
+    for experiment, more in (
+        ("okuyama-sources", FW),
+        ("okuyama-degrees", FW),
+        ("okuyama-weights", {}),
+        ("okuyama-topologies", {}),
+    ):
+        found = [each for each in planned(experiment, 50, limit=9) if not each.predecessors]
+        assert dict(map(given, found)) == expected | more
+        assert len(found) == len(expected | more)
+        for each in found:
+            search = not each.method.id.startswith("fw-")
+            assert each.limit == (9 if search else None)
+            assert each.roof is not search
+    found = [given(each) for each in planned("takafuji-diameter", 50)]
+    names = ("fw-packed4", "fw-packed8", "fw-packed16", "bfs-all", "ms-bfs")
+    assert found == [(name, {}) for name in names]
+
+
+def test_paths_are_recorded_by_the_same_methods(planned):
+    found = planned("okuyama-sources", 50)
+    recording = {each.label["recording"]: each for each in found if each.predecessors}
+    assert recording.keys() == {"sssp-tasks", "near-far"}
+    for name, each in recording.items():
+        assert given(each) == (name, PUBLISHED.get(name, {}))
+        assert "method" not in each.label
+
+
+def test_the_graphs_of_chapter_3():
+    (graph,) = graphs_of("okuyama-sources", 100).values()
+    assert graph.m == 400
+    assert graph.weights.max() == 100
+    degrees = graphs_of("okuyama-degrees", 20)
+    assert {key: graph.m for key, graph in degrees.items()} == {
+        (degree,): 20 * degree for degree in (1, 2, 4, 8, 16, 19)
+    }
+    assert [graph.m for graph in graphs_of("okuyama-degrees", 9, degrees=[3]).values()] == [27]
+    assert list(graphs_of("okuyama-degrees", 9)) == [(1,), (2,), (4,), (8,)]
+    weights = graphs_of("okuyama-weights", 200)
+    assert list(weights) == [(4**power,) for power in range(9)]
+    for (largest,), graph in weights.items():
+        assert graph.m == 800
+        assert 0.9 * largest < graph.weights.max() <= largest
+    assert list(graphs_of("okuyama-weights", 20, weights=[7])) == [(7,)]
+
+
+def test_the_graphs_of_table_3_1():
+    few = papers.EXPERIMENTS["okuyama-topologies"].graphs(4677, {})
+    random, power_law, ring = (next(few)[1] for _ in range(3))
+    assert random.m == power_law.m == 16384
+    assert all(4090 < graph.weights.max() <= 4096 for graph in (random, power_law))
+    degrees = np.diff(power_law.indptr)
+    assert degrees.max() == 834
+    assert np.mean(degrees <= 3) == pytest.approx(0.84, abs=0.005)
+    assert np.diff(random.indptr).max() < 20
+    assert (ring.n, ring.m, ring.max_magnitude) == (4677, 4677, 1)
+    for n in (2, 3, 5, 30):
+        found = graphs_of("okuyama-topologies", n)
+        assert list(found) == [("random",), ("power law",), ("ring",), ("complete",)]
+        assert {graph.n for graph in found.values()} == {n}
+        assert found["random",].m == found["power law",].m > 0
+        assert found["complete",].m == n * (n - 1)
+
+
+def test_the_graphs_of_tables_3_4_and_3_5():
+    found = graphs_of("takafuji-diameter", 256)
+    # with fewer there is no connected graph
+    assert list(found) == [(1,), (5,), (10,), (20,), (50,)]
+    assert [graph.m // 2 for graph in found.values()] == [326, 1632, 3264, 6528, 16320]
+    for graph in found.values():
+        assert graph.is_symmetric
+        assert set(graph.weights) == {1}
+        assert nx.is_connected(undirected(graph))
+    assert list(graphs_of("takafuji-diameter", 256, densities=[0.7, 0.8])) == [(0.8,)]
+
+
+def undirected(graph):
+    tails, heads, _ = graph.arcs()
+    made = nx.empty_graph(graph.n)
+    made.add_edges_from(zip(tails.tolist(), heads.tolist(), strict=True))
+    return made
+
+
+def test_the_diameter_and_the_average_path_length_are_told(device):
+    document = papers.measure(
+        "takafuji-diameter", 70, device=device, repeat=1, settings={"densities": [3, 20]}
+    )
+    for told, graph in zip(
+        document["inputs"],
+        graphs_of("takafuji-diameter", 70, densities=[3, 20]).values(),
+        strict=True,
+    ):
+        right = undirected(graph)
+        assert told["diameter"] == nx.diameter(right)
+        assert told["average_path_length"] == pytest.approx(nx.average_shortest_path_length(right))
+        assert told["m"] == graph.m
+
+
+def test_runs_and_what_is_left_out_say_of_which_graph(device):
+    # of distances of 15 and more fw-packed4 holds none
+    document = papers.measure(
+        "takafuji-diameter", 100, device=device, repeat=1, settings={"densities": [2, 90]}
+    )
+    assert [graph["label"] for graph in document["inputs"]] == [{"percent": 2}, {"percent": 90}]
+    assert document["inputs"][0]["diameter"] >= 15
+    left_out = document["left_out"]
+    assert [(each["percent"], each["method"]) for each in left_out] == [(2, "fw-packed4")]
+    assert "use fw-packed8" in left_out[0]["why"]
+    ran = {(run["label"]["percent"], run["label"]["method"]) for run in document["runs"]}
+    assert ran >= {(2, "fw-packed8"), (2, "bfs-all"), (90, "fw-packed4"), (90, "bfs-all")}
+    for run in document["runs"]:
+        of_run = next(
+            graph
+            for graph in document["inputs"]
+            if graph["label"]["percent"] == run["label"]["percent"]
+        )
+        assert run["graph"]["m"] == of_run["m"]
 
 
 def test_groups_have_the_asked_work_items(planned):
@@ -192,7 +335,7 @@ def test_devices_alone_and_together(planned, device, monkeypatch):
     gpu = replace(device, handle=Handle("gpu"), id="9:1")
     monkeypatch.setattr("pyapsp.device.model._kind", lambda handle: getattr(handle, "is_a", "gpu"))
     for around in ([gpu, device, cpu], [cpu, gpu, device]):
-        monkeypatch.setattr(papers, "devices", lambda around=around: around)
+        monkeypatch.setattr(matsumoto, "devices", lambda around=around: around)
         found = planned("matsumoto-devices", 100)
         sets = [(each.label["set"], each.device, each.helpers) for each in found]
         assert sets == [
@@ -208,48 +351,50 @@ def test_devices_alone_and_together(planned, device, monkeypatch):
             {"helpers": "all", "pivot": "host"},
         ]
     # a CPU is not beside itself, and a GPU is no CPU
-    monkeypatch.setattr(papers, "devices", lambda: [gpu, cpu])
+    monkeypatch.setattr(matsumoto, "devices", lambda: [gpu, cpu])
     assert [each.label["set"] for each in planned("matsumoto-devices", 100, device=cpu)] == ["main"]
 
 
 class Handle:
     """A device that is only looked at."""
 
+    version = ""
+
     def __init__(self, is_a):
         self.is_a = is_a
 
 
 def test_with_one_device_there_is_no_hybrid(device, monkeypatch):
-    monkeypatch.setattr(papers, "devices", lambda: [device])
+    monkeypatch.setattr(matsumoto, "devices", lambda: [device])
     document = papers.measure("matsumoto-devices", outofcore_n(device), device=device, repeat=1)
     assert [record["label"]["set"] for record in document["runs"]] == ["main"]
     assert document["left_out"] == []
-    assert document["planned"]["helpers"] == "none"
-    assert document["planned"]["beside"] is None
+    (graph,) = document["inputs"]
+    assert graph["planned"]["helpers"] == "none"
+    assert graph["planned"]["beside"] is None
 
 
 def test_speeds_of_memory_that_is_shared_are_none(device, monkeypatch):
     found = SimpleNamespace(product=2e9, up=math.inf, down=math.inf, read=3e9, write=4e9)
     monkeypatch.setattr(planner, "measure", lambda *arguments: found)
-    task = papers._Task(generators.ring(40), Options(device, np.dtype("float32")), {})
-    assert papers._speeds(task) == {
+    task = Task(generators.ring(40), Options(device, np.dtype("float32")), {})
+    assert matsumoto._speeds(task) == {
         "speeds": {"product": 2e9, "up": None, "down": None, "read": 3e9, "write": 4e9}
     }
 
 
-@pytest.mark.parametrize("experiment", papers.EXPERIMENTS)
+@pytest.mark.parametrize("experiment", ON_GRAPHS)
 def test_experiments_run_and_verify(experiment, device):
     # more than a block of 64, for the product
     n = outofcore_n(device) if experiment in OUTOFCORE else 80
     settings = SMALL.get(experiment, {})
     document = papers.measure(experiment, n, device=device, repeat=1, settings=settings)
     assert document["left_out"] == []
-    assert document == json.loads(json.dumps(document)) | {
+    read = json.loads(json.dumps(document))
+    for graph, same in zip(document["inputs"], read["inputs"], strict=True):
         # keys of JSON are text
-        name: document[name]
-        for name in ("estimates", "published_estimates")
-        if name in document
-    }
+        same |= {name: graph[name] for name in graph if name.endswith("estimates")}
+    assert read == document
     assert (document["experiment"], document["n"]) == (experiment, n)
     assert document["device"]["name"] == device.name
     assert document["device"]["units"] == device.capabilities.compute_units
@@ -258,7 +403,8 @@ def test_experiments_run_and_verify(experiment, device):
         assert record["verified"] is True
         assert record["graph"]["n"] == n
         assert record["kernel_seconds"] > 0
-        if "packed" in record["method"] or len(record.get("devices", [])) > 1:
+        roofed = record["method"].startswith("fw-") and "packed" not in record["method"]
+        if not roofed or len(record.get("devices", [])) > 1:
             assert record["fraction_of_roof"] is None
         else:
             assert record["fraction_of_roof"] > 0
@@ -295,6 +441,8 @@ def test_mistakes_are_named(device):
         measure(settings={"cores": [1]})
     with pytest.raises(ParameterError, match="'block'"):
         measure(settings={"blocks": [33]})
+    with pytest.raises(ParameterError, match="'limit'"):
+        measure(limit=0)
 
 
 def test_when_nothing_can_run_the_reason_is_told(device, monkeypatch):

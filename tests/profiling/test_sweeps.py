@@ -168,6 +168,59 @@ def test_unreachable_pairs_are_compared_too(device):
     assert right.difference(graph, result) == float("inf")
 
 
+def test_many_arcs_are_compared_with_a_certified_answer(graph, device, monkeypatch):
+    monkeypatch.setattr(sweeps, "_ORACLE_ARCS", graph.n * graph.m)
+    assert sweeps.reference(graph, "int32", device).what == "SciPy's Dijkstra"
+    monkeypatch.setattr(sweeps, "_ORACLE_ARCS", graph.n * graph.m - 1)
+    assert sweeps.reference(graph, "int32", device).what == "an answer with a certificate"
+
+
+def search(device, **more):
+    made = Contender({}, pyapsp.method("sssp-iterative"), device, roof=False)
+    vars(made).update(more)
+    return made
+
+
+def test_predecessors_are_found_and_checked(graph, device, monkeypatch):
+    right = sweeps.reference(graph, "int32", device)
+    taking_part = [search(device), search(device, predecessors=True)]
+    outcome = sweeps.run(graph, taking_part, "int32", right, repeat=1)
+    assert [record["predecessors"] for record in outcome["runs"]] == [False, True]
+
+    def astray(*arguments, **options):
+        result = pyapsp.solve(*arguments, **options)
+        if result.predecessors is not None:
+            result.predecessors[3, 5] = 5
+        return result
+
+    monkeypatch.setattr(sweeps, "solve", astray)
+    sweeps.run(graph, taking_part[:1], "int32", right, repeat=1)
+    with pytest.raises(VerificationError, match="no shortest path: row 3, column 5"):
+        sweeps.run(graph, taking_part, "int32", right, repeat=1)
+
+
+def test_what_takes_longer_than_its_limit_is_left_out(graph, device):
+    right = sweeps.reference(graph, "int32", device)
+    patient = search(device, limit=1000.0, label={"limit": "far"})
+    hasty = search(device, limit=1e-9, label={"limit": "near"})
+    outcome = sweeps.run(graph, [patient, hasty], "int32", right, repeat=1)
+    assert [record["label"] for record in outcome["runs"]] == [{"limit": "far"}]
+    (left_out,) = outcome["left_out"]
+    assert left_out["limit"] == "near"
+    assert left_out["why"].startswith(f"1 of {N} parts done when 1e-09 s were over: about ")
+
+
+def test_a_long_turn_is_not_repeated(graph, device, monkeypatch):
+    monkeypatch.setattr(sweeps, "_LONG", 0.0)
+    right = sweeps.reference(graph, "int32", device)
+    first, second = contenders(device, phases=names)
+    (record, _) = sweeps.run(graph, [first, second], "int32", right, repeat=3)["runs"]
+    assert record["repeat"] == 1
+    assert record["times"]["kernel"] == [record["kernel_seconds"]]
+    assert len(first._listener.calls) == 1
+    assert record["phases"] == first._listener.calls[0]
+
+
 def test_a_sweep_needs_a_turn(graph, device):
     right = sweeps.reference(graph, "int32", device)
     with pytest.raises(ParameterError, match="repeat"):

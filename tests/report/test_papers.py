@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from pyapsp.errors import FormatError, VerificationError
-from pyapsp.report.papers import SOURCES, write_source
+from pyapsp.report.papers import write_source
 from pyapsp.report.papers.published import Published
 
 ROOF = 50e9
@@ -39,15 +39,16 @@ def run(milliseconds, phases=None, transfer=1.0, **label):
     }
 
 
-def document(experiment, n, runs, **more):
+def document(experiment, n, runs, *, graphs=None, **facts):
+    """A document of one graph, or of those with these labels and facts."""
+    about = {"label": {}, "n": n, "reference": {"what": "SciPy's Dijkstra", "seconds": 0.25}}
     return {
         "experiment": experiment,
         "n": n,
         "device": DEVICE,
-        "reference": {"what": "SciPy's Dijkstra", "seconds": 0.25},
+        "inputs": [about | (graph | facts) for graph in graphs or [{}]],
         "runs": runs,
         "left_out": [],
-        **more,
     }
 
 
@@ -158,6 +159,52 @@ def test_the_thesis_of_2020_is_transcribed_as_its_text_has_it():
             assert len(found) == 8
             best = min(found, key=lambda each: each["value"])["threads"]
             assert best == (36 if n >= 2048 and (bits, n) != (16, 4096) else 18)
+
+
+def test_the_searches_of_2020_are_transcribed_as_their_text_has_it():
+    paper = Published("takafuji2020-diameter")
+    speedups = []
+    for n in sorted(paper.sizes(quantity="computation time")):
+        ours = paper.value(method="fw-packed4", n=n)
+        # the best of table 3.2
+        packed = Published("takafuji2020").rows(
+            exhibit="table 3.2", quantity="computation time", single=1, n=n
+        )
+        assert ours == min(each["value"] for each in packed)
+        for each in paper.rows(method="bfs-all", n=n):
+            speedup = paper.value(
+                quantity="speedup of Floyd-Warshall over searches", n=n, percent=each["percent"]
+            )
+            assert each["value"] / ours == pytest.approx(speedup, abs=0.01, rel=0.004)
+            speedups.append((n, each["percent"], speedup))
+        for each in paper.rows(quantity="edges", n=n):
+            assert each["value"] == int(n * (n - 1) // 2 * each["percent"] / 100)
+            here = {"method": "bfs-all", "n": n, "percent": each["percent"]}
+            assert (paper.value(**here) is None) == (each["value"] < n - 1)
+    assert len(speedups) == 5 + 6 + 7 + 8 + 4 * 9
+    # 1.60 to 352.46 times for n <= 2048, n = 4096 and r >= 0.1, n >= 8192 and r >= 0.25
+    dense = [s for n, r, s in speedups if n <= 2048 or r >= (0.1 if n == 4096 else 0.25)]
+    assert (min(dense), max(dense)) == (1.60, 352.46)
+
+
+def test_the_searches_of_2013_are_transcribed_as_their_text_has_it():
+    paper = Published("okuyama2013-sources")
+
+    def time(method, topology):
+        return paper.value(exhibit="table 3.1", method=method, topology=topology)
+
+    def ratio(method, topology):
+        return time(method, topology) / time(method, "random")
+
+    # compared with the random graph, and with each other on the ring
+    assert round(ratio("sssp-iterative", "ring")) == 156
+    assert ratio("sssp-iterative", "complete") == near(1310, 5e-3)
+    assert round(ratio("sssp-tasks", "complete")) == 116
+    assert round(time("sssp-iterative", "ring") / time("sssp-tasks", "ring")) == 12
+    # the CPU is fastest on the ring and the power-law graph, the GPU on the others
+    for topology, cpu in (("random", 0), ("power law", 1), ("ring", 1), ("complete", 0)):
+        best = min(each["value"] for each in paper.rows(topology=topology))
+        assert (best == time("dijkstra-cpu", topology)) == cpu
 
 
 def test_what_is_not_published_is_none_and_what_is_not_one_value_is_an_error():
@@ -280,13 +327,160 @@ def test_figure_4_16(okuyama_folder):
     assert only["fw-mm: GTX 280, Gop/s"] == ""
 
 
-def test_figure_4_17(okuyama_folder):
-    found = row(okuyama_folder, "figure-4.17", n=512)
-    assert number(found["fw-mm t=32: ours"]) == near(1032)
-    assert number(found["SciPy's Dijkstra: our host"]) == near(250)
-    assert number(found["fw-mm t=32: GTX 280"]) == 2.555
-    large = row(okuyama_folder, "figure-4.17", n=8192)
-    assert number(large["task parallel: GTX 280"]) == near(4861 / 3.8)
+SEARCHES = ("sssp-iterative", "sssp-tasks-unshared", "sssp-tasks", "near-far", "dijkstra-cpu")
+
+
+def searches(*milliseconds, **label):
+    return [
+        run(time, method=method, **label)
+        for method, time in zip(SEARCHES, milliseconds, strict=True)
+    ]
+
+
+@pytest.fixture
+def sources_folder(tmp_path):
+    """m = 4n: fw-mm is faster than sssp-tasks below n = 200, fw-minplus than near-far always."""
+    small = [
+        *searches(40.0, 8.0, 6.4, 5.0, 20.0),
+        *(run(3.2, method="fw-mm"), run(1.0, method="fw-minplus")),
+        *(run(6.72, recording="sssp-tasks"), run(5.1, recording="near-far")),
+    ]
+    large = [
+        *searches(160.0, 32.0, 25.6, 20.0, 80.0),
+        *(run(51.2, method="fw-mm"), run(10.0, method="fw-minplus")),
+        run(25.6, recording="sssp-tasks"),
+    ]
+    return written(
+        tmp_path,
+        "okuyama",
+        document("okuyama-sources", 100, small),
+        document("okuyama-sources", 400, large),
+    )
+
+
+def test_figures_over_n_of_the_searches(sources_folder):
+    times = row(sources_folder, "figure-3.10", n=100)
+    found = [number(times[f"{method}: ours"]) for method in SEARCHES]
+    assert found == near([0.04, 0.008, 0.0064, 0.005, 0.02])
+    speedups = row(sources_folder, "figure-3.11", n=400)
+    found = [number(speedups[f"{method}: ours"]) for method in SEARCHES[:-1]]
+    assert found == near([0.5, 2.5, 3.125, 4])
+    gains = row(sources_folder, "section-3.5.1", n=100)
+    assert number(gains["sssp-tasks over sssp-iterative: ours"]) == near(6.25)
+    assert number(gains["sssp-tasks-unshared over sssp-iterative: ours"]) == near(5)
+    assert number(gains["near-far over sssp-iterative: ours"]) == near(8)
+    assert number(gains["local memory: ours"]) == near(1.25)
+    there = row(sources_folder, "section-3.5.1", n=1024)
+    assert there["local memory: ours"] == ""
+    assert number(there["sssp-tasks over sssp-iterative: 8800 GTS 512"]) == 13
+    for each in (gains, there):
+        ranges = {
+            "sssp-tasks over sssp-iterative: 8800 GTS 512, from": 2.8,
+            "sssp-tasks over sssp-iterative: 8800 GTS 512, to": 13,
+            "sssp-tasks-unshared over sssp-iterative: 8800 GTS 512, from": 1.9,
+            "local memory: 8800 GTS 512, from": 1.2,
+            "local memory: 8800 GTS 512, to": 1.4,
+        }
+        assert {name: number(each[name]) for name in ranges} == ranges
+
+
+def test_figure_3_14(sources_folder):
+    small, large = rows(sources_folder, "figure-3.14")
+    assert number(small["sssp-tasks: ours"]) == near(5)
+    assert number(small["near-far: ours"]) == near(2)
+    assert (number(large["sssp-tasks: ours"]), large["near-far: ours"]) == (near(0), "")
+    for each in (small, large):
+        assert number(each["sssp-tasks: 8800 GTS 512, from"]) == 3
+        assert number(each["sssp-tasks: 8800 GTS 512, to"]) == 7.7
+
+
+def test_figure_4_17(sources_folder):
+    found = row(sources_folder, "figure-4.17", n=400)
+    assert number(found["fw-mm: ours"]) == near(51.2)
+    assert number(found["sssp-tasks: ours"]) == near(25.6)
+    assert number(found["fw-minplus: ours"]) == near(10)
+    assert number(found["near-far: ours"]) == near(20)
+    assert number(found["fw-mm over sssp-tasks: ours"]) == near(2)
+    there = row(sources_folder, "figure-4.17", n=8192)
+    assert number(there["fw-mm: GTX 280"]) == 4861
+    assert number(there["task parallel: GTX 280"]) == near(4861 / 3.8)
+    assert number(there["fw-mm over task parallel: GTX 280"]) == 3.8
+    assert number(row(sources_folder, "figure-4.17", n=512)["fw-mm: GTX 280"]) == 2.555
+    text = (sources_folder / "index.md").read_text(encoding="utf-8")
+    assert "is up to 7.8 times as fast. fw-mm and sssp-tasks take the same time at n = 200." in text
+    assert "fw-minplus is faster than near-far in every row." in text
+
+
+def over(experiment, n, name, values, milliseconds, *more):
+    """A document of graphs in a row, and of the searches on each, in this time or its multiples."""
+    runs = [
+        each
+        for value, time in zip(values, milliseconds, strict=True)
+        for each in (
+            *searches(*(time * factor for factor in (1, 2, 3, 4, 5)), **{name: value}),
+            *(run(time, method=method, **{name: value}) for method, time in more),
+        )
+    ]
+    graphs = [{"label": {name: value}, "m": 10 * place} for place, value in enumerate(values, 1)]
+    return document(experiment, n, runs, graphs=graphs)
+
+
+def test_figures_3_12_and_4_17_over_arcs(tmp_path):
+    fw = (("fw-mm", 30.0), ("fw-minplus", 1.0))
+    few = over("okuyama-degrees", 11, "degree", (1, 2, 4), (5.0, 40.0, 30.0), *fw)
+    less = over("okuyama-degrees", 5, "degree", (1, 2), (11.0, 12.0), *fw[:1])
+    folder = written(tmp_path, "okuyama", few, less)
+    found = row(folder, "figure-3.12", n=11, m=20)
+    values = [number(found[f"{method}: ours"]) for method in SEARCHES]
+    assert values == near([0.04, 0.08, 0.12, 0.16, 0.2])
+    dense = row(folder, "figure-4.17-density", n=11, m=30)
+    assert number(dense["% of all arcs"]) == near(100 * 30 / 110)
+    assert number(dense["fw-mm: ours"]) == near(30)
+    assert number(dense["sssp-tasks: ours"]) == near(90)
+    assert number(dense["near-far: ours"]) == near(120)
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    # 15 and 120 ms around 30: a third of the way from 10 to 20 arcs, by logarithms
+    assert "n = 11: fw-mm and sssp-tasks take the same time at m = 12.6. fw-minplus is f" in text
+    assert "n = 5: fw-mm is faster than sssp-tasks in every row. n = 11:" in text
+    assert "in every row. Drawn: n = 11." in text
+
+
+def test_figure_3_13(tmp_path):
+    document = over("okuyama-weights", 9, "weight", (1, 64), (5.0, 7.0))
+    folder = written(tmp_path, "okuyama", document)
+    found = row(folder, "figure-3.13", **{"n": 9, "largest weight": 64})
+    values = [number(found[f"{method}: ours"]) for method in SEARCHES]
+    assert values == near([0.007, 0.014, 0.021, 0.028, 0.035])
+
+
+def test_table_3_1_of_2013(tmp_path):
+    topologies = ("random", "power law", "ring", "complete")
+    small = over("okuyama-topologies", 40, "topology", topologies, (1.0, 2.0, 3.0, 4.0))
+    large = over("okuyama-topologies", 4677, "topology", topologies[1:3], (5.0, 6.0))
+    folder = written(tmp_path, "okuyama", small, large)
+    found = rows(folder, "table-3.1")
+    assert [(each["n"], each["topology"]) for each in found] == [
+        *(("40", each) for each in topologies),
+        *(("4677", each) for each in ("power law", "ring", "random", "complete")),
+    ]
+    assert number(row(folder, "table-3.1", n=40, topology="ring")["near-far: ours"]) == near(0.012)
+    assert row(folder, "table-3.1", n=40, topology="ring")["sssp-tasks: 8800 GTS 512"] == ""
+    ring = row(folder, "table-3.1", n=4677, topology="ring")
+    assert number(ring["m"]) == 20
+    assert [number(ring[f"{method}: ours"]) for method in SEARCHES] == near(
+        [0.006, 0.012, 0.018, 0.024, 0.03]
+    )
+    published = {
+        "random": (4.39, 0.884, 0.669, 0.835),
+        "power law": (6.37, 1.73, 0.942, 0.437),
+        "ring": (687, 53.7, 58.2, 0.0962),
+        "complete": (5730, 175, 77.3, 158),
+    }
+    there = [f"{method}: 8800 GTS 512" for method in SEARCHES[:3]] + ["dijkstra-cpu: Xeon 5440"]
+    for topology, values in published.items():
+        cells = row(folder, "table-3.1", n=4677, topology=topology)
+        assert tuple(number(cells[name]) for name in there) == values
+    assert row(folder, "table-3.1", n=4677, topology="complete")["sssp-tasks: ours"] == ""
 
 
 def tuning(n=512):
@@ -412,6 +606,50 @@ def test_table_of_several_cores(tmp_path):
     assert number(last["AVX-512: 18-core Skylake-X"]) == 369829
     assert last["vectors: ours"] == ""
     assert len(rows(folder, "table-3.10")) == 2 * 6 * 8
+
+
+def test_tables_of_the_diameter(tmp_path):
+    def runs(percent, *milliseconds):
+        names = ("fw-packed4", "fw-packed8", "fw-packed16", "bfs-all", "ms-bfs")
+        return [
+            run(time, method=name, percent=percent)
+            for name, time in zip(names, milliseconds, strict=True)
+            if time is not None
+        ]
+
+    graphs = [
+        {"label": {"percent": 1}, "m": 652, "diameter": 16, "average_path_length": 5.25},
+        {"label": {"percent": 7}, "m": 4568, "diameter": 3, "average_path_length": 2.5},
+    ]
+    measured = [*runs(1, None, 3.0, 2.0, 6.0, 0.5), *runs(7, 1.0, 3.0, 2.0, 9.0, None)]
+    folder = written(
+        tmp_path, "takafuji", document("takafuji-diameter", 256, measured, graphs=graphs)
+    )
+    found = row(folder, "table-3.4", **{"n": 256, "r, %": 1.0})
+    assert number(found["edges"]) == 326
+    assert found["fw-packed4: ours"] == ""
+    assert number(found["fw-packed8: ours"]) == near(3)
+    assert number(found["fw-packed16: ours"]) == near(2)
+    assert number(found["bfs-all: ours"]) == near(6)
+    assert number(found["ms-bfs: ours"]) == near(0.5)
+    assert number(found["fw-packed4: Tesla V100"]) == 0.164
+    assert number(found["bfs-all: Tesla V100"]) == 0.402
+    assert number(found["bfs-all over packed: ours"]) == near(3)
+    assert number(found["ms-bfs over packed: ours"]) == near(0.25)
+    assert number(found["bfs-all over packed: Tesla V100"]) == 2.46
+    assert (number(found["diameter: ours"]), number(found["average path length: ours"])) == (
+        16,
+        5.25,
+    )
+    other = row(folder, "table-3.4", **{"n": 256, "r, %": 7.0})
+    assert number(other["bfs-all over packed: ours"]) == near(9)
+    assert other["bfs-all: Tesla V100"] == other["ms-bfs: ours"] == ""
+    last = row(folder, "table-3.4", **{"n": 32768, "r, %": 50.0})
+    assert number(last["bfs-all: Tesla V100"]) == 1179091
+    assert number(last["edges"]) == 268427264
+    # of 256 vertices there is no connected graph with half a per cent of the edges
+    percents = [each["r, %"] for each in rows(folder, "table-3.4") if each["n"] == "256"]
+    assert percents == ["1.0", "5.0", "7.0", "10.0", "20.0", "50.0"]
 
 
 # --- [M] ----------------------------------------------------------------------------------------
@@ -624,13 +862,13 @@ def test_a_page_needs_no_other_file_and_says_what_was_left_out(tmp_path):
     folder = written(tmp_path, "okuyama", content, okuyama_times(512, 1))
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert not re.search(r"<(script|link|img|iframe|object)\b", page)
-    assert page.count("<table") == len(SOURCES["okuyama"][1]) == 9
-    assert page.count("<svg") == 6
+    assert page.count("<table") == 8
+    assert page.count("<svg") == 5
     assert "A CPU (P, driver 1.0, 2 compute units)" in page
     assert "14 runs" in page
     assert "okuyama-tuning, n = 512: method fw-mm, l 5: too &lt;large&gt;" in page
     text = (folder / "index.md").read_text(encoding="utf-8")
-    assert text.count("\n## ") == 10
+    assert text.count("\n## ") == 9
     assert "too <large>" in text
     for path in (folder / "exhibits").glob("*.svg"):
         assert ElementTree.fromstring(path.read_text(encoding="utf-8")).tag.endswith("svg")

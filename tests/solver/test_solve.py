@@ -292,9 +292,10 @@ def test_a_row_asked_for_is_wrong_when_another_was_clamped(device):
     step = 2**29
     graph = Graph.from_arcs(5, [0, 1, 2, 3], [1, 2, 3, 4], [2**30 - 2, -step, -step, -step])
     with pytest.raises(errors.PrecisionError, match="too large for int32"):
-        pyapsp.solve(graph, dtype="int32", sources=[0], device=device)
-    exact = pyapsp.solve(graph, dtype="int64", sources=[0], device=device)
-    assert exact.distances[0, 4] == 2**30 - 2 - 3 * step
+        pyapsp.solve(graph, "fw-blocked", dtype="int32", sources=[0], device=device)
+    for method, dtype in (("fw-blocked", "int64"), ("johnson", "int32")):
+        exact = pyapsp.solve(graph, method, dtype=dtype, sources=[0], device=device)
+        assert exact.distances[0, 4] == 2**30 - 2 - 3 * step
 
 
 # -- negative cycles ---------------------------------------------------------------------------

@@ -16,9 +16,10 @@ from pyapsp.errors import CapabilityError, DeviceMemoryError, NegativeWeightErro
 from pyapsp.graph import Graph, generators
 from pyapsp.precision import DTYPES, infinity
 
-NON_NEGATIVE = ["sssp-iterative", "sssp-tasks", "sssp-tasks-unshared", "dijkstra-cpu"]
+NON_NEGATIVE = ["sssp-iterative", "sssp-tasks", "sssp-tasks-unshared", "dijkstra-cpu", "near-far"]
 WEIGHTED = [*NON_NEGATIVE, "johnson"]
-METHODS = [*WEIGHTED, "bfs-all"]
+UNWEIGHTED = ["bfs-all", "ms-bfs"]
+METHODS = [*WEIGHTED, *UNWEIGHTED]
 ON_THE_DEVICE = [method for method in METHODS if method != "dijkstra-cpu"]
 
 
@@ -52,7 +53,7 @@ def refused(method, dtype, device):
 
 def fitting(graph, method):
     """The graph, or one like it that the method takes."""
-    if method != "bfs-all" or graph.is_unweighted:
+    if method not in UNWEIGHTED or graph.is_unweighted:
         return graph
     return graph.with_weights(np.ones(graph.m, np.int64))
 

@@ -16,12 +16,12 @@ from pyapsp.verify import scipy_csgraph
 
 def block_of(graph, costs, device, sources=None):
     """Put rows of costs on the device, and read them and their predecessors back."""
-    from pyapsp.sparse.source_blocks import DeviceBlock
+    from pyapsp.sparse.device_block import DeviceBlock
 
     sources = np.arange(len(costs)) if sources is None else np.asarray(sources)
     width = len(sources)
     options = Options(device, costs.dtype, predecessors=True)
-    block = DeviceBlock(graph, options, width, DeviceBlock.build(options), Stopwatch())
+    block = DeviceBlock(graph, options, width, 1, DeviceBlock.build(options), Stopwatch())
     block.begin(sources)
     cl.enqueue_copy(block.queue, block.costs, np.ascontiguousarray(costs.T))
     rows, before = np.empty_like(costs), np.empty(costs.shape, np.int32)

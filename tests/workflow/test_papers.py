@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import json
 import re
@@ -18,9 +19,11 @@ if sys.version_info < (3, 11):
     pytest.skip("Snakemake 9 needs Python 3.11", allow_module_level=True)
 
 import yaml
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = ("okuyama", "takafuji", "matsumoto")
+TARGETS = ("okuyama", "takafuji", "matsumoto", "ino")
 
 TINY = {
     "papers": {
@@ -28,9 +31,25 @@ TINY = {
         "sizes": {
             "okuyama-times": [40, 64],
             "okuyama-tuning": [64],
+            "okuyama-sources": [40, 64],
+            "okuyama-degrees": [40],
+            "okuyama-weights": [40],
+            "okuyama-topologies": [40],
             "takafuji-threads": [64],
             "takafuji-packed": [64],
             "takafuji-multicore": [64],
+            "takafuji-diameter": [64],
+            "takafuji-batches": [24],
+            "takafuji-sort": [32],
+            "takafuji-warshall": [4],
+            "takafuji-montgomery": [64],
+            "takafuji-sort-groups": [32],
+            "takafuji-warshall-groups": [4],
+            "takafuji-montgomery-groups": [64],
+            "ino-neural": [32],
+            "ino-paths": [32],
+            "ino-histogram": [1],
+            "ino-filter": [16],
             "matsumoto-tiles": [96],
             "matsumoto-blocks": [256],
             "matsumoto-sizes": [256],
@@ -39,6 +58,13 @@ TINY = {
         "threads": [1],
         "sides": [2],
         "blocks": [32],
+        "degrees": [4, 39],
+        "weights": [9],
+        "densities": [12.5],
+        "counts": [2, 8],
+        "groups": [8],
+        "tasks": [16],
+        "pixels": [8],
     }
 }
 
@@ -85,54 +111,80 @@ def config_of(checkout, name):
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", ["papers", "papers-gpu"])
-def test_a_config_plans_every_experiment_of_every_size(checkout, name):
+def of_experiment(command):
+    return command.split()[3]
+
+
+def number(option, command):
+    return int(re.search(rf"--{option} (\d+)", command)[1])
+
+
+def valid(config):
+    """A config with every default, if the schema has nothing against it."""
+    config = copy.deepcopy({"datasets": ["grid-8x8"]} | config)
+    validate(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
+    return config["papers"]
+
+
+@pytest.mark.parametrize(("name", "targets"), [("papers", ("papers",)), ("papers-gpu", TARGETS)])
+def test_a_config_plans_every_experiment_of_every_size(checkout, name, targets):
     sizes = config_of(checkout, name)["papers"]["sizes"]
     assert set(sizes) == set(EXPERIMENTS)
-    jobs, commands = planned(checkout, *TARGETS, "--configfile", f"workflow/config/{name}.yaml")
+    jobs, commands = planned(checkout, *targets, "--configfile", f"workflow/config/{name}.yaml")
     assert jobs["measure_paper"] == sum(map(len, sizes.values()))
-    assert jobs["tabulate_paper"] == 3
+    assert jobs["tabulate_paper"] == len(TARGETS)
     assert not {"solve_graph", "collect_runs"} & jobs.keys()
+    measured = [command for command in commands if " measure " in command]
     for experiment, each in sizes.items():
-        found = [command for command in commands if f"papers measure {experiment} " in command]
-        assert {int(re.search(r"--n (\d+)", command)[1]) for command in found} == set(each)
+        found = [command for command in measured if of_experiment(command) == experiment]
+        assert {number("n", command) for command in found} == set(each)
         assert all(("--device gpu" in command) == (name == "papers-gpu") for command in found)
+    assert all("--repeat 3" in command for command in measured)
+    assert all("--limit 600" in command for command in measured)
+    assert not [command for command in measured if "--threads" in command]
+    # each report is made of its own experiments
+    for command in set(commands) - set(measured):
+        source, files = re.search(r"report (\w+) (.*) -o", command).groups()
+        of = {experiment for experiment in sizes if experiment.startswith(f"{source}-")}
+        assert {Path(file).parent.name for file in files.split()} == of
 
 
 def test_the_defaults_are_those_of_the_config(checkout):
-    jobs, commands = planned(checkout, "papers")
-    same = planned(checkout, "papers", "--configfile", "workflow/config/papers.yaml")
-    assert jobs == same[0]
-    assert sorted(commands) == sorted(same[1])
-    assert all("--repeat 3" in command for command in commands if " measure " in command)
-    assert not [command for command in commands if "--threads" in command]
+    config = config_of(checkout, "papers")
+    assert valid({}) == valid(config)
+    assert valid({})["sizes"] == config["papers"]["sizes"]
     # what the papers do not take part in is as before
     assert "measure_paper" not in planned(checkout)[0]
 
 
-def test_a_target_runs_its_own_experiments(checkout):
-    for target in TARGETS:
-        _, commands = planned(checkout, target)
-        found = {re.search(r"papers (measure|report) (\w+)", each)[2] for each in commands}
-        assert found == {target}
-
-
 def test_devices_and_choices_get_to_their_experiments(checkout):
-    settings = {"threads": [64, 128], "cores": [1], "blocks": [96], "sides": [4], "repeat": 5}
+    settings = {
+        **{"threads": [64, 128], "cores": [1], "blocks": [96], "sides": [4], "repeat": 5},
+        **{"degrees": [3, 8], "weights": [1], "densities": [0.5, 2], "limit": 1.5},
+        **{"counts": [7, 9], "groups": [11], "tasks": [77], "pixels": [12]},
+    }
     file = config_file(checkout, {"papers": settings, "devices": ["0:0", "auto"]})
     jobs, commands = planned(checkout, "papers", "--configfile", file)
-    assert jobs["tabulate_paper"] == 6
+    assert jobs["tabulate_paper"] == 2 * len(TARGETS)
     measured = [command for command in commands if " measure " in command]
     assert sum("--device 0:0" in command for command in measured) == len(measured) / 2
+    programs = {"takafuji-sort", "takafuji-warshall", "takafuji-montgomery"}
     for option, experiments in {
         "--threads 64 128": {"takafuji-threads", "takafuji-packed"},
         "--cores 1": {"takafuji-multicore"},
         "--blocks 96": {"matsumoto-blocks"},
         "--sides 4": {"matsumoto-tiles"},
+        "--degrees 3 8": {"okuyama-degrees"},
+        "--weights 1": {"okuyama-weights"},
+        "--densities 0.5 2": {"takafuji-diameter"},
+        "--counts 7 9": {"takafuji-batches", *programs},
+        "--groups 11": {f"{each}-groups" for each in programs},
+        "--tasks 77": {"ino-paths"},
+        "--pixels 12": {"ino-histogram"},
         "--repeat 5": set(EXPERIMENTS),
+        "--limit 1.5": set(EXPERIMENTS),
     }.items():
-        found = {command.split()[3] for command in measured if f" {option} " in command}
-        assert found == experiments
+        assert {of_experiment(each) for each in measured if f" {option} " in each} == experiments
 
 
 @pytest.mark.parametrize(
@@ -142,21 +194,30 @@ def test_devices_and_choices_get_to_their_experiments(checkout):
         ({"sizes": {"okuyama": [64]}}, "'okuyama' was unexpected"),
         ({"sizes": {"okuyama-times": [1]}}, "['okuyama-times'][0]"),
         ({"sizes": {"okuyama-times": []}}, "['okuyama-times']"),
+        ({"sizes": {"ino-histogram": [0]}}, "['ino-histogram'][0]"),
         ({"threads": 64}, "On instance['papers']['threads']"),
-        ({"size": {}}, "'size' was unexpected"),
+        ({"tasks": [1, 2]}, "On instance['papers']['tasks']"),
+        ({"limit": 0}, "On instance['papers']['limit']"),
+        ({"densities": [101]}, "On instance['papers']['densities'][0]"),
     ],
 )
-def test_a_bad_config_names_the_key(checkout, setting, words):
-    file = config_file(checkout, {"papers": setting})
+def test_a_bad_value_names_the_key(setting, words):
+    with pytest.raises(WorkflowError, match=re.escape(words)):
+        valid({"papers": setting})
+
+
+def test_a_bad_config_stops_the_workflow(checkout):
+    file = config_file(checkout, {"papers": {"size": {}}})
     done = snakemake(checkout, "papers", "--dry-run", "--configfile", file)
     assert done.returncode != 0
-    assert words in done.stdout
+    assert "'size' was unexpected" in done.stdout
 
 
 @pytest.mark.slow
 def test_the_targets_run_to_the_end(checkout):
     options = (*TARGETS, "--configfile", config_file(checkout, TINY))
-    done = snakemake(checkout, *options)
+    # two at a time, because nothing here depends on what they take
+    done = snakemake(checkout, *options, "--set-threads", "measure_paper=1")
     assert done.returncode == 0, done.stdout
     results = checkout / "results" / "papers" / "auto"
     for experiment, sizes in TINY["papers"]["sizes"].items():
@@ -166,10 +227,14 @@ def test_the_targets_run_to_the_end(checkout):
             assert document["left_out"] == []
             assert {run["verified"] for run in document["runs"]} == {True}
     expected = {
-        "okuyama": "table-4.6 table-4.7 table-4.8 figure-4.13 figure-4.16 figure-4.17 figure-4.18 "
-        "figure-4.19 figure-4.20",
-        "takafuji": "table-3.1 table-3.2 table-3.3 table-3.10",
+        "okuyama": "figure-3.10 figure-3.11 section-3.5.1 figure-3.12 figure-3.13 table-3.1 "
+        "figure-3.14 table-4.6 table-4.7 table-4.8 figure-4.13 figure-4.16 figure-4.17 "
+        "figure-4.17-density figure-4.18 figure-4.19 figure-4.20",
+        "takafuji": "table-3.1 table-3.2 table-3.3 table-3.4 table-3.6 table-3.7 table-3.8 "
+        "table-3.9 table-3.10 figure-4.10 figure-4.10-model figure-4.11 figure-4.11-model "
+        "figure-4.12 figure-4.12-model figure-4.15 figure-4.16 figure-4.17",
         "matsumoto": "tiles blocks bandwidth sizes devices",
+        "ino": "figure-7a figure-8a figure-8b figure-8c figure-8d figure-9 figure-10 figure-11",
     }
     for target, names in expected.items():
         folder = results / target

@@ -69,7 +69,7 @@ wildcard_constraints:
     format="[a-z]+",
     n="[0-9]+",
     experiment="|".join(config["papers"]["sizes"]),
-    source="okuyama|takafuji|matsumoto",
+    source="okuyama|takafuji|matsumoto|ino",
 
 
 def dataset_file(wildcards):
@@ -129,7 +129,12 @@ def measured_files(wildcards):
 
 def measure_options(wildcards):
     """Return the options of an experiment: the device, and what the config says of it."""
-    options = ["--repeat", config["papers"]["repeat"]]
+    options = [
+        "--repeat",
+        config["papers"]["repeat"],
+        "--limit",
+        config["papers"]["limit"],
+    ]
     if wildcards.device != "auto":
         options += ["--device", wildcards.device]
     choices = {
@@ -138,6 +143,18 @@ def measure_options(wildcards):
         "takafuji-multicore": "cores",
         "matsumoto-tiles": "sides",
         "matsumoto-blocks": "blocks",
+        "okuyama-degrees": "degrees",
+        "okuyama-weights": "weights",
+        "takafuji-diameter": "densities",
+        "takafuji-batches": "counts",
+        "takafuji-sort": "counts",
+        "takafuji-warshall": "counts",
+        "takafuji-montgomery": "counts",
+        "takafuji-sort-groups": "groups",
+        "takafuji-warshall-groups": "groups",
+        "takafuji-montgomery-groups": "groups",
+        "ino-paths": "tasks",
+        "ino-histogram": "pixels",
     }
     name = choices.get(wildcards.experiment)
     if name and config["papers"][name]:
@@ -145,11 +162,22 @@ def measure_options(wildcards):
     return options
 
 
+# Experiments without a matrix of n x n values.
+WITHOUT_MATRIX = ("ino-", "takafuji-sort", "takafuji-warshall", "takafuji-montgomery")
+
+
 def measure_mem_mb(wildcards):
     """Return the memory of an experiment: as that of a solve, but one at a time."""
+    if wildcards.experiment == "takafuji-batches":
+        graphs = max(config["papers"]["counts"], default=1024)
+        return 1000 + 20 * graphs * int(wildcards.n) ** 2 // 10**6
+    if wildcards.experiment.startswith(WITHOUT_MATRIX):
+        return 16000
     return 1000 + 50 * int(wildcards.n) ** 2 // 10**6
 
 
 def measure_minutes(wildcards):
     """Return the time limit of an experiment: a hundred runs of 10^9 updates a second."""
+    if wildcards.experiment.startswith(WITHOUT_MATRIX):
+        return 60
     return 20 + 100 * int(wildcards.n) ** 3 // (60 * 10**9)

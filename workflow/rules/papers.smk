@@ -64,8 +64,14 @@ rule matsumoto:
         ),
 
 
+rule ino:
+    input:
+        expand("<results>/papers/{device}/ino/index.html", device=config["devices"]),
+
+
 rule papers:
     input:
         rules.okuyama.input,
         rules.takafuji.input,
         rules.matsumoto.input,
+        rules.ino.input,

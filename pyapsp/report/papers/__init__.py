@@ -7,17 +7,32 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pyapsp.files import atomic_write
-from pyapsp.report.figures import svg
-from pyapsp.report.papers import matsumoto, okuyama, takafuji
+from pyapsp.report.papers import (
+    ino,
+    matsumoto,
+    okuyama,
+    okuyama_sources,
+    takafuji,
+    takafuji_batches,
+    takafuji_bulk,
+)
 from pyapsp.report.papers.exhibits import FOLDER, Exhibit, Measured, markdown, page
 
 __all__ = ["SOURCES", "write_source"]
 
 # source -> its title, and which experiment each exhibit is made from
 SOURCES: dict[str, tuple[str, tuple[tuple[str, Callable[[Measured], Exhibit]], ...]]] = {
-    "okuyama": (okuyama.TITLE, okuyama.EXHIBITS),
-    "takafuji": (takafuji.TITLE, takafuji.EXHIBITS),
+    "okuyama": (
+        "Okuyama 2013, chapters 3 and 4: searches from sources, iterative blocked Floyd-Warshall",
+        (*okuyama_sources.EXHIBITS, *okuyama.EXHIBITS),
+    ),
+    "takafuji": (
+        "Takafuji 2020, chapters 3 and 4: blocked Floyd-Warshall in one launch, on packed words, "
+        "for many graphs; bulk execution",
+        (*takafuji.EXHIBITS, *takafuji_batches.EXHIBITS, *takafuji_bulk.EXHIBITS),
+    ),
     "matsumoto": (matsumoto.TITLE, matsumoto.EXHIBITS),
+    "ino": (ino.TITLE, ino.EXHIBITS),
 }
 
 
@@ -62,8 +77,8 @@ def write_source(
         texts[f"{FOLDER}/{exhibit.name}.csv"] = exhibit.table.to_csv(
             index=False, lineterminator="\n"
         )
-        if exhibit.figure is not None:
-            texts[f"{FOLDER}/{exhibit.name}.svg"] = svg(exhibit.figure)
+        if exhibit.svg is not None:
+            texts[f"{FOLDER}/{exhibit.name}.svg"] = exhibit.svg
     target = Path(directory)
     (target / FOLDER).mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():

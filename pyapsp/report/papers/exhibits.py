@@ -8,6 +8,7 @@ import os
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from itertools import cycle
 from pathlib import Path
@@ -65,6 +66,11 @@ class Exhibit:
     caption: str
     table: pd.DataFrame
     figure: Figure | None = None
+
+    @cached_property
+    def svg(self) -> str | None:
+        """The figure as SVG."""
+        return None if self.figure is None else svg(self.figure)
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,24 @@ class Measured:
         """Return the n of an experiment."""
         return list(self.documents.get(experiment, {}))
 
+    def inputs(self, experiment: str, n: int) -> list[dict[str, Any]]:
+        """Return what there is to tell of each input, its label among it."""
+        document = self.documents.get(experiment, {}).get(n)
+        return document["inputs"] if document else []
+
+    def input(self, experiment: str, n: int) -> dict[str, Any]:
+        """Return that of an experiment with one input, which was measured.
+
+        Raises
+        ------
+        LookupError
+            If there is not one.
+        """
+        found = self.inputs(experiment, n)
+        if len(found) != 1:
+            raise LookupError(f"{len(found)} inputs of {experiment}, n = {n}")
+        return found[0]
+
     def runs(self, experiment: str, n: int, **label: Any) -> Iterator[dict[str, Any]]:
         """Yield the records whose labels have these values."""
         document = self.documents.get(experiment, {}).get(n)
@@ -152,6 +176,11 @@ class Measured:
         run = self.run(experiment, n, **label)
         return run["kernel_seconds"] if run else None
 
+    def phases(self, experiment: str, n: int, **label: Any) -> dict[str, float]:
+        """Return the seconds of what takes turns, by phase; none if there is no such run."""
+        run = self.run(experiment, n, **label)
+        return run["seconds"] if run else {}
+
     def phase(self, experiment: str, n: int, name: str, **label: Any) -> float | None:
         """Return the seconds of the launches of one kind in the one such run."""
         run = self.run(experiment, n, **label)
@@ -165,7 +194,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise FormatError(path, error.lineno, f"not JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
         raise FormatError(path, None, str(error)) from None
-    known = ("experiment", "n", "device", "runs", "left_out", "reference")
+    known = ("experiment", "n", "device", "inputs", "runs", "left_out")
     for key in known:
         if not isinstance(document, dict) or key not in document:
             raise FormatError(path, None, f"not from 'pyapsp papers measure': no {key!r}")
@@ -307,7 +336,9 @@ def _about(measured: Measured) -> dict[str, Any]:
         "device": f"{device['name']} ({device['platform']}, driver {device['driver']}, "
         f"{device['units']} compute units)",
         "runs": runs,
-        "references": sorted({document["reference"]["what"] for document in measured.every}),
+        "references": sorted(
+            {given["reference"]["what"] for each in measured.every for given in each["inputs"]}
+        ),
         "left_out": left_out,
     }
 
@@ -321,7 +352,7 @@ def page(title: str, measured: Measured, exhibits: Sequence[Exhibit]) -> str:
         table = _shown(each.table).to_html(
             index=False, border=0, classes="runs", justify="inherit", na_rep=""
         )
-        drawn = "" if each.figure is None else svg(each.figure)
+        drawn = each.svg or ""
         parts.append(
             {
                 "name": each.name,

@@ -123,7 +123,7 @@ def _of_blocks(
     `ours` gets b, the record and the speeds that the planner measured.
     """
     for n in measured.sizes(_BLOCKS):
-        speeds = measured.documents[_BLOCKS][n]["speeds"]
+        speeds = measured.input(_BLOCKS, n)["speeds"]
         for run in measured.runs(_BLOCKS, n):
             # what was asked for, rounded up to what the kernels need
             block, label = run["parameters"]["block"], run["label"]
@@ -218,7 +218,7 @@ def _bandwidth(measured: Measured) -> Exhibit:
             *(Line(f"GB/s {what}: {_GPU}", True) for what in ("needed", "measured")),
         ]
     }
-    speeds = measured.documents[_BLOCKS][largest]["speeds"]
+    speeds = measured.input(_BLOCKS, largest)["speeds"]
     enough = model.sufficient_block(2 * speeds["product"], _feed(speeds), sorted(set(table["b"])))
     theirs_enough = model.sufficient_block(peak, 1e9 * bandwidth, _PUBLISHED_BLOCKS)
     return Exhibit(
@@ -295,7 +295,7 @@ def _devices(measured: Measured) -> Exhibit:
     opinions = []
     for n in measured.sizes(_DEVICES):
         alone = measured.run(_DEVICES, n, set="main") or {}
-        planned = measured.documents[_DEVICES][n]["planned"]
+        planned = measured.input(_DEVICES, n)["planned"]
         taken = "main" if planned["helpers"] == "none" else "hybrid"
         for name, what in names.items():
             run = measured.run(_DEVICES, n, set=name)

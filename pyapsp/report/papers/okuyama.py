@@ -17,9 +17,7 @@ from pyapsp.report.papers.exhibits import (
 )
 from pyapsp.report.papers.published import Published
 
-__all__ = ["EXHIBITS", "TITLE"]
-
-TITLE = "Okuyama 2013, chapter 4: iterative blocked Floyd-Warshall"
+__all__ = ["EXHIBITS"]
 
 _TIMES, _TUNING = "okuyama-times", "okuyama-tuning"
 _TILES = (16, 32, 64)
@@ -204,52 +202,15 @@ def _figure_4_16(measured: Measured) -> Exhibit:
     )
 
 
-def _figure_4_17(measured: Measured) -> Exhibit:
-    rows = []
-    for n in _sizes(measured, _TIMES, "table 4.6"):
-        document = measured.documents[_TIMES].get(n)
-        theirs = _time(n, "fw-mm", 32)
-        slower = _published().value(
-            n=n, quantity="time over that of the task parallel method", method="fw-mm"
-        )
-        rows.append(
-            {
-                _KEY: n,
-                "fw-mm t=32: ours": milliseconds(
-                    measured.seconds(_TIMES, n, method="fw-mm", tile=32)
-                ),
-                "fw-minplus: ours": milliseconds(measured.seconds(_TIMES, n, method="fw-minplus")),
-                "SciPy's Dijkstra: our host": milliseconds(
-                    document["reference"]["seconds"] if document else None
-                ),
-                f"fw-mm t=32: {_GPU}": theirs,
-                f"task parallel: {_GPU}": ratio(theirs, slower),
-            }
-        )
-    table = table_of(rows)
-    lines = [Line(name, _GPU in name) for name in table.columns if name != _KEY]
-    return Exhibit(
-        "figure-4.17",
-        "Figure 4.17: computation time of fw-mm and of a method from every source, in ms",
-        "The other method of the thesis, its task parallel one, solves from every source on the "
-        "GPU and is not here yet; SciPy's Dijkstra on one core of the host, which our answers are "
-        "compared with, takes its place. Of the time of the task parallel method the text gives "
-        "one value, by comparison with fw-mm.",
-        table,
-        line_figure(table, _KEY, {"computation time (ms)": lines}, logarithmic="xy"),
-    )
-
-
 def _selected(measured: Measured, n: int) -> dict[str, int | None]:
     """Return the l that each selector chooses."""
-    document = measured.documents[_TUNING][n]
     launches = {
         run["label"]["l"]: run["phases"]["others"]
         for run in measured.runs(_TUNING, n)
         if "others" in run["phases"]
     }
     best = performance_model.best(launches) if launches else None
-    return {"MT": best, **document["selected"]}
+    return {"MT": best, **measured.input(_TUNING, n)["selected"]}
 
 
 def _figure_4_18(measured: Measured) -> Exhibit:
@@ -274,7 +235,7 @@ def _figure_4_18(measured: Measured) -> Exhibit:
             )
         for model in performance_model.MODELS:
             row[f"{model}: l by its equations, {_GPU}"] = (
-                measured.documents[_TUNING][n]["published_selected"][model] if here else None
+                measured.input(_TUNING, n)["published_selected"][model] if here else None
             )
         row[f"AT: {_GPU}, %"] = published.get(n)
         rows.append(row)
@@ -296,9 +257,9 @@ def _figure_4_18(measured: Measured) -> Exhibit:
 def _figure_4_19(measured: Measured) -> Exhibit:
     sizes = measured.sizes(_TUNING)
     n = 512 if 512 in sizes else sizes[-1]
-    document = measured.documents[_TUNING][n]
+    estimates = measured.input(_TUNING, n)
     launches = -(-n // 32)
-    counts = {int(count) for times in document["published_estimates"].values() for count in times}
+    counts = {int(count) for times in estimates["published_estimates"].values() for count in times}
     counts |= {run["label"]["l"] for run in measured.runs(_TUNING, n)}
     rows = []
     for count in sorted(counts):
@@ -310,7 +271,7 @@ def _figure_4_19(measured: Measured) -> Exhibit:
         for who, key in (("ours", "estimates"), (_GPU, "published_estimates")):
             for model in performance_model.MODELS:
                 # keys of JSON are text
-                seconds = document[key][model].get(str(count))
+                seconds = estimates[key][model].get(str(count))
                 row[f"{model}: {who}"] = milliseconds(seconds)
         rows.append(row)
     table = table_of(rows)
@@ -341,7 +302,7 @@ def _figure_4_20(measured: Measured) -> Exhibit:
     sizes = {*measured.sizes(_TUNING), *(n for values in published.values() for n in values)}
     rows = []
     for n in sorted(sizes):
-        here = measured.documents[_TUNING].get(n)
+        here = measured.input(_TUNING, n) if n in measured.sizes(_TUNING) else None
         auto = measured.seconds(_TUNING, n, l=here["selected"]["AT"]) if here else None
         foreign = here["published_selected"]["AT"] if here else None
         before = {
@@ -378,7 +339,6 @@ EXHIBITS = (
     (_TIMES, _table_4_8),
     (_TIMES, _figure_4_13),
     (_TIMES, _figure_4_16),
-    (_TIMES, _figure_4_17),
     (_TUNING, _figure_4_18),
     (_TUNING, _figure_4_19),
     (_TUNING, _figure_4_20),

@@ -1,0 +1,60 @@
+/* Weights of many graphs as the caller has them, and what is to be known about each graph.
+ *
+ * The weights are m matrices of n x n raw values, one after the other, each in rows: the values of a
+ * 3-D array. Their distances come back in the same form. Beside them is a word of remarks for each
+ * graph, which is 0 before. The host reads it in place of the weights, which are many.
+ *
+ *     macro                 default   meaning
+ *     PYAPSP_RAW            float     type of weights and distances
+ *     PYAPSP_RAW_INTEGER    0         1 when it is an integer type
+ *     PYAPSP_RAW_INFINITY   INFINITY  the distance between vertices that no path connects
+ *
+ *     remark     the graph has
+ *     BAD        a weight that is no number, or -inf, or too large for the type
+ *     NEGATIVE   a weight below zero
+ *     LONG       a weight so large that a path may be too long for the type
+ *     CYCLE      a negative distance on the diagonal, in the answer
+ *     UNSOUND    a predecessor that may be wrong: dense/batch_predecessors.cl
+ */
+#ifndef PYAPSP_RAW
+#define PYAPSP_RAW float
+#endif
+#ifndef PYAPSP_RAW_INTEGER
+#define PYAPSP_RAW_INTEGER 0
+#endif
+#ifndef PYAPSP_RAW_INFINITY
+#define PYAPSP_RAW_INFINITY INFINITY
+#endif
+
+#define BAD 1
+#define NEGATIVE 2
+#define LONG 4
+#define CYCLE 8
+#define UNSOUND 16
+
+typedef PYAPSP_RAW raw_t;
+#define FAR ((raw_t)(PYAPSP_RAW_INFINITY))
+
+/* Infinity is no arc; neither is zero, unless `zeros`. Integers have no infinity of their own: there
+ * the distance of what is not connected is none, in weights that were made here (`zeros`). */
+static inline int no_arc(const raw_t weight, const int zeros)
+{
+#if PYAPSP_RAW_INTEGER
+    return zeros ? weight == FAR : weight == 0;
+#else
+    return weight == FAR || (weight == 0 && !zeros);
+#endif
+}
+
+/* Remarks on a weight; `longest` is so large that n - 1 smaller ones do not pass the range. */
+static inline int remarks_on(const raw_t weight, const int zeros, const float longest)
+{
+    int remarks = weight < 0 ? NEGATIVE : 0;
+#if PYAPSP_RAW_INTEGER
+    remarks |= (weight >= FAR || weight <= -FAR) ? BAD : 0;
+#else
+    remarks |= !(weight > -FAR) ? BAD : 0;
+#endif
+    remarks |= ((float)weight >= longest || (float)weight <= -longest) ? LONG : 0;
+    return no_arc(weight, zeros) ? 0 : remarks;
+}

@@ -1,0 +1,391 @@
+/* ms_bfs: breadth-first search from many sources at once, one bit for each.
+ *
+ * Purpose   In a small world all searches meet in the same vertices within a few levels. A vertex has
+ *           a row of bits, one for each source of a block; a level ors the rows of the neighbours:
+ *           32 searches cross an arc in one operation. Two directions: pull, where every vertex that
+ *           is not complete gathers from its neighbours and stops when it is; and push, where the few
+ *           vertices of a small frontier scatter. The host changes between them from level to level.
+ *           A distance is never stored as a number while searching: its binary digits are bits, too,
+ *           in planes, written once, when the bit of the pair is found.
+ *
+ * Layout    Rows of WORDS words for each (block, v); block g has the sources 32 WORDS g and on.
+ *
+ *                          32 sources | 32 sources | ...            planes of digits: for level 5
+ *               vertex 0   ........1. | .......... |  seen            plane 0  |= new
+ *               vertex 1   .1......1. | ....1..... |  frontier        plane 2  |= new
+ *               vertex 2   .......... | .......... |  next
+ *
+ *           A row is LANES work-items wide, each with STRIPS vectors of WIDTH words. Neighbouring
+ *           work-items take neighbouring words, then neighbouring rows (SCATTERED), or each takes a
+ *           range of rows. The arcs that enter a vertex are cut into pieces of limited length, so
+ *           that no row keeps the others waiting: piece c goes from pieces[c] to pieces[c + 1] and
+ *           belongs to owners[c].
+ *
+ * Parameters  PYAPSP_LANES      32  work-items for a row
+ *             PYAPSP_STRIPS      1  vectors for a work-item
+ *             PYAPSP_WIDTH       1  words in a vector: 1, 2, 4 or 8
+ *             PYAPSP_ROWS        8  rows of a group
+ *             PYAPSP_SCATTERED   1  1: neighbouring work-items take neighbouring rows
+ *             PYAPSP_PLANES      1  1: distances are kept; 0: only how many there are
+ *
+ * Cost      Pull: at most m WORDS words read for each level and block; push: the arcs of the
+ *           frontier. Device memory 3 + (digits of the longest distance) bits for each pair.
+ *
+ * Source    M. Then et al., the more the merrier: efficient multi-source graph traversal, PVLDB 8(4),
+ *           2014 (bits for sources); S. Beamer, K. Asanovic, D. Patterson, direction-optimizing
+ *           breadth-first search, SC 2012. Distances in bit planes: ours.
+ */
+#ifndef PYAPSP_LANES
+#define PYAPSP_LANES 32
+#endif
+#ifndef PYAPSP_STRIPS
+#define PYAPSP_STRIPS 1
+#endif
+#ifndef PYAPSP_WIDTH
+#define PYAPSP_WIDTH 1
+#endif
+#ifndef PYAPSP_ROWS
+#define PYAPSP_ROWS 8
+#endif
+#ifndef PYAPSP_SCATTERED
+#define PYAPSP_SCATTERED 1
+#endif
+#ifndef PYAPSP_PLANES
+#define PYAPSP_PLANES 1
+#endif
+
+#define PYAPSP_JOIN_(a, b) a##b
+#define PYAPSP_JOIN(a, b) PYAPSP_JOIN_(a, b)
+
+#define SPAN (PYAPSP_STRIPS * PYAPSP_WIDTH)
+#define WORDS (PYAPSP_LANES * SPAN)
+#define GROUP __attribute__((reqd_work_group_size(PYAPSP_LANES, PYAPSP_ROWS, 1)))
+
+#if PYAPSP_WIDTH == 1
+typedef uint bits_t;
+#define ANY(bits) ((bits) != 0)
+#else
+typedef PYAPSP_JOIN(uint, PYAPSP_WIDTH) bits_t;
+#define ANY(bits) any((bits) != (bits_t)(0))
+#endif
+
+#define ALIGNED __attribute__((aligned(4 * PYAPSP_WIDTH)))
+
+/* What the host is told of a level: entries of the next frontier, the most arcs one has, and, as
+ * numbers of 64 bits in two halves, their arcs and the pairs found; then, a bit for each, which
+ * sources found something. */
+#define ENTRIES 0
+#define WIDEST 1
+#define ARCS 2
+#define PAIRS 4
+#define ALIVE 6
+
+/* Add to a number in two halves. */
+static inline void add_long(__global uint *number, const ulong value)
+{
+    const uint low = (uint)value;
+    const uint before = atomic_add(number, low);
+    const uint high = (uint)(value >> 32) + (before + low < before);
+    if (high)
+        atomic_add(number + 1, high);
+}
+
+/* Put a row into the list of the next frontier, unless its mark says that it is there. */
+static inline void enlist(__global int *marks, __global uint *list, __global uint *state,
+                          const uint row, const int level, const long degree)
+{
+    if (atomic_max(&marks[row], level) >= level)
+        return;
+    list[atomic_inc(&state[ENTRIES])] = row;
+    atomic_max(&state[WIDEST], (uint)degree);
+    add_long(&state[ARCS], (ulong)degree);
+}
+
+static inline uint ones(const bits_t bits)
+{
+    uint count = 0;
+#if PYAPSP_WIDTH == 1
+    count = popcount(bits);
+#else
+    uint each[PYAPSP_WIDTH] ALIGNED;
+    *(bits_t *)each = bits;
+    for (int i = 0; i < PYAPSP_WIDTH; i++)
+        count += popcount(each[i]);
+#endif
+    return count;
+}
+
+/* The frontier's row of a vertex of this block. */
+#define ROW(u) (frontier + (block + (u)) * (PYAPSP_LANES * PYAPSP_STRIPS) + lane)
+
+/* Rows that a work-item takes, of count. */
+#if PYAPSP_SCATTERED
+#define FOR_ROWS(row, count)                                                                       \
+    for (size_t row = get_global_id(1); row < (count); row += get_global_size(1))
+#else
+#define FOR_ROWS(row, count)                                                                       \
+    const size_t share = ((count) + get_global_size(1) - 1) / get_global_size(1);                  \
+    for (size_t row = get_global_id(1) * share;                                                    \
+         row < min((size_t)(count), (get_global_id(1) + 1) * share); row++)
+#endif
+
+/* One work-item for each source; level 0. Rows and marks are zero before. */
+__kernel void ms_bfs_start(__global const int *sources, __global uint *seen,
+                           __global uint *frontier, __global int *marks, __global uint *list,
+                           __global uint *state, __global const long *leaving, const int n,
+                           const int count)
+{
+    const int s = get_global_id(0);
+    if (s >= count)
+        return;
+    const uint row = (uint)(s / (32 * WORDS)) * n + sources[s];
+    const size_t word = (size_t)row * WORDS + s / 32 % WORDS;
+    const uint bit = 1u << s % 32;
+    atomic_or(&seen[word], bit);
+    atomic_or(&frontier[word], bit);
+    enlist(marks, list, state, row, 1, leaving[sources[s] + 1] - leaving[sources[s]]);
+}
+
+/* What a work-item has to tell of a level: pairs, and which sources are in them; the arcs of the
+ * rows that found something, and the most of one. Told at the end: counters that all share are slow. */
+#define TELL_NOTHING                                                                               \
+    ulong pairs = 0, arcs = 0;                                                                     \
+    uint widest = 0;                                                                               \
+    bits_t living[PYAPSP_STRIPS];                                                                  \
+    for (int k = 0; k < PYAPSP_STRIPS; k++)                                                        \
+        living[k] = (bits_t)(0);
+
+/* Keep what is fresh in vector k of a row, and the digits of its level. */
+static inline void keep(__global bits_t *seen, __global uint *planes, const size_t place,
+                        const bits_t fresh, const int level, const ulong plane)
+{
+    seen[place] |= fresh;
+#if PYAPSP_PLANES
+    for (int digit = 0; level >> digit; digit++)
+        if (level >> digit & 1)
+            ((__global bits_t *)(planes + digit * plane))[place] |= fresh;
+#endif
+}
+
+/* Add to a number in two halves, in local memory. */
+static inline void gather(__local uint *number, const ulong value)
+{
+    const uint low = (uint)value, before = atomic_add(number, low);
+    const uint high = (uint)(value >> 32) + (before + low < before);
+    if (high)
+        atomic_add(number + 1, high);
+}
+
+/* Tell of the sources of a block; all work-items of a group come here. */
+static inline void tell(__global uint *state, const uint block, const int lane,
+                        const bits_t *living, const ulong pairs, const ulong arcs,
+                        const uint widest, __local uint *sum)
+{
+    for (int k = 0; k < PYAPSP_STRIPS; k++) {
+        if (!ANY(living[k]))
+            continue;
+        uint each[PYAPSP_WIDTH] ALIGNED;
+        *(bits_t *)each = living[k];
+        for (int i = 0; i < PYAPSP_WIDTH; i++)
+            if (each[i])
+                atomic_or(&state[ALIVE + block * WORDS + (lane + k) * PYAPSP_WIDTH + i], each[i]);
+    }
+    const int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
+    if (leader)
+        sum[0] = sum[1] = sum[2] = sum[3] = sum[4] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (pairs) {
+        gather(&sum[0], pairs);
+        gather(&sum[2], arcs);
+        atomic_max(&sum[4], widest);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (leader && (sum[0] || sum[1])) {
+        add_long(&state[PAIRS], ((ulong)sum[1] << 32) | sum[0]);
+        add_long(&state[ARCS], ((ulong)sum[3] << 32) | sum[2]);
+        atomic_max(&state[WIDEST], sum[4]);
+    }
+}
+
+/* Count the arcs of a row that found something, once. */
+#define COUNT(row, v)                                                                              \
+    if (atomic_max(&marks[row], level + 1) <= level) {                                             \
+        const long degree = leaving[v + 1] - leaving[v];                                           \
+        arcs += degree;                                                                            \
+        widest = max(widest, (uint)degree);                                                        \
+    }
+
+/* Gather the frontier along the arcs that enter; the third index is the block. next becomes the next
+ * frontier: all rows are written but those with several pieces, which are left to ms_bfs_join. */
+__kernel GROUP void ms_bfs_pull(__global const long *pieces, __global const int *owners,
+                                __global const int *tails, __global bits_t *seen,
+                                __global const bits_t *frontier, __global bits_t *next,
+                                __global uint *planes, __global int *marks, __global uint *state,
+                                __global const long *leaving, const int n, const int count,
+                                const int level, const ulong plane)
+{
+    __local uint sum[5];
+    const size_t block = (size_t)get_global_id(2) * n;
+    const int lane = get_local_id(0) * PYAPSP_STRIPS;
+    TELL_NOTHING
+    FOR_ROWS(piece, (size_t)count) {
+        const int v = owners[piece];
+        const size_t own = (block + v) * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
+        const int alone = (piece == 0 || owners[piece - 1] != v) &&
+                          (piece + 1 == (size_t)count || owners[piece + 1] != v);
+        bits_t wanted[PYAPSP_STRIPS], found[PYAPSP_STRIPS];
+        int open = 0;
+        for (int k = 0; k < PYAPSP_STRIPS; k++) {
+            wanted[k] = ~seen[own + k];
+            found[k] = (bits_t)(0);
+            open |= ANY(wanted[k]);
+        }
+        long a = pieces[piece];
+        const long to = pieces[piece + 1];
+        for (; open && a + 4 <= to; a += 4) {
+            open = 0;
+            for (int k = 0; k < PYAPSP_STRIPS; k++) {
+                found[k] |= ROW(tails[a])[k] | ROW(tails[a + 1])[k] | ROW(tails[a + 2])[k] |
+                            ROW(tails[a + 3])[k];
+                open |= ANY(wanted[k] & ~found[k]);
+            }
+        }
+        for (; open && a < to; a++)
+            for (int k = 0; k < PYAPSP_STRIPS; k++)
+                found[k] |= ROW(tails[a])[k];
+        int some = 0;
+        for (int k = 0; k < PYAPSP_STRIPS; k++) {
+            const bits_t fresh = found[k] & wanted[k];
+            if (alone)
+                next[own + k] = fresh;
+            if (!ANY(fresh))
+                continue;
+            if (alone) {
+                some = 1;
+                keep(seen, planes, own + k, fresh, level, plane);
+                pairs += ones(fresh);
+                living[k] |= fresh;
+                continue;
+            }
+            uint each[PYAPSP_WIDTH] ALIGNED;
+            *(bits_t *)each = fresh;
+            for (int i = 0; i < PYAPSP_WIDTH; i++)
+                atomic_or((__global uint *)(next + own + k) + i, each[i]);
+        }
+        if (some)
+            COUNT(block + v, v)
+    }
+    tell(state, get_global_id(2), lane, living, pairs, arcs, widest, sum);
+}
+
+/* After ms_bfs_pull: the rows of the vertices whose arcs are in several pieces. */
+__kernel GROUP void ms_bfs_join(__global const int *vertices, __global bits_t *seen,
+                                __global const bits_t *next, __global uint *planes,
+                                __global int *marks, __global uint *state,
+                                __global const long *leaving, const int n, const int count,
+                                const int level, const ulong plane)
+{
+    __local uint sum[5];
+    const int lane = get_local_id(0) * PYAPSP_STRIPS;
+    TELL_NOTHING
+    FOR_ROWS(entry, (size_t)count) {
+        const int v = vertices[entry];
+        const size_t row = (size_t)get_global_id(2) * n + v;
+        const size_t own = row * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
+        int some = 0;
+        for (int k = 0; k < PYAPSP_STRIPS; k++) {
+            const bits_t fresh = next[own + k];
+            if (!ANY(fresh))
+                continue;
+            some = 1;
+            keep(seen, planes, own + k, fresh, level, plane);
+            pairs += ones(fresh);
+            living[k] |= fresh;
+        }
+        if (some)
+            COUNT(row, v)
+    }
+    tell(state, get_global_id(2), lane, living, pairs, arcs, widest, sum);
+}
+
+/* List the rows that found something at a level: a work-item for each (v, block). */
+__kernel void ms_bfs_list(__global const int *marks, __global uint *list, __global uint *state,
+                          const int n, const int level)
+{
+    const int v = get_global_id(0);
+    const uint row = (uint)get_global_id(1) * n + v;
+    if (v < n && marks[row] == level + 1)
+        list[atomic_inc(&state[ENTRIES])] = row;
+}
+
+/* Scatter the rows of the list along the arcs that leave, and clear them. */
+__kernel GROUP void ms_bfs_push(__global const long *first, __global const int *heads,
+                                __global const bits_t *seen, __global bits_t *frontier,
+                                __global uint *next, __global int *marks,
+                                __global const uint *list, __global uint *list_next,
+                                __global uint *state, const int n, const int count,
+                                const int level)
+{
+    const int lane = get_local_id(0) * PYAPSP_STRIPS;
+    FOR_ROWS(entry, (size_t)count) {
+        const uint row = list[entry], block = row / n * n;
+        const int u = row - block;
+        const size_t own = (size_t)row * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
+        bits_t told[PYAPSP_STRIPS];
+        int some = 0;
+        for (int k = 0; k < PYAPSP_STRIPS; k++) {
+            told[k] = frontier[own + k];
+            frontier[own + k] = (bits_t)(0);
+            some |= ANY(told[k]);
+        }
+        for (long a = first[u]; some && a < first[u + 1]; a++) {
+            const int v = heads[a];
+            const size_t other = (size_t)(block + v) * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
+            int found = 0;
+            for (int k = 0; k < PYAPSP_STRIPS; k++) {
+                const bits_t fresh = told[k] & ~seen[other + k];
+                if (!ANY(fresh))
+                    continue;
+                found = 1;
+                uint each[PYAPSP_WIDTH] ALIGNED;
+                *(bits_t *)each = fresh;
+                for (int i = 0; i < PYAPSP_WIDTH; i++)
+                    if (each[i])
+                        atomic_or(&next[(other + k) * PYAPSP_WIDTH + i], each[i]);
+            }
+            if (found)
+                enlist(marks, list_next, state, block + v, level + 1, first[v + 1] - first[v]);
+        }
+    }
+}
+
+/* After ms_bfs_push: what was found becomes the frontier, in the rows of the list. */
+__kernel GROUP void ms_bfs_settle(__global const uint *list, __global bits_t *seen,
+                                  __global bits_t *frontier, __global bits_t *next,
+                                  __global uint *planes, __global uint *state, const int n,
+                                  const int count, const int level, const ulong plane)
+{
+    __local uint sum[5];
+    const int lane = get_local_id(0) * PYAPSP_STRIPS;
+    TELL_NOTHING
+    FOR_ROWS(entry, (size_t)count) {
+        const uint row = list[entry];
+        const size_t own = (size_t)row * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
+        for (int k = 0; k < PYAPSP_STRIPS; k++) {
+            const bits_t fresh = next[own + k];
+            if (!ANY(fresh))
+                continue;
+            frontier[own + k] = fresh;
+            next[own + k] = (bits_t)(0);
+            keep(seen, planes, own + k, fresh, level, plane);
+            pairs += ones(fresh);
+            uint each[PYAPSP_WIDTH] ALIGNED;
+            *(bits_t *)each = fresh;
+            for (int i = 0; i < PYAPSP_WIDTH; i++)
+                if (each[i])
+                    atomic_or(&state[ALIVE + row / n * WORDS + (lane + k) * PYAPSP_WIDTH + i],
+                              each[i]);
+        }
+    }
+    tell(state, 0, lane, living, pairs, arcs, widest, sum);
+}

@@ -1,0 +1,228 @@
+/* near_far: shortest paths from a block of sources, by one work-group with lists of its own.
+ *
+ * Purpose   Every work-group solves a block of N sources by itself, from beginning to end, in one
+ *           launch: there is nothing to wait for but its own barriers, and groups at different
+ *           stages hide each other's latency. Vertices with something to tell wait in lists: near, if
+ *           a cost that is new is below a threshold, else far. In a round all near vertices tell
+ *           their costs below the threshold, for the N sources side by side. When none are near, the
+ *           threshold rises by delta above the smallest cost that waits.
+ *
+ * Layout    words[block][v][source], see words.h, so that neighbouring work-items lower neighbouring
+ *           words:
+ *
+ *             work-items   0  1  2 .. N-1 | N .. 2N-1 | ...     a group has GROUP / N crews of N
+ *             crew 0: near[0] -> v        | crew 1: near[1] -> v'
+ *                   each for the source of its place
+ *
+ *           A vertex with more than LONG arcs is left to the end of the round, where all crews share
+ *           its arcs. scratch, 6 ints for each vertex and block, n rounded up to even:
+ *             near  2 x n  of this round and of the next
+ *             far   2 x n  of this threshold and of the next
+ *             marks n      which lists a vertex is in: bits NEAR and FAR
+ *             long  n      vertices with many arcs
+ *
+ * Parameters  those of sparse/words.h, common/types.h with PYAPSP_WIDTH 1 and common/semiring.h, and
+ *             PYAPSP_SOURCES  32  N
+ *             PYAPSP_GROUP   128  work-items of a group, a multiple of N
+ *
+ * Cost      A vertex tells a cost once for each time that it is lowered below the threshold of the
+ *           day: little more than once with a delta about the mean weight. An arc costs one
+ *           atomic minimum for each source. Rounds: about (longest distance / delta) times the arcs
+ *           of a path within delta.
+ *
+ * Source    A. Davidson, S. Baxter, M. Garland, J. D. Owens, work-efficient parallel GPU methods for
+ *           single-source shortest paths, IPDPS 2014 (near and far lists). A block of sources for
+ *           each work-group: ours.
+ */
+#ifndef PYAPSP_SOURCES
+#define PYAPSP_SOURCES 32
+#endif
+#ifndef PYAPSP_GROUP
+#define PYAPSP_GROUP 128
+#endif
+
+#include "sparse/words.h"
+
+#define N PYAPSP_SOURCES
+#define CREWS (PYAPSP_GROUP / N)
+#define LONG (8 * CREWS)
+#define NEAR 1
+#define FAR 2
+#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+#define SYNCHRONIZE barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+
+/* Lower a word, and return what it was. */
+static inline word_t exchange_lower(__global word_t *word, const word_t value)
+{
+#if PYAPSP_WORD == 32
+    return atomic_min(word, value);
+#else
+    return atom_min(word, value);
+#endif
+}
+
+/* The word of a threshold: what is unreachable is above every one. A cost at the threshold is below
+ * it, so that it rises above the smallest cost that waits even where delta is rounded away. */
+#define LIMIT(threshold) min(WORD_OF((value_t)(threshold)), infinite - 1)
+
+/* A word in two parts, for minima in local memory. */
+#if PYAPSP_WORD == 32
+#define HIGH(word) (word)
+#define LOW(word) 0u
+#define JOINED(high, low) (high)
+#else
+#define HIGH(word) ((int)((word) >> 32))
+#define LOW(word) ((uint)((word)&0xffffffffL))
+#define JOINED(high, low) (((long)(high) << 32) | (long)(low))
+#endif
+
+/* Vertex u offers the paths through itself to the heads of its arcs, every so many, four at a time so
+ * that their atomics do not wait for each other. */
+#define ARC(j)                                                                                     \
+    const int has##j = a + j * step < to;                                                          \
+    const int v##j = has##j ? heads[a + j * step] : u;                                             \
+    const word_t offer##j =                                                                        \
+        has##j ? WORD_OF(extend(VALUE_IN(told), weights[a + j * step])) : infinite;
+#define LOWER(j)                                                                                   \
+    word_t old##j = offer##j;                                                                      \
+    if (has##j)                                                                                    \
+        old##j = exchange_lower(&words[(size_t)v##j * N + s], offer##j);
+#define MARK(j)                                                                                    \
+    const int mark##j = offer##j <= limit ? NEAR : FAR;                                             \
+    int marked##j = mark##j;                                                                       \
+    if (offer##j < old##j)                                                                         \
+        marked##j = atomic_or(&marks[v##j], mark##j);
+#define ENLIST(j)                                                                                  \
+    if (!(marked##j & mark##j)) {                                                                  \
+        if (mark##j == NEAR)                                                                       \
+            next[atomic_inc(&nears[1 - now])] = v##j;                                              \
+        else                                                                                       \
+            later[atomic_inc(&fars[day])] = v##j;                                                  \
+    }
+#define FOUR(each) each(0) each(1) each(2) each(3)
+#define TELL(vertex, from, end, stride)                                                            \
+    const int u = vertex;                                                                          \
+    const long to = end, step = stride;                                                            \
+    const word_t told = exchange_lower(&words[(size_t)u * N + s], infinite);                       \
+    for (long a = from; told <= limit && a < to; a += 4 * step) {                                   \
+        FOUR(ARC) FOUR(LOWER) FOUR(MARK) FOUR(ENLIST)                                              \
+    }
+
+__kernel GROUP void near_far(__global const long *first, __global const int *heads,
+                             __global const value_t *weights, __global const int *sources,
+                             __global word_t *words, __global int *scratch, const int n,
+                             const value_t delta)
+{
+    __local int nears[2], fars[2], longs;
+    __local int lowest_high;
+    __local uint lowest_low;
+    const size_t block = get_group_id(0);
+    const int item = get_local_id(0), s = item % N, crew = item / N;
+    const word_t infinite = WORD_OF((value_t)PYAPSP_INFINITY);
+    sources += block * N;
+    words += block * N * n;
+    __global int *near = scratch + block * 6 * ((n + 1) & ~1);
+    __global int *far = near + 2 * n;
+    __global int *marks = far + 2 * n;
+    __global int *many = marks + n;
+
+    for (size_t i = item; i < (size_t)n * N; i += PYAPSP_GROUP)
+        words[i] = infinite;
+    for (int v = item; v < n; v += PYAPSP_GROUP)
+        marks[v] = 0;
+    if (item < 2)
+        nears[item] = fars[item] = 0;
+    SYNCHRONIZE;
+    if (crew == 0 && sources[s] >= 0) {
+        words[(size_t)sources[s] * N + s] = WORD_OF((value_t)0);
+        if (!(atomic_or(&marks[sources[s]], NEAR) & NEAR))
+            near[atomic_inc(&nears[0])] = sources[s];
+    }
+    int now = 0, day = 0;
+    word_t limit = LIMIT(delta);
+    for (;;) {
+        for (;;) {
+            SYNCHRONIZE;
+            const int count = nears[now];
+            if (count == 0)
+                break;
+            __global const int *list = near + (size_t)now * n;
+            __global int *next = near + (size_t)(1 - now) * n;
+            __global int *later = far + (size_t)day * n;
+            SYNCHRONIZE;
+            if (item == 0)
+                nears[1 - now] = longs = 0;
+            for (int i = item; i < count; i += PYAPSP_GROUP)
+                atomic_and(&marks[list[i]], ~NEAR);
+            SYNCHRONIZE;
+            for (int i = crew; i < count; i += CREWS) {
+                const int v = list[i];
+                const long from = first[v], after = first[v + 1];
+                if (after - from > LONG) {
+                    if (s == 0)
+                        many[atomic_inc(&longs)] = v;
+                    continue;
+                }
+                TELL(v, from, after, 1)
+            }
+            SYNCHRONIZE;
+            for (int i = 0; i < longs; i++) {
+                const int v = many[i];
+                TELL(v, first[v] + crew, first[v + 1], CREWS)
+            }
+            now = 1 - now;
+        }
+        /* the smallest cost that waits, which is one of a far vertex */
+        const int count = fars[day];
+        __global const int *list = far + (size_t)day * n;
+        SYNCHRONIZE;
+        if (item == 0) {
+            lowest_high = HIGH(infinite);
+            lowest_low = 0xffffffffu;
+            fars[1 - day] = 0;
+            nears[1 - now] = 0;
+        }
+        SYNCHRONIZE;
+        word_t lowest = infinite;
+        for (int i = crew; i < count; i += CREWS) {
+            const word_t own = words[(size_t)list[i] * N + s];
+            if (own > limit && own < lowest)
+                lowest = own;
+            if (s == 0)
+                atomic_and(&marks[list[i]], ~FAR);
+        }
+        atomic_min(&lowest_high, HIGH(lowest));
+        SYNCHRONIZE;
+        if (HIGH(lowest) == lowest_high)
+            atomic_min(&lowest_low, LOW(lowest));
+        SYNCHRONIZE;
+        lowest = JOINED(lowest_high, lowest_low);
+        if (lowest >= infinite)
+            break;
+        const word_t raised = LIMIT(VALUE_IN(lowest) + delta);
+        for (int i = crew; i < count; i += CREWS) {
+            const int v = list[i];
+            const word_t own = words[(size_t)v * N + s];
+            if (own <= limit || own >= infinite)
+                continue;
+            const int mark = own <= raised ? NEAR : FAR;
+            if (atomic_or(&marks[v], mark) & mark)
+                continue;
+            if (mark == NEAR)
+                near[(size_t)now * n + atomic_inc(&nears[now])] = v;
+            else
+                far[(size_t)(1 - day) * n + atomic_inc(&fars[1 - day])] = v;
+        }
+        limit = raised;
+        day = 1 - day;
+    }
+}
+
+/* The values of words, for types that are narrower than a word: a group for each block. */
+__kernel GROUP void near_far_values(__global const word_t *words, __global value_t *costs,
+                                    const int n)
+{
+    const size_t start = get_group_id(0) * (size_t)N * n;
+    for (size_t i = get_local_id(0); i < (size_t)N * n; i += PYAPSP_GROUP)
+        costs[start + i] = VALUE_IN(words[start + i]);
+}

@@ -1,0 +1,254 @@
+"""From a C file to its syntax tree, its variables, and the function to be run in bulk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_parser import CParser, ParseError
+
+from pyapsp.bulk.constants import NotConstant, Value, evaluate, parse_expression
+from pyapsp.bulk.library import CONSTANTS
+from pyapsp.bulk.preprocess import Text, preprocess
+from pyapsp.bulk.scalars import TYPEDEFS, Type, base_of
+from pyapsp.errors import ProgramError
+
+__all__ = ["Symbol", "Unit", "read"]
+
+_OPAQUE = ("FILE", "time_t", "clock_t", "va_list")
+_PRELUDE = "".join(f"typedef int {name};" for name in (*TYPEDEFS, *_OPAQUE))
+_PLACE = re.compile(r"(.*?):(\d+):(\d+): (.*)", re.DOTALL)
+
+
+@dataclass(eq=False)
+class Symbol:
+    """A variable.
+
+    Attributes
+    ----------
+    name : str
+        In the C program.
+    type : Type
+    role : {"array", "table", "local", "parameter"}
+        A global variable, of which each instance has its own (scalars too); a constant with
+        initial values, of which there is one; a variable or a parameter of a function.
+    node : pycparser.c_ast.Decl
+    constant : bool
+        Whether it is declared const.
+    """
+
+    name: str
+    type: Type
+    role: str
+    node: c_ast.Decl
+    constant: bool = False
+
+
+@dataclass
+class Unit:
+    """A C file as it was read.
+
+    Attributes
+    ----------
+    path : str
+    text : Text
+    functions : dict of str to pycparser.c_ast.FuncDef
+    variables : dict of str to Symbol
+        The global ones, in the order of the file.
+    refused : dict of str to ProgramError
+        Global variables of other types: an error where one is used.
+    constants : dict of str to Value
+        Constant macros of the file.
+    typedefs : dict of str to str
+        Names of arithmetic types.
+    entry : str
+        The function after ``#pragma kernel``.
+    """
+
+    path: str
+    text: Text
+    functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
+    variables: dict[str, Symbol] = field(default_factory=dict)
+    refused: dict[str, ProgramError] = field(default_factory=dict)
+    constants: dict[str, Value] = field(default_factory=dict)
+    typedefs: dict[str, str] = field(default_factory=lambda: dict(TYPEDEFS))
+    entry: str = ""
+
+    def error(self, node: Any, message: str) -> ProgramError:
+        """Return an error at the place of a node."""
+        if node is None or node.coord is None:
+            return ProgramError(message, self.path)
+        path, line = str(node.coord.file), node.coord.line
+        column = None
+        if node.coord.column is not None:
+            column = self.text.column(path, line, node.coord.column)
+        return ProgramError(message, path, line, column)
+
+    def value(self, node: c_ast.Node) -> Value:
+        """Return the value of a constant expression.
+
+        Raises
+        ------
+        NotConstant
+            It has none.
+        """
+        return evaluate(node, self._named)
+
+    def _named(self, node: c_ast.Node) -> Value:
+        if isinstance(node, c_ast.ID):
+            for known in (self.constants, CONSTANTS):
+                if node.name in known and node.name not in self.variables:
+                    return known[node.name]
+            symbol = self.variables.get(node.name)
+            if symbol is not None and symbol.role == "table" and symbol.type.is_scalar:
+                return self.value(symbol.node.init)
+        is_size = isinstance(node, c_ast.UnaryOp) and node.op == "sizeof"
+        if is_size and isinstance(node.expr, c_ast.Typename):
+            found = self.type_of(node.expr)
+            return found.size * _BYTES[found.base], "ulong"
+        raise NotConstant(node)
+
+    def type_of(self, decl: c_ast.Decl | c_ast.Typename, *, parameter: bool = False) -> Type:
+        """Return the type that a declaration gives.
+
+        Raises
+        ------
+        ProgramError
+            It is none that can be run in bulk.
+        """
+        node, dims, pointer = decl.type, [], False
+        if parameter and isinstance(node, (c_ast.PtrDecl, c_ast.ArrayDecl)):
+            node, pointer = node.type, True
+        while isinstance(node, c_ast.ArrayDecl):
+            dims.append(self._length(node, decl))
+            node = node.type
+        if isinstance(node, c_ast.PtrDecl):
+            raise self.error(
+                decl,
+                "pointer variables are not supported: where they point could depend on data; "
+                "use subscripts",
+            )
+        if not isinstance(node, c_ast.TypeDecl) or not isinstance(node.type, c_ast.IdentifierType):
+            kind = type(getattr(node, "type", node)).__name__.lower()
+            raise self.error(decl, f"only arithmetic types and arrays are supported, not {kind}")
+        base = base_of(node.type.names, self.typedefs)
+        if base is None or (base == "void" and (dims or pointer)):
+            raise self.error(decl, f"the type {' '.join(node.type.names)!r} is not supported")
+        return Type(base, tuple(dims), pointer)
+
+    def _length(self, node: c_ast.ArrayDecl, decl: c_ast.Decl) -> int:
+        try:
+            if node.dim is None and isinstance(decl.init, c_ast.InitList):
+                return len(decl.init.exprs)
+            number = 0 if node.dim is None else self.value(node.dim)[0]
+        except NotConstant:
+            raise self.error(node.dim, "the length of an array must be constant") from None
+        if not isinstance(number, int) or number < 1:
+            raise self.error(decl, "the length of an array must be a positive whole number")
+        return number
+
+
+_BYTES = {"bool": 1, "char": 1, "uchar": 1, "short": 2, "ushort": 2, "int": 4, "uint": 4}
+_BYTES |= {"float": 4, "long": 8, "ulong": 8, "double": 8}
+
+
+def read(path: str, defines: Mapping[str, str | int | float]) -> Unit:
+    """Parse a C file and find what is global in it.
+
+    Parameters
+    ----------
+    path : str
+    defines : mapping of str to str, int or float
+        Macros to begin with.
+
+    Raises
+    ------
+    ProgramError
+        It is no C, or has no ``#pragma kernel``.
+    OSError
+        It cannot be read.
+    """
+    unit = Unit(path, preprocess(path, defines))
+    for name, body in unit.text.constants.items():
+        unit.constants[name] = unit.value(parse_expression(body))
+    try:
+        tree = CParser().parse(f"{_PRELUDE}\n{unit.text.text}", path)
+    except ParseError as error:
+        raise _syntax_error(unit, str(error)) from None
+    entries = list(_entries(unit, tree))
+    for node in tree.ext:
+        if isinstance(node, c_ast.FuncDef):
+            unit.functions[node.decl.name] = node
+        elif isinstance(node, c_ast.Typedef) and isinstance(node.type, c_ast.TypeDecl):
+            if isinstance(node.type.type, c_ast.IdentifierType) and node.name not in TYPEDEFS:
+                base = base_of(node.type.type.names, unit.typedefs)
+                unit.typedefs |= {node.name: base} if base else {}
+        elif (
+            isinstance(node, c_ast.Decl) and node.name and not isinstance(node.type, c_ast.FuncDecl)
+        ):
+            _declare(unit, node)
+    if len(entries) != 1:
+        several = "several calls have" if entries else "no call has"
+        raise unit.error(
+            entries[1][0] if entries else None,
+            f"{several} '#pragma kernel' in the line before; one must, and is run in bulk",
+        )
+    place, unit.entry = entries[0]
+    if unit.entry not in unit.functions:
+        raise unit.error(place, f"the function {unit.entry} is not defined in this file")
+    return unit
+
+
+def _declare(unit: Unit, node: c_ast.Decl) -> None:
+    """Take note of a global variable."""
+    try:
+        found = unit.type_of(node)
+    except ProgramError as error:
+        unit.refused[node.name] = error
+        return
+    constant = "const" in node.quals or "const" in _innermost(node).quals
+    role = "table" if constant and node.init is not None else "array"
+    before = unit.variables.get(node.name)
+    if before is None or before.node.init is None:
+        unit.variables[node.name] = Symbol(node.name, found, role, node, constant)
+
+
+def _innermost(node: Any) -> c_ast.TypeDecl:
+    while not isinstance(node, c_ast.TypeDecl):
+        node = node.type
+    return node
+
+
+def _entries(unit: Unit, tree: c_ast.Node) -> Iterator[tuple[c_ast.Node, str]]:
+    """Yield place and name of each function that follows ``#pragma kernel``."""
+    items = list(dict(tree.children()).values())
+    for node, following in zip_longest(items, items[1:]):
+        if isinstance(node, c_ast.Pragma) and (node.string or "").split() == ["kernel"]:
+            if isinstance(following, c_ast.FuncDef):
+                yield node, following.decl.name
+            elif isinstance(following, c_ast.FuncCall) and isinstance(following.name, c_ast.ID):
+                if following.args is not None:
+                    raise unit.error(
+                        following,
+                        "the function run in bulk takes no arguments: its inputs are the global "
+                        "variables",
+                    )
+                yield node, following.name.name
+            else:
+                raise unit.error(
+                    node, "after '#pragma kernel' comes the call, or the definition, of a function"
+                )
+        yield from _entries(unit, node)
+
+
+def _syntax_error(unit: Unit, text: str) -> ProgramError:
+    match = _PLACE.match(text)
+    if match is None:
+        return ProgramError(f"it is no C: {text.removeprefix(f'{unit.path}: ')}", unit.path)
+    path, line, column = match[1], int(match[2]), int(match[3])
+    column = unit.text.column(path, line, column)
+    return ProgramError(f"it is no C here ({match[4]})", path, line, column)

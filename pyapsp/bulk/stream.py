@@ -1,0 +1,171 @@
+"""Low-latency bulk execution: groups that are uploaded, run and downloaded at the same time.
+
+::
+
+    upload     g0   g1   g2   g3
+    compute         g0   g1   g2   g3
+    download             g0   g1   g2   g3
+
+Source: D. Takafuji's thesis, 2020, section 4.5.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.bulk.buffers import Buffers, Machine, instances_of
+from pyapsp.device import device_errors
+from pyapsp.errors import ParameterError
+from pyapsp.kernels import Stopwatch
+
+__all__ = ["SLOTS", "Stream"]
+
+#: Groups under way: one that is uploaded, one that runs, one that is downloaded.
+SLOTS = 3
+
+
+@dataclass
+class _Group:
+    """A group that is under way."""
+
+    slot: _Slot
+    instances: int
+    given: float
+    done: list[cl.Event]
+
+
+class _Slot:
+    """Memory of the device for one group, and of the host that the device reaches itself."""
+
+    def __init__(self, machine: Machine, queue: cl.CommandQueue, b: int, watch: Stopwatch) -> None:
+        self.buffers = Buffers(machine, b, watch)
+        self.host: dict[str, np.ndarray] = {}
+        self._queue, self._pinned = queue, []
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+        access: Any = cl.map_flags.READ | cl.map_flags.WRITE
+        for each in machine.translation.arrays:
+            buffer = cl.Buffer(queue.context, flags, each.nbytes * b)
+            shape = (b, *each.shape)
+            array, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, shape, each.dtype)
+            self.host[each.name] = array
+            self._pinned.append((buffer, array.base))
+
+    def release(self) -> None:
+        """Free the memory."""
+        self.buffers.release()
+        self.host.clear()
+        for buffer, memory in self._pinned:
+            memory.release(self._queue).wait()
+            buffer.release()
+
+
+class Stream:
+    """Iterates over the outputs of groups, in their order; made by `Program.stream`.
+
+    A group is taken from the iterable as soon as there is room for it, and its outputs are handed
+    out as soon as they are there.
+
+    Attributes
+    ----------
+    latencies : list of float
+        For each group handed out, seconds from when it was taken to when its outputs were there.
+    instances : int
+        Handed out so far.
+    seconds : float
+        From the first group taken to the last handed out.
+    """
+
+    def __init__(self, machine: Machine, groups: Iterable[Mapping[str, Any]], b: int) -> None:
+        self._machine, self._groups, self._b = machine, groups, b
+        self.latencies: list[float] = []
+        self.instances = 0
+        self.seconds = 0.0
+
+    @property
+    def throughput(self) -> float:
+        """Instances a second."""
+        return self.instances / self.seconds if self.seconds else 0.0
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Bytes of the arrays that the program reads, of all instances, a second."""
+        size = sum(each.nbytes for each in self._machine.translation.arrays if each.loaded)
+        return self.throughput * size
+
+    def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
+        device = self._machine.device
+        needed = self._machine.bytes_of_instance() * SLOTS * self._b
+        with device_errors(device, needed):
+            queues = device.queue(), device.queue(), device.queue()
+            slots: list[_Slot] = []
+            try:
+                for _ in range(SLOTS):
+                    slots.append(_Slot(self._machine, queues[0], self._b, Stopwatch()))
+                yield from self._through(queues, slots)
+            finally:
+                for queue in queues:
+                    queue.finish()
+                for slot in slots:
+                    slot.release()
+
+    def _through(
+        self, queues: tuple[cl.CommandQueue, ...], slots: list[_Slot]
+    ) -> Iterator[dict[str, np.ndarray]]:
+        free, under_way = deque(slots), deque[_Group]()
+        begin: float | None = None
+        for inputs in self._groups:
+            begin = perf_counter() if begin is None else begin
+            if not free:
+                yield self._finish(under_way.popleft(), free, begin)
+            under_way.append(self._start(queues, free.popleft(), inputs))
+            while under_way and _is_done(under_way[0]):
+                yield self._finish(under_way.popleft(), free, begin)
+        while under_way and begin is not None:
+            yield self._finish(under_way.popleft(), free, begin)
+
+    def _start(
+        self, queues: tuple[cl.CommandQueue, ...], slot: _Slot, inputs: Mapping[str, Any]
+    ) -> _Group:
+        """Enqueue everything for a group."""
+        given_at = perf_counter()
+        count, given = instances_of(self._machine.translation, inputs, 0)
+        if not 1 <= count <= self._b:
+            rule = f"between 1 and b = {self._b} instances"
+            raise ParameterError.of("groups", "stream", rule, count)
+        upload, compute, download = queues
+        hosts = {name: slot.host[name][:count] for name in given}
+        for name, array in given.items():
+            hosts[name][...] = array
+        uploaded = slot.buffers.upload(upload, hosts)
+        upload.flush()
+        computed = slot.buffers.run(compute, count, given, uploaded or None)
+        compute.flush()
+        stored = [each.name for each in self._machine.translation.arrays if each.stored]
+        results = {name: slot.host[name][:count] for name in stored}
+        done = slot.buffers.download(download, results, [computed])
+        download.flush()
+        return _Group(slot, count, given_at, done)
+
+    def _finish(self, group: _Group, free: deque[_Slot], begin: float) -> dict[str, np.ndarray]:
+        """Wait for a group and return its outputs."""
+        cl.wait_for_events(group.done) if group.done else None
+        stored = [each.name for each in self._machine.translation.arrays if each.stored]
+        outputs = {name: group.slot.host[name][: group.instances].copy() for name in stored}
+        now = perf_counter()
+        self.latencies.append(now - group.given)
+        self.instances += group.instances
+        self.seconds = now - begin
+        free.append(group.slot)
+        return outputs
+
+
+def _is_done(group: _Group) -> bool:
+    complete = cl.command_execution_status.COMPLETE
+    return all(each.command_execution_status == complete for each in group.done)

@@ -1,0 +1,189 @@
+"""The Unified Memory Machine, and how long bulk execution takes on it.
+
+The memory of the machine is cut into *address groups* of w words. Threads access it in *warps* of
+w, and the requests of a warp take one time unit for each address group among them; after
+the last request it takes the latency, l - 1 units more, until the round of accesses is over. A
+program of t accesses for p instances of n words takes
+
+    column-wise   (p/w + l - 1) t    neighbours share an address group
+    row-wise      (p + l - 1) t      each thread has an address group to itself, if n >= w
+
+that is a + b p with a = (l - 1) t. Width, latency and the length of a time unit of a device are
+measured by passes over arrays as large as those of the program, because caches make a device a
+different machine for different sizes: what stays in a cache is a group that need not be fetched.
+
+Source: D. Takafuji's thesis, 2020, sections 4.1 and 4.2, lemmas 4.2.1 and 4.2.2, theorem 4.2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyapsp.bulk.generate import ARRANGEMENTS, Arrangement
+from pyapsp.bulk.program import Program, load
+from pyapsp.device import Device
+from pyapsp.errors import ParameterError
+from pyapsp.kernels.source import root
+
+__all__ = ["Line", "MemoryMachine", "fit", "groups_of_round", "kernel_seconds", "measure"]
+
+# Accesses of an instance in a measurement: enough to forget the launch.
+_ACCESSES = 512
+_BYTES = 256 * 2**20
+_REPEAT = 3
+
+
+@dataclass(frozen=True)
+class Line:
+    """Time over the number of instances, a + b p.
+
+    Attributes
+    ----------
+    a, b : float
+        Of the unit of the times.
+    """
+
+    a: float
+    b: float
+
+    def __call__(self, p: float) -> float:
+        """Return the time for p instances."""
+        return self.a + self.b * p
+
+
+@dataclass(frozen=True)
+class MemoryMachine:
+    """A memory machine.
+
+    Attributes
+    ----------
+    width : float
+        Words of an address group, and threads of a warp (w).
+    latency : float
+        Stages of the pipeline (l).
+    unit : float
+        Seconds of a time unit.
+    """
+
+    width: float
+    latency: float
+    unit: float = 1.0
+
+    def time(self, t: int, n: int, arrangement: Arrangement) -> Line:
+        """Return the time of a program over the number of its instances.
+
+        Parameters
+        ----------
+        t : int
+            Accesses of an instance; see `pyapsp.bulk.count_accesses`.
+        n : int
+            Words of an instance.
+        arrangement : {"column", "row"}
+
+        Returns
+        -------
+        Line
+        """
+        if arrangement not in ARRANGEMENTS:
+            raise ParameterError.of("arrangement", "umm", f"one of {ARRANGEMENTS}", arrangement)
+        # row-wise, instances of less than w words share address groups
+        groups = 1 / self.width if arrangement == "column" else min(1.0, n / self.width)
+        return Line((self.latency - 1) * t * self.unit, groups * t * self.unit)
+
+    def ratio(self, n: int, p: float, t: int = 1) -> float:
+        """Return how many times as long row-wise takes as column-wise."""
+        return self.time(t, n, "row")(p) / self.time(t, n, "column")(p)
+
+
+def groups_of_round(addresses: Sequence[int] | np.ndarray, width: int) -> int:
+    """Return the time units that the requests of a round take, without the latency.
+
+    Parameters
+    ----------
+    addresses : (p,) array-like of int
+        The address that each thread accesses; -1 for none.
+    width : int
+        w.
+
+    Returns
+    -------
+    int
+        For each warp its address groups, added up.
+    """
+    found = np.asarray(addresses, np.int64)
+    warps = [found[begin : begin + width] for begin in range(0, found.size, width)]
+    return sum(np.unique(warp[warp >= 0] // width).size for warp in warps)
+
+
+def fit(p: Iterable[float], seconds: Iterable[float]) -> Line:
+    """Fit a + b p to measured times, so that relative errors are small.
+
+    Parameters
+    ----------
+    p, seconds : iterable of float
+        At least two.
+
+    Returns
+    -------
+    Line
+        Neither `a` nor `b` is negative.
+    """
+    counts, times = np.array(list(p), float), np.array(list(seconds), float)
+    if counts.size != times.size or counts.size < 2 or not (times > 0).all():
+        raise ParameterError.of("seconds", "fit", "two or more positive times", times.tolist())
+    rows = np.stack([1 / times, counts / times], axis=1)
+    (a, b), *_ = np.linalg.lstsq(rows, np.ones_like(times))
+    if a < 0:
+        slopes = counts / times
+        return Line(0.0, float(slopes.sum() / (slopes**2).sum()))
+    if b < 0:
+        return Line(float((1 / times).sum() / (1 / times**2).sum()), 0.0)
+    return Line(float(a), float(b))
+
+
+def kernel_seconds(program: Program, p: int, *, repeat: int = _REPEAT) -> float:
+    """Return the seconds that the kernel takes for p instances of zeros, the best of some runs."""
+    array = program.arrays[0]
+    zeros = np.zeros((p, *array.shape), array.dtype)
+    runs = [program.run({array.name: zeros}).seconds["kernel"] for _ in range(repeat)]
+    return min(runs)
+
+
+def measure(device: Device, n: int, *, counts: Sequence[int] = ()) -> MemoryMachine:
+    """Measure the memory machine that a device is for instances of n 32-bit words.
+
+    Parameters
+    ----------
+    device : Device
+    n : int
+        Words of an instance.
+    counts : sequence of int, optional
+        Numbers of instances to measure with; up to 256 MiB of them when omitted.
+
+    Returns
+    -------
+    MemoryMachine
+        Its width is no more than n: more cannot be seen with n words.
+    """
+    if not isinstance(n, int) or n < 1:
+        raise ParameterError.of("n", "measure", "a positive whole number", n)
+    most = max(_BYTES // (4 * n), 64)
+    counts = counts or [p for p in (64, 1024, most // 16, most // 4, most) if p <= most]
+    steps = max(_ACCESSES // 2, 2 * n)
+    lines = {}
+    for arrangement in ARRANGEMENTS:
+        program = load(
+            root() / "bulk" / "sweep.c",
+            defines={"N": n, "STEPS": steps},
+            device=device,
+            arrangement=arrangement,
+        )
+        lines[arrangement] = fit(counts, [kernel_seconds(program, p) for p in counts])
+    t = 2 * steps
+    row, column = lines["row"], lines["column"]
+    width = min(max(row.b / column.b, 1.0), n)
+    unit = column.b * width / t
+    return MemoryMachine(width, 1 + column.a / (t * unit), unit)

@@ -1,0 +1,87 @@
+"""Which form solves a batch, and how it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyapsp.dense.batch.form import Form
+from pyapsp.dense.batch.onegroup import OneGroup, most_vertices
+from pyapsp.dense.batch.rounds import Rounds
+from pyapsp.dense.floyd_warshall import FloydWarshall
+from pyapsp.dense.fw_minplus import FwMinplus
+from pyapsp.registry import Method, Options
+
+__all__ = ["ONE_GROUP", "automatic", "maker"]
+
+#: What is a form of batches alone.
+ONE_GROUP = "fw-onegroup"
+# Larger graphs keep a device busy, each by itself: a GPU, and all cores of a CPU.
+_LARGE_GPU, _LARGE_CPU = 4096, 1024
+# Graphs so small that one core has them done before several are under way.
+_SMALL = 128
+
+
+def automatic(n: int, graphs: int, options: Options) -> tuple[str | None, str]:
+    """Choose a form for many graphs of n vertices.
+
+    On GPUs a graph whose matrix fits the registers of a work-group goes there: nothing is faster
+    than not to move it. Larger ones go through the product of ``fw-minplus``, all in one launch. On
+    CPUs each core solves one graph after the other, as long as there are enough of them for all
+    cores, and they are not much larger than what a core has to itself of the caches.
+
+    Parameters
+    ----------
+    n, graphs : int
+    options : Options
+
+    Returns
+    -------
+    form : str or None
+        None: one after the other by `solve`.
+    reason : str
+    """
+    device = options.device
+    if device.traits.scalar_groups:
+        if n <= _SMALL or (n <= _LARGE_CPU and graphs >= device.capabilities.compute_units):
+            return ONE_GROUP, "each core takes one graph after the other"
+        return None, "all cores solve one graph after the other"
+    if n <= most_vertices(device):
+        return ONE_GROUP, "the registers of a work-group hold a graph"
+    if n <= _LARGE_GPU and graphs > 1:
+        return FwMinplus.id, "every launch is one for all graphs of a group"
+    return None, "each graph keeps the device busy by itself"
+
+
+def maker(method: str | Method, n: int, options: Options) -> Callable[[bool], Form] | None:
+    """Return what builds a form for given graphs, from whether they have negative weights.
+
+    Parameters
+    ----------
+    method : str or Method
+        `ONE_GROUP`, or a method.
+    n : int
+    options : Options
+
+    Returns
+    -------
+    callable or None
+        None if the launches of this method do not take many graphs.
+    """
+    if method == ONE_GROUP:
+        return lambda negative: OneGroup(n, options, negative=negative)
+    if not isinstance(method, FloydWarshall) or not method.batched:
+        return None
+    if isinstance(method, FwMinplus):
+        method = FwMinplus(**{**_tiles(n), **method.parameters})
+        if method.parameters["form"] != "tiles" or method.parameters["ahead"]:
+            return None
+    of_method = method
+    return lambda negative: Rounds(of_method, n, options, negative=negative)
+
+
+def _tiles(n: int) -> dict[str, int | str]:
+    """Return the parameters of a product of many small matrices."""
+    chosen: dict[str, int | str] = {"form": "tiles", "ahead": 0, "separate": 0}
+    wide, narrow = (-(-n // tile) * tile for tile in (128, 64))
+    # where the usual tiles are mostly padding, smaller ones are faster
+    return {**chosen, "tile": 64} if wide**3 > 1.5 * narrow**3 else chosen

@@ -1,0 +1,76 @@
+"""Predecessors of the graphs of a batch, from their distances."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.dense.batch.form import Buffers, raw_defines
+from pyapsp.dense.predecessors import Recovery
+from pyapsp.device import device_errors
+from pyapsp.graph import Graph
+from pyapsp.kernels import Stopwatch, build
+from pyapsp.precision import arithmetic_defines
+from pyapsp.registry import Options, check_memory
+
+__all__ = ["Search", "find_predecessors"]
+
+# Work-items for a row on a GPU.
+_ITEMS = 64
+
+
+class Search:
+    """Predecessors of many small graphs on the device, each graph searched whole.
+
+    Parameters
+    ----------
+    n : int
+    options : Options
+    """
+
+    def __init__(self, n: int, options: Options) -> None:
+        traits = options.device.traits
+        # predecessors are 4 bytes, whatever the distances
+        width = traits.lanes(max(options.dtype.itemsize, 4)) if traits.scalar_groups else 1
+        self._n, self._items = n, 1 if traits.scalar_groups else _ITEMS
+        defines = arithmetic_defines(options.device, options.dtype, width=width)
+        defines |= {**raw_defines(options), "PYAPSP_ITEMS": self._items}
+        self._program = build(options.device, "dense/batch_predecessors.cl", defines)
+
+    def enqueue(
+        self, queue: cl.CommandQueue, buffers: Buffers, graphs: int, *, zero_is_arc: bool
+    ) -> cl.Event:
+        """Enqueue the search; `Remark.UNSOUND` says where it was in vain."""
+        kernel = self._program.kernel("batch_predecessors")
+        given = (buffers.weights, buffers.distances, buffers.before, buffers.remarks)
+        sizes = ((graphs * self._n * self._items,), (self._items,))
+        event: cl.Event = kernel(queue, *sizes, *given, np.int32(self._n), np.int32(zero_is_arc))
+        return event
+
+
+def find_predecessors(graph: Graph, options: Options, distances: np.ndarray) -> np.ndarray:
+    """Return the predecessors of final distances, also round arcs of weight zero or below.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without negative cycles.
+    options : Options
+    distances : (n, n) ndarray
+
+    Returns
+    -------
+    (n, n) int32 ndarray
+    """
+    if graph.n == 0:
+        return np.empty((0, 0), np.int32)
+    recovery = Recovery(graph, options)
+    sizes = [distances.nbytes, *recovery.buffers]
+    check_memory(sizes, options)
+    with device_errors(options.device, sum(sizes)):
+        queue, flags = options.device.queue(), cl.mem_flags
+        copied = flags.READ_ONLY | flags.COPY_HOST_PTR
+        matrix = cl.Buffer(queue.context, copied, hostbuf=np.ascontiguousarray(distances))
+        found = recovery.run(queue, matrix, graph.n, distances, Stopwatch())
+        matrix.release()
+    return found

@@ -1,0 +1,398 @@
+"""`solve_many` and `solve_each`: batches of graphs, as a 3-D array or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from numbers import Integral
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from pyapsp import __version__
+from pyapsp.choice import unmet
+from pyapsp.dense.batch import ONE_GROUP, Done, Pipeline, Remark, automatic, maker
+from pyapsp.dense.batch.jobs import Group, Listed, Part, array_dtype, check_out, padded
+from pyapsp.dense.batch.predecessors import find_predecessors
+from pyapsp.dense.fw_packed import lost
+from pyapsp.device import Device, choose
+from pyapsp.errors import ParameterError, PyApspError
+from pyapsp.graph import Graph, as_graph
+from pyapsp.precision import check_weights, infinity, resolve
+from pyapsp.registry import Method, Options
+from pyapsp.registry import method as find_method
+from pyapsp.result import Result
+from pyapsp.solver import solve
+
+__all__ = ["solve_each", "solve_many"]
+
+# Bytes of distances that an iterable of graphs comes to before they are solved.
+_WINDOW = 2**28
+
+
+def solve_many(
+    graphs: Any,
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    dtype: Any = None,
+    predecessors: bool = False,
+    out: np.ndarray | None = None,
+    device: Any = None,
+    memory_limit: int | None = None,
+    group: int | None = None,
+    check: bool = True,
+) -> Any:
+    """Compute shortest paths between all pairs of vertices, of many graphs.
+
+    The answer is that of `solve` for each graph, many times faster where graphs are small. Sums
+    that are exact are the same; others may be rounded in another order.
+
+    Parameters
+    ----------
+    graphs : (m, n, n) ndarray, or iterable of graphs
+        An array of weights, where 0 and inf mean "no arc", as in `solve`; or anything that
+        `solve` takes, of equal or different sizes.
+    method : str or Method
+        ``"auto"``; ``"fw-onegroup"``, a work-group for each graph; ``fw-multikernel``,
+        ``fw-singlekernel``, ``fw-packed4``, ``8``, ``16`` and ``fw-minplus``, whose launches take
+        many graphs; or any other method, for one graph after the other.
+    directed : bool
+        False: an arc may be walked both ways, at the smaller of the two weights.
+    dtype : dtype-like or "auto", optional
+        As for `solve`. ``"auto"`` is one type for an array, and one for each graph otherwise.
+    predecessors : bool
+        Also compute the last vertex before j on each path.
+    out : (m, n, n) ndarray, optional
+        Where to put the distances of an array, C-contiguous, of their dtype (which it decides
+        when `dtype` is None). Its content is undefined after an error.
+    device : str, int, Device or pyopencl object, optional
+        Which device; see `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Bytes of device memory the run may use.
+    group : int, optional
+        Graphs that travel to the device together; chosen where None. One group comes while others
+        are computed and go back; with all graphs in one group nothing overlaps.
+    check : bool
+        Look whether a distance passed the range of its type, as in `solve`.
+
+    Returns
+    -------
+    ndarray, tuple of ndarray, or list of Result
+        Of an array the (m, n, n) distances; with `predecessors` also the (m, n, n) int32
+        predecessors. Of other graphs a `Result` for each, in order.
+
+    Raises
+    ------
+    GraphError, ParameterError, NegativeCycleError, PrecisionError, DeviceError
+        As `solve`. Where one graph is to blame, the text begins with its number, ``graph 17: ``,
+        and the attribute ``graph`` of the error is that number.
+
+    See Also
+    --------
+    solve_each : yields results as they finish.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> weights = np.array([[[0, 7, 1], [0, 0, 0], [0, 2, 0]]] * 1000)
+    >>> pyapsp.solve_many(weights)[999]
+    array([[ 0.,  3.,  1.],
+           [inf,  0., inf],
+           [inf,  2.,  0.]])
+    """
+    batch = _batch(method, directed, predecessors, device, memory_limit, group, check)
+    if not isinstance(graphs, np.ndarray):
+        if out is not None:
+            raise ParameterError("only the distances of a 3-D array go into 'out'")
+        found = {n: each for some in batch.graphs(graphs, dtype) for n, each in some.results()}
+        return [found[number] for number in range(len(found))]
+    if dtype is None and isinstance(out, np.ndarray):
+        dtype = out.dtype
+    chosen = array_dtype(graphs, dtype)
+    distances = np.empty(graphs.shape, chosen) if out is None else out
+    check_out(distances, graphs.shape, chosen)
+    before = np.empty(graphs.shape, np.int32) if predecessors else None
+    for _ in batch.array(graphs, distances, before):
+        pass
+    return distances if before is None else (distances, before)
+
+
+def solve_each(
+    graphs: Any,
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    dtype: Any = None,
+    predecessors: bool = False,
+    device: Any = None,
+    memory_limit: int | None = None,
+    group: int | None = None,
+    check: bool = True,
+) -> Iterator[tuple[int, Result]]:
+    """Solve many graphs, and yield results as they finish.
+
+    Parameters
+    ----------
+    graphs : (m, n, n) ndarray, or iterable of graphs
+        As for `solve_many`. An iterable may be without end: it is read as far ahead as 256 MiB of
+        distances are, and graphs of about the same size are solved together.
+    method, directed, dtype, predecessors, device, memory_limit, group, check
+        As for `solve_many`.
+
+    Yields
+    ------
+    number : int
+        The place of the graph in the batch.
+    result : Result
+
+    Raises
+    ------
+    GraphError, ParameterError, NegativeCycleError, PrecisionError, DeviceError
+        As `solve_many`.
+
+    Examples
+    --------
+    >>> for number, result in pyapsp.solve_each(graphs):  # doctest: +SKIP
+    ...     print(number, result.diameter())
+    """
+    batch = _batch(method, directed, predecessors, device, memory_limit, group, check)
+    if isinstance(graphs, np.ndarray):
+        distances = np.empty(graphs.shape, array_dtype(graphs, dtype))
+        before = np.empty(graphs.shape, np.int32) if predecessors else None
+        solved = batch.array(graphs, distances, before)
+    else:
+        solved = batch.graphs(graphs, dtype)
+    return (each for some in solved for each in some.results())
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """A group of graphs with final distances and predecessors."""
+
+    group: Group
+    stats: dict[str, Any]
+    reasons: tuple[str, ...]
+
+    def results(self) -> Iterator[tuple[int, Result]]:
+        """Yield the number and the result of each graph."""
+        for place, number in enumerate(self.group.numbers):
+            distances, before = self.group.answer(place)
+            labels, rows = self.group.labels(place), np.arange(len(distances))
+            yield number, Result(distances, before, rows, labels, self.stats, self.reasons)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """What the caller asked for, resolved."""
+
+    method: str | Method
+    directed: bool
+    predecessors: bool
+    device: Device
+    memory_limit: int | None
+    size: int | None
+    check: bool
+
+    def array(
+        self, weights: np.ndarray, distances: np.ndarray, before: np.ndarray | None
+    ) -> Iterator[_Solved]:
+        """Solve the graphs of a 3-D array."""
+        m, n = weights.shape[:2]
+
+        def parts(size: int) -> Iterator[Group]:
+            for start in range(0, m, size):
+                part = slice(start, min(start + size, m))
+                tails = None if before is None else before[part]
+                yield Part(weights, part, distances[part], tails, directed=self.directed)
+
+        return self._solved(m, n, distances.dtype, parts)
+
+    def graphs(self, graphs: Iterable[Any], dtype: Any) -> Iterator[_Solved]:
+        """Solve anything that is graphs, some at a time."""
+        single = isinstance(graphs, Graph | str | PathLike) or scipy.sparse.issparse(graphs)
+        if single or not isinstance(graphs, Iterable):
+            rule = "a 3-D array or an iterable of graphs"
+            raise ParameterError.of("graphs", "solve_many", rule, type(graphs).__name__)
+        return self._windows(graphs, dtype)
+
+    def _windows(self, graphs: Iterable[Any], dtype: Any) -> Iterator[_Solved]:
+        window: list[tuple[tuple[int, str], int, Graph]] = []
+        held = 0
+        for number, source in enumerate(graphs):
+            with _named(number):
+                graph = as_graph(source, self.directed)
+                chosen, _ = resolve(graph, dtype)
+                check_weights(graph, chosen)
+            window.append(((padded(graph.n), chosen.name), number, graph))
+            held += chosen.itemsize * graph.n**2
+            if held >= _WINDOW:
+                yield from self._window(window)
+                window, held = [], 0
+        yield from self._window(window)
+
+    def _window(self, window: list[tuple[tuple[int, str], int, Graph]]) -> Iterator[_Solved]:
+        """Solve some graphs, those of about the same size together."""
+        for (_, name), entries in groupby(sorted(window, key=lambda each: each[:2]), _key):
+            _, numbers, graphs = zip(*entries, strict=True)
+            n, dtype = max(graph.n for graph in graphs), np.dtype(name)
+            groups = partial(_lists, numbers, graphs, n, dtype, self.predecessors)
+            yield from self._solved(len(graphs), n, dtype, groups)
+
+    def _solved(
+        self, m: int, n: int, dtype: np.dtype, groups: Callable[[int], Iterator[Group]]
+    ) -> Iterator[_Solved]:
+        """Solve m graphs of n vertices; `groups` yields them, so many at a time."""
+        options = Options(
+            self.device, dtype, self.predecessors, self.memory_limit, check=self.check
+        )
+        asked, reason = self.method, "as asked"
+        if asked == "auto":
+            chosen, reason = automatic(n, m, options)
+            asked = ONE_GROUP if chosen == ONE_GROUP else find_method(chosen) if chosen else "auto"
+            reason = f"auto: {reason}"
+        if isinstance(asked, Method):
+            error = unmet(asked, Graph.from_arcs(1, [], []), options)
+            if error is not None:
+                raise error
+        make = maker(asked, n, options) if m and n else None
+        if make is None:
+            for group in groups(1):
+                yield self._alone(group, asked, options)
+            return
+        pipeline = Pipeline(make, n, options, m, group=self.size)
+        for done in pipeline.run(groups(pipeline.group)):
+            self._settle(done, options)
+            yield self._described(done, pipeline, asked, reason, options)
+
+    def _settle(self, done: Done[Group], options: Options) -> None:
+        """Let `solve` say what is wrong with the graphs on which there are remarks."""
+        group, remarks = done.job, done.remarks
+        doubtful = set(np.flatnonzero(remarks & (Remark.BAD | Remark.CYCLE)).tolist())
+        doubtful |= group.suspects
+        if self.check:
+            for place in np.flatnonzero(remarks & Remark.LONG).tolist():
+                distances, _ = group.answer(place)
+                clipped = bool(np.any(distances <= -infinity(options.dtype)))
+                if clipped or lost(group.graph(place), distances):
+                    doubtful.add(place)
+        for place in sorted(doubtful):
+            self._solve(group, place, self.method, options)
+        for place in np.flatnonzero(remarks & Remark.UNSOUND).tolist():
+            distances, before = group.answer(place)
+            if before is not None and place not in doubtful:
+                before[...] = find_predecessors(group.graph(place), options, distances)
+
+    def _solve(self, group: Group, place: int, method: str | Method, options: Options) -> Result:
+        """Solve one graph by itself."""
+        with _named(group.numbers[place]):
+            result = solve(
+                group.graph(place),
+                "auto" if method == ONE_GROUP else method,
+                dtype=options.dtype,
+                predecessors=options.predecessors,
+                device=options.device,
+                memory_limit=options.memory_limit,
+                check=options.check,
+            )
+        distances, before = group.answer(place)
+        distances[...] = result.distances
+        if before is not None:
+            before[...] = result.predecessors
+        return result
+
+    def _alone(self, group: Group, method: str | Method, options: Options) -> _Solved:
+        """Solve the one graph of a group by itself."""
+        result = self._solve(group, 0, method, options)
+        return _Solved(group, result.stats, result.reasons)
+
+    def _described(
+        self,
+        done: Done[Group],
+        pipeline: Pipeline,
+        method: str | Method,
+        reason: str,
+        options: Options,
+    ) -> _Solved:
+        """Say what was done."""
+        m = len(done.remarks)
+        name = method if isinstance(method, str) else method.id
+        n, seconds, device = done.job.distances.shape[1], done.kernel_seconds / m, self.device
+        stats = {
+            "pyapsp": __version__,
+            "method": name,
+            "parameters": done.form.parameters,
+            "dtype": options.dtype.name,
+            "predecessors": self.predecessors,
+            "device": {
+                "platform": device.platform_name,
+                "name": device.name,
+                "kind": device.kind,
+                "version": device.version,
+                "driver": device.driver_version,
+            },
+            "kernel_hash": done.form.hash,
+            "group": m,
+            "kernel_seconds": seconds,
+            "updates": n**3,
+            "updates_per_second": n**3 / seconds if seconds > 0 else None,
+            "peak_device_bytes": pipeline.device_bytes,
+        }
+        reasons = (
+            f"method {name}: {reason}",
+            f"{m:,} graphs of up to {n:,} vertices together, of {options.dtype}",
+            f"device {device.id} ({device.name}, {device.platform_name})",
+        )
+        return _Solved(done.job, stats, reasons)
+
+
+def _lists(
+    numbers: Sequence[int],
+    graphs: Sequence[Graph],
+    n: int,
+    dtype: np.dtype,
+    predecessors: bool,
+    size: int,
+) -> Iterator[Group]:
+    """Yield some graphs at a time."""
+    for start in range(0, len(graphs), size):
+        some = slice(start, start + size)
+        yield Listed(numbers[some], graphs[some], n, dtype, predecessors=predecessors)
+
+
+def _key(entry: tuple[tuple[int, str], int, Graph]) -> tuple[int, str]:
+    return entry[0]
+
+
+def _batch(
+    method: str | Method,
+    directed: bool,
+    predecessors: bool,
+    device: Any,
+    memory_limit: int | None,
+    group: int | None,
+    check: bool,
+) -> _Batch:
+    """Check what was asked for."""
+    for name, value in (("memory_limit", memory_limit), ("group", group)):
+        if value is not None and not (isinstance(value, Integral) and value > 0):
+            raise ParameterError.of(name, "solve_many", "a positive whole number", value)
+    known = isinstance(method, Method) or method in ("auto", ONE_GROUP)
+    asked = method if known else find_method(str(method))
+    return _Batch(asked, directed, predecessors, choose(device), memory_limit, group, check)
+
+
+@contextmanager
+def _named(number: int) -> Iterator[None]:
+    """Say in an error which graph it is about."""
+    try:
+        yield
+    except PyApspError as error:
+        error.args = (f"graph {number}: {error}", *error.args[1:])
+        error.graph = number
+        raise

@@ -1,0 +1,290 @@
+"""The costs of blocks of sources on the device: rows, and predecessors, from costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.precision import arithmetic_defines
+from pyapsp.registry import Options
+from pyapsp.sparse.totals import Totals
+
+__all__ = ["DeviceBlock", "RowsTarget", "upload"]
+
+_TILE = 32
+# Work-items of a group where one stands for a source and a vertex, if the device has as many.
+_GROUP = 64
+# Ranges of vertices over which sums are made side by side, and groups that count in a block.
+_RANGES, _GROUPS = 16, 64
+# What *state of the kernels says: see cl/sparse/source_blocks.cl.
+_WAITING, _ADVANCED = 1, 2
+
+
+class DeviceBlock:
+    """A graph on the device, and the costs of blocks of sources.
+
+    The cost of vertex v from the source in place s of a block is entry ``v * width + s`` of its
+    n x width.
+
+    Parameters
+    ----------
+    graph : Graph
+    options : Options
+    width : int
+        Sources in a block.
+    blocks : int
+        How many blocks are solved side by side.
+    program : Program
+        Of `DeviceBlock.build`.
+    watch : Stopwatch
+        Told of transfers, as phase "transfer".
+    **scratch : bool
+        As for `buffers`. Rows need `words`, predecessors both.
+
+    Attributes
+    ----------
+    queue : pyopencl.CommandQueue
+    arcs : list of pyopencl.Buffer
+        Where the arcs of each vertex begin (long), their heads (int) and their weights.
+    sources : pyopencl.Buffer
+        The vertices of the blocks (int), -1 in places that are empty.
+    costs : pyopencl.Buffer
+        blocks x n x width values: what a search fills.
+    marks : pyopencl.Buffer
+        blocks x n x width ints for the use of a search.
+    words : pyopencl.Buffer
+        As many words of at least 4 bytes, at least as wide as a value, for the use of a search.
+    flag : pyopencl.Buffer
+        An int, see `read_flag`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        options: Options,
+        width: int,
+        blocks: int,
+        program: Program,
+        watch: Stopwatch,
+        **scratch: bool,
+    ) -> None:
+        self.queue = options.device.queue()
+        self._n, self._width, self._blocks, self._watch = graph.n, width, blocks, watch
+        self._program, self._dtype = program, options.dtype
+        self._sum = sum_type(options)
+        self._falls = options.dtype.kind in "iu" and (graph.min_weight or 0) > 0
+        self._transposer = _transposer(options.device)
+        self._group = min(_GROUP, options.device.capabilities.max_work_group_size)
+        self.arcs = self._upload(graph)
+        self._entering = self.arcs
+        if options.predecessors and graph.directed:
+            self._entering = self._upload(graph.reversed())
+        block = self.buffers(graph, options, width, blocks, **scratch)[-5:]
+        self.costs, self.marks, self.words, self.sources, self.flag = map(self._buffer, block)
+        self._state = np.zeros(1, np.int32)
+
+    @staticmethod
+    def build(options: Options) -> Program:
+        """Build the kernels of rows and predecessors."""
+        x, y = _transposer(options.device)
+        defines = arithmetic_defines(options.device, options.dtype)
+        defines |= {"PYAPSP_GROUP_X": x, "PYAPSP_GROUP_Y": y}
+        return build(options.device, "sparse/source_blocks.cl", defines)
+
+    @staticmethod
+    def buffers(
+        graph: Graph,
+        options: Options,
+        width: int,
+        blocks: int,
+        *,
+        marks: bool = True,
+        words: bool = True,
+    ) -> list[int]:
+        """Return the bytes of each buffer; without `marks` and `words` these are empty."""
+        item, entries = options.dtype.itemsize, graph.n * width * blocks
+        arcs = [8 * (graph.n + 1), 4 * graph.m, item * graph.m]
+        if options.predecessors and graph.directed:
+            arcs *= 2
+        scratch = [4 * entries * marks, max(item, 4) * entries * words]
+        block = [item * entries, *scratch, 4 * width * blocks, 4]
+        return [max(count, 4) for count in [*arcs, *block]]
+
+    def begin(self, sources: np.ndarray) -> None:
+        """Bring the vertices of new blocks to the device."""
+        padded = np.full(self._width * self._blocks, -1, np.int32)
+        padded[: sources.size] = sources
+        cl.enqueue_copy(self.queue, self.sources, padded)
+
+    def read_flag(self) -> int:
+        """Return the flag, when all that was enqueued is done."""
+        cl.enqueue_copy(self.queue, self._state, self.flag)
+        return int(self._state[0])
+
+    def read_costs(self, distances: np.ndarray) -> None:
+        """Put the costs into rows of the answer; uses `words`."""
+        self._read(distances, "block_rows", self.costs, self.words)
+
+    def read_predecessors(self, predecessors: np.ndarray) -> None:
+        """Find the predecessors from the costs, and put them into rows; uses `marks` and `words`.
+
+        The costs must be the fixed point of ``c(v) = min(c(u) + w(u, v))`` in the arithmetic of
+        their type, with weights that are not negative.
+        """
+        sizes = np.int32(self._n), np.int32(self._width)
+        before, settled = self.words, self.marks
+        cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
+        found = before, settled, self.flag, *sizes
+        self._launch("block_fall", *self._entering, self.sources, self.costs, *found)
+        # where every arc adds to a whole number, all have fallen
+        waiting = 0 if self._falls else self.read_flag() & _WAITING
+        while waiting:
+            cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
+            self._launch("block_level", *self._entering, self.costs, before, settled, *sizes)
+            self._launch("block_settle", *found)
+            state = self.read_flag()
+            assert state & _ADVANCED, "costs that no tight path attains"
+            waiting = state & _WAITING
+        self._read(predecessors, "block_rows_of_predecessors", before, settled)
+
+    def totals(self, count: int, width: Any = None) -> Totals:
+        """Return the sums over the costs from so many sources, with counts of costs by `width`."""
+        ranges = max(min(_RANGES, self._n), 1)
+        kinds = self._dtype, self._sum, np.dtype(np.int32)
+        results = [np.empty((self._blocks, ranges, self._width), kind) for kind in kinds]
+        buffers = [self._buffer(result.nbytes) for result in results]
+        x = min(self._width, self._group)
+        items = -(-self._width // x) * x, ranges, self._blocks
+        sizes = np.int32(self._n), np.int32(self._width)
+        kernel = self._program.kernel("block_totals")
+        kernel(self.queue, items, (x, 1, 1), self.costs, *buffers, *sizes)
+        for result, buffer in zip(results, buffers, strict=True):
+            cl.enqueue_copy(self.queue, result, buffer)
+        most, total = results[0].max(axis=1), results[1].sum(axis=1)
+        reached = results[2].sum(axis=1, dtype=np.int64)
+        largest, totals, many = (each.reshape(-1)[:count] for each in (most, total, reached))
+        return Totals(largest, totals, many, None if width is None else self._counts(most, width))
+
+    def _counts(self, largest: np.ndarray, width: Any) -> np.ndarray:
+        """Return how many costs there are in each bin of this width."""
+        step, kind = self._dtype.type(width), self._sum.type
+        bins = int(kind(largest.max(initial=0)) // kind(step)) + 1
+        counts, found = np.zeros(bins, np.int64), np.empty(bins, np.uint32)
+        buffer = self._buffer(found.nbytes)
+        group = self._transposer[0] * self._transposer[1]
+        entries = self._n * self._width
+        items = min(-(-entries // group), _GROUPS) * group
+        # a bin holds less than 2^32
+        at_once = max((2**32 - 1) // max(entries, 1), 1)
+        kernel = self._program.kernel("block_histogram")
+        for start in range(0, self._blocks, at_once):
+            cl.enqueue_fill_buffer(self.queue, buffer, np.zeros(1, np.uint32), 0, found.nbytes)
+            sizes = np.int32(self._n), np.int32(self._width), np.int32(bins)
+            shape = (items, min(at_once, self._blocks - start)), (group, 1)
+            kernel(self.queue, *shape, self.costs, buffer, *sizes, step, np.int32(start))
+            cl.enqueue_copy(self.queue, found, buffer)
+            counts += found
+        return counts
+
+    def _launch(self, kernel: str, *arguments: Any) -> None:
+        """Launch a kernel with a work-item for each (source, vertex, block)."""
+        x = min(self._width, self._group)
+        y = self._group // x
+        items = (-(-self._width // x) * x, -(-self._n // y) * y, self._blocks)
+        self._program.kernel(kernel)(self.queue, items, (x, y, 1), *arguments)
+
+    def _read(self, rows: np.ndarray, kernel: str, block: cl.Buffer, scratch: cl.Buffer) -> None:
+        """Download a block as rows, as many as there are."""
+        if self._width > 1:
+            x, y = self._transposer
+            items = (-(-self._n // _TILE) * x, -(-self._width // _TILE) * y, self._blocks)
+            sizes = np.int32(self._n), np.int32(self._width)
+            self._program.kernel(kernel)(self.queue, items, (x, y, 1), block, scratch, *sizes)
+            block = scratch
+        self.queue.finish()
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self.queue, rows, block)
+
+    def _upload(self, graph: Graph) -> list[cl.Buffer]:
+        """Bring arcs to the device."""
+        weights = graph.weights.astype(self._dtype)
+        arrays = graph.indptr, graph.indices, weights
+        return [upload(self.queue, array, self._watch) for array in arrays]
+
+    def _buffer(self, count: int) -> cl.Buffer:
+        return cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, count)
+
+
+class RowsTarget:
+    """Where kernels write rows of the answer: into the array itself where the device is the host.
+
+    Parameters
+    ----------
+    queue : pyopencl.CommandQueue
+    shape : tuple of int
+        Rows at a time, and values in a row.
+    dtype : numpy.dtype
+    watch : Stopwatch
+        Told of transfers, as phase "transfer".
+    """
+
+    def __init__(
+        self, queue: cl.CommandQueue, shape: tuple[int, int], dtype: np.dtype, watch: Stopwatch
+    ) -> None:
+        self._queue, self._watch = queue, watch
+        self._buffer = None
+        if not in_place(queue.device):
+            count = max(dtype.itemsize * shape[0] * shape[1], 4)
+            self._buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, count)
+
+    @contextmanager
+    def to(self, rows: np.ndarray) -> Iterator[cl.Buffer]:
+        """Give the buffer that kernels write as many rows to; afterwards the array has them."""
+        if self._buffer is not None:
+            yield self._buffer
+            self._queue.finish()
+            with self._watch.by_the_host("transfer"):
+                cl.enqueue_copy(self._queue, rows, self._buffer)
+            return
+        flags = cl.mem_flags
+        buffer = cl.Buffer(self._queue.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=rows)
+        yield buffer
+        read = cl.map_flags.READ
+        mapped, _ = cl.enqueue_map_buffer(self._queue, buffer, read, 0, rows.shape, rows.dtype)
+        mapped.base.release(self._queue)
+        self._queue.finish()
+
+
+def sum_type(options: Options) -> np.dtype:
+    """Return the type in which kernels add distances up."""
+    if options.dtype.kind in "iu":
+        return np.dtype(np.int64)
+    return np.dtype(np.float64 if options.device.capabilities.fp64 else np.float32)
+
+
+def in_place(device: cl.Device) -> bool:
+    """Return whether a device writes to the memory of the host as to its own."""
+    return bool(device.type & cl.device_type.CPU)
+
+
+def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Buffer:
+    """Return a device buffer with the content of an array, of at least 4 bytes."""
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(array.nbytes, 4))
+    if array.size:
+        with watch.by_the_host("transfer"):
+            cl.enqueue_copy(queue, buffer, array)
+    return buffer
+
+
+def _transposer(device: Device) -> tuple[int, int]:
+    """Return the shape of the groups that transpose."""
+    if device.traits.scalar_groups:
+        return 1, 1
+    return 32, min(8, device.capabilities.max_work_group_size // 32)

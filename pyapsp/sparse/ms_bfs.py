@@ -1,0 +1,387 @@
+"""ms-bfs: breadth-first search from many sources at once, one bit for each."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.precision import arithmetic_defines, infinity
+from pyapsp.registry import Options, Plan, Requirements, register
+from pyapsp.sparse.device_block import RowsTarget, sum_type, upload
+from pyapsp.sparse.source_blocks import TunableBlocks
+from pyapsp.sparse.totals import Totals
+
+__all__ = ["MsBfs"]
+
+_BITS = 32
+# The part of the memory that blocks may take, and the bytes that they may on CPUs, if several.
+_PART, _CACHE = 3, 2**26
+# Arcs that a row of work-items looks at, one after the other.
+_PIECE = {True: 4096, False: 256}
+# Push where the frontier has fewer arcs than one of so many, and no vertex has more than that.
+_FEW = {True: (4, 2**31), False: (16, 1024)}
+# Numbers in the state of a level before the sources that found something: see the kernel file.
+_STATE = 6
+# Work-items for each compute unit, in rows of them.
+_ITEMS = {True: 16, False: 512}
+# Planes to begin with; there will be more where distances are longer.
+_PLANES = 4
+# Ranges of vertices over which sums are made side by side.
+_RANGES = 16
+# Vertices of a group that reads bits.
+_VERTICES = 64
+
+
+@register
+class MsBfs(TunableBlocks):
+    """Multi-source breadth-first search: a word of sources for each vertex; all weights must be 1.
+
+    Source: M. Then et al., PVLDB 8(4), 2014; S. Beamer et al., SC 2012, for the direction.
+    """
+
+    id = "ms-bfs"
+    area = "sparse"
+    summary = "unweighted graphs: searches as bits, pulled or pushed, distances in bit planes"
+    source = "Then et al. 2014, doi:10.14778/2735496.2735507; bit planes: ours"
+    requires = Requirements(unweighted=True)
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"words": (1, 2, 4, 8, 16, 32, 64)}
+    carries_predecessors = True
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield rows of a cache line, and narrower ones where memory is short."""
+        widest = 16 if options.device.traits.scalar_groups else 32
+        for words in reversed(self.choices["words"]):
+            if words <= widest:
+                yield {"words": words}
+
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+        """Return whether the device has groups as wide as a row."""
+        lanes = _shape(options.device, parameters["words"])[0]
+        return bool(lanes <= options.device.capabilities.max_work_group_size)
+
+    def rule(self, options: Options) -> str:
+        """Return the limit."""
+        return f"words must be at most {options.device.capabilities.max_work_group_size}"
+
+    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of the graph, of the bits, and of rows."""
+        words = parameters["words"]
+        blocks = _blocks(graph, options, words)
+        rows, sources = blocks * graph.n, blocks * words * _BITS
+        pieces = graph.n + graph.m // _PIECE[options.device.traits.scalar_groups]
+        arcs = [8 * (graph.n + 1), 4 * graph.m]
+        arcs *= 1 + graph.directed
+        bits = [4 * words * rows] * 3 + [4 * words * rows * _PLANES]
+        answer = [_answer(graph, options) * sources]
+        return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, 4 * sources]
+
+    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
+        """Build the kernels."""
+        device, words = options.device, parameters["words"]
+        lanes, strips, width, rows = _shape(device, words)
+        defines = {
+            "PYAPSP_LANES": lanes,
+            "PYAPSP_STRIPS": strips,
+            "PYAPSP_WIDTH": width,
+            "PYAPSP_ROWS": rows,
+            "PYAPSP_SCATTERED": int(not device.traits.scalar_groups),
+        }
+        search = build(device, "sparse/ms_bfs.cl", defines)
+        vertices, bits = _strip(graph, device)
+        width = min(device.traits.lanes(options.dtype.itemsize), vertices)
+        numbers = arithmetic_defines(device, options.dtype, width=width)
+        numbers |= {
+            "PYAPSP_WORDS": words,
+            "PYAPSP_VERTICES": vertices,
+            "PYAPSP_LANE": {16: "ushort", 32: "uint"}[bits],
+            "PYAPSP_LANE_BITS": bits,
+        }
+        return _Programs(search, build(device, "sparse/ms_bfs_rows.cl", numbers))
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
+        """Bring the graph to the device."""
+        return _Searches(plan, watch)
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The kernels of the search, and of what follows it."""
+
+    search: Program
+    rows: Program
+
+    @property
+    def hash(self) -> str:
+        return self.search.hash
+
+
+@dataclass(frozen=True)
+class _Frontier:
+    """What a level found.
+
+    Attributes
+    ----------
+    entries : int
+        Rows in the list.
+    widest, arcs : int
+        The most arcs that leave one of them, and all.
+    pairs : int
+        Pairs of a source and a vertex.
+    """
+
+    entries: int
+    widest: int
+    arcs: int
+    pairs: int
+
+
+class _Searches:
+    """Levels of all blocks together, and what is read from their bits."""
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, words = plan.graph, plan.options, plan.parameters["words"]
+        device = options.device
+        self._dtype, self._sum = options.dtype, sum_type(options)
+        self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
+        self._blocks = _blocks(graph, options, words)
+        self.size = self._blocks * words * _BITS
+        self._queue = device.queue()
+        self._programs: _Programs = plan.state
+        self._strip = _strip(graph, device)[0]
+        lanes, _, _, rows = _shape(device, words)
+        self._group = lanes, rows, 1
+        self._most = _ITEMS[device.traits.scalar_groups] * device.capabilities.compute_units
+        self._leaving = self._upload(graph.indptr, graph.indices)
+        self._entering, entering = self._leaving, graph
+        if graph.directed:
+            entering = graph.reversed()
+            self._entering = self._upload(entering.indptr, entering.indices)
+        pieces, owners = _pieces(entering, _PIECE[device.traits.scalar_groups])
+        self._pieces, self._count = self._upload(pieces, owners), owners.size
+        joined = np.unique(owners[1:][owners[1:] == owners[:-1]])
+        self._joints, (self._joined,) = joined.size, self._upload(joined)
+        self._few, self._widest = _FEW[device.traits.scalar_groups]
+        rows, bits = 4 * self._blocks * graph.n, 4 * self._blocks * graph.n * words
+        self._seen, self._frontier, self._next = (self._buffer(bits) for _ in range(3))
+        self._marks, *self._lists = (self._buffer(rows) for _ in range(3))
+        self._planes, self._capacity, self._digits = self._buffer(bits * _PLANES), _PLANES, 0
+        self._plane = np.uint64(self._blocks * graph.n * words)
+        self._state = np.zeros(_STATE + self._blocks * words, np.uint32)
+        self._told = self._buffer(self._state.nbytes)
+        self._sources = self._buffer(4 * self.size)
+        answer = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
+        answer = [] if options.totals else answer
+        self._rows = [RowsTarget(self._queue, (self.size, graph.n), each, watch) for each in answer]
+
+    def solve_block(
+        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> None:
+        """Find the rows of some sources."""
+        longest = int(infinity(distances.dtype)) - 1 if distances.dtype.kind in "iu" else self._n
+        for _ in itertools.islice(self.search(sources), longest):
+            pass
+        sizes = np.int32(self._n), np.int32(self._digits), self._plane, np.int32(sources.size)
+        bits = self._seen, self._planes
+        with self._rows[0].to(distances) as rows:
+            self._each("ms_bfs_rows", self._strip, *bits, rows, *sizes)
+        if predecessors is not None:
+            with self._rows[1].to(predecessors) as rows:
+                self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
+
+    def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
+        """Find the sums over the rows of some sources."""
+        count, n = sources.size, self._n
+        largest = np.zeros(count, self._dtype)
+        pairs = [count]
+        for level, (found, alive) in enumerate(self.search(sources), start=1):
+            largest[alive] = level
+            pairs.append(found)
+        ranges = min(_RANGES, max(n, 1))
+        shape = self._blocks, ranges, self._words * _BITS
+        results = [np.empty(shape, kind) for kind in (np.uint64, np.uint32)]
+        buffers = [self._buffer(result.nbytes) for result in results]
+        sizes = np.int32(n), np.int32(self._digits), self._plane, np.int32(ranges)
+        items = _BITS, self._words, self._blocks * ranges
+        kernel = self._programs.rows.kernel("ms_bfs_totals")
+        arrays = self._seen, self._planes, *buffers
+        kernel(self._queue, items, (_BITS, 1, 1), *arrays, *sizes)
+        for result, buffer in zip(results, buffers, strict=True):
+            cl.enqueue_copy(self._queue, result, buffer)
+        total, reached = (each.sum(axis=1, dtype=np.int64).reshape(-1) for each in results)
+        counts = None
+        if width is not None:
+            bins = (np.arange(len(pairs)) // width).astype(np.int64)
+            counts = np.zeros(bins[-1] + 1, np.int64)
+            np.add.at(counts, bins, pairs)
+        return Totals(largest, total[:count].astype(self._sum), reached[:count], counts)
+
+    def search(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield for each level how many pairs are that far apart, and which sources have one.
+
+        The second is a boolean array over the sources.
+        """
+        for buffer in (self._seen, self._frontier, self._next, self._marks):
+            self._zero(buffer, 0, buffer.size)
+        self._digits = 0
+        cl.enqueue_copy(self._queue, self._sources, sources.astype(np.int32))
+        self._zero(self._told, 0, self._told.size)
+        bits = self._seen, self._frontier, self._marks, self._lists[0], self._told
+        arrays = self._sources, *bits, self._leaving[0], np.int32(self._n), np.int32(sources.size)
+        start = self._programs.search.kernel("ms_bfs_start")
+        start(self._queue, (sources.size,), None, *arrays)
+        frontier, pulled = self._read(), False
+        for level in itertools.count(1):
+            self._ready(level)
+            few = frontier.arcs < self._blocks * self._m // self._few
+            push = few and frontier.widest <= self._widest
+            if pulled and (push or self._joints):
+                self._zero(self._next, 0, self._next.size)
+            if push:
+                entries = self._listed(level - 1) if pulled else frontier.entries
+                frontier = self._push(level, entries)
+            else:
+                frontier = self._pull(level)
+            pulled = not push
+            if frontier.pairs == 0:
+                return
+            alive = np.unpackbits(self._state[_STATE:].view(np.uint8), bitorder="little")
+            yield frontier.pairs, alive[: sources.size].astype(bool)
+
+    def _push(self, level: int, entries: int) -> _Frontier:
+        """Search a level from the rows of the list, which it replaces."""
+        n, number = np.int32(self._n), np.int32(level)
+        bits = self._seen, self._frontier, self._next
+        lists = self._marks, *self._lists, self._told
+        self._zero(self._told, 0, self._told.size)
+        count = np.int32(entries)
+        self._over(entries, 1, "ms_bfs_push", *self._leaving, *bits, *lists, n, count, number)
+        self._lists.reverse()
+        found = self._read()
+        arrays = self._lists[0], *bits, self._planes, self._told, n, np.int32(found.entries)
+        self._over(found.entries, 1, "ms_bfs_settle", *arrays, number, self._plane)
+        return replace(found, pairs=self._read().pairs)
+
+    def _pull(self, level: int) -> _Frontier:
+        """Search a level for all rows; the list is not kept up."""
+        bits = self._seen, self._frontier, self._next, self._planes
+        told = self._marks, self._told, self._leaving[0], np.int32(self._n)
+        place = np.int32(level), self._plane
+        self._zero(self._told, 0, self._told.size)
+        arrays = *self._pieces, self._entering[1], *bits, *told, np.int32(self._count), *place
+        self._over(self._count, self._blocks, "ms_bfs_pull", *arrays)
+        if self._joints:
+            rows = self._joined, self._seen, self._next, self._planes
+            joined = *rows, *told, np.int32(self._joints), *place
+            self._over(self._joints, self._blocks, "ms_bfs_join", *joined)
+        self._frontier, self._next = self._next, self._frontier
+        return self._read()
+
+    def _listed(self, level: int) -> int:
+        """List the rows that found something at a level, and return how many there are."""
+        self._zero(self._told, 0, self._told.size)
+        arrays = self._marks, self._lists[0], self._told, np.int32(self._n), np.int32(level)
+        items = -(-self._n // _VERTICES) * _VERTICES, self._blocks
+        self._programs.search.kernel("ms_bfs_list")(self._queue, items, (_VERTICES, 1), *arrays)
+        return self._read().entries
+
+    def _read(self) -> _Frontier:
+        """Return what was told of a level."""
+        cl.enqueue_copy(self._queue, self._state, self._told)
+        entries, widest, *halves = self._state[:_STATE].tolist()
+        return _Frontier(
+            entries, widest, halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32)
+        )
+
+    def _zero(self, buffer: cl.Buffer, start: int, count: int) -> None:
+        """Fill bytes with zeros."""
+        cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint32), start, count)
+
+    def _ready(self, level: int) -> None:
+        """Make planes for the digits of a level."""
+        bits = 4 * self._blocks * self._n * self._words
+        if level.bit_length() > self._capacity:
+            more = self._buffer(2 * self._capacity * bits)
+            cl.enqueue_copy(self._queue, more, self._planes)
+            self._planes, self._capacity = more, 2 * self._capacity
+        while self._digits < level.bit_length():
+            self._zero(self._planes, self._digits * bits, bits)
+            self._digits += 1
+
+    def _over(self, rows: int, blocks: int, kernel: str, *arguments: Any) -> None:
+        """Launch a kernel whose work-items share rows."""
+        lanes, height, _ = self._group
+        groups = min(-(-rows // height), max(self._most // (lanes * height), 1))
+        items = lanes, max(groups, 1) * height, blocks
+        self._programs.search.kernel(kernel)(self._queue, items, self._group, *arguments)
+
+    def _each(self, kernel: str, strip: int, *arguments: Any) -> None:
+        """Launch a kernel with a work-item for each (strip of vertices, word, block)."""
+        x = min(_VERTICES, self._group[0] * self._group[1])
+        strips = -(-self._n // strip)
+        items = -(-strips // x) * x, self._words, self._blocks
+        self._programs.rows.kernel(kernel)(self._queue, items, (x, 1, 1), *arguments)
+
+    def _upload(self, *arrays: np.ndarray) -> list[cl.Buffer]:
+        return [upload(self._queue, each, self._watch) for each in arrays]
+
+    def _buffer(self, count: int) -> cl.Buffer:
+        return cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, max(count, 4))
+
+
+def _shape(device: Device, words: int) -> tuple[int, int, int, int]:
+    """Return work-items of a row, vectors of one, words of a vector, and rows of a group."""
+    if device.traits.scalar_groups:
+        width = min(device.traits.lanes(4), words)
+        return 1, words // width, width, 1
+    return words, 1, 1, max(min(256, device.capabilities.max_work_group_size) // words, 1)
+
+
+def _strip(graph: Graph, device: Device) -> tuple[int, int]:
+    """Return how many vertices a work-item reads the bits of, and bits that hold a distance."""
+    if not device.traits.scalar_groups:
+        return 1, 32
+    bits = 16 if graph.n <= 2**15 else 32
+    return device.traits.lanes(bits // 8), bits
+
+
+def _blocks(graph: Graph, options: Options, words: int) -> int:
+    """Return how many blocks are searched side by side: all, or as many as fit."""
+    wanted = -(-options.count(graph.n) // (words * _BITS))
+    one = graph.n * (words * 4 * (3 + _PLANES) + 12)
+    capabilities = options.device.capabilities
+    memory = capabilities.global_memory
+    if options.memory_limit is not None:
+        memory = min(memory, options.memory_limit)
+    room = memory // _PART
+    if options.device.kind == "cpu":
+        room = min(room, _CACHE)
+    one += _answer(graph, options) * words * _BITS
+    largest = graph.n * words * max(4 * _PLANES, _answer(graph, options) // max(graph.n, 1) * _BITS)
+    fits = min(room // max(one, 1), capabilities.max_allocation // max(largest, 1))
+    blocks = max(min(wanted, fits), 1)
+    return max(-(-wanted // (-(-wanted // blocks) or 1)), 1)
+
+
+def _answer(graph: Graph, options: Options) -> int:
+    """Return the bytes of a row of the answer on the device, none where that is the host's."""
+    if options.totals or options.device.kind == "cpu":
+        return 0
+    return graph.n * (options.dtype.itemsize + 4 * options.predecessors)
+
+
+def _pieces(graph: Graph, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cut the arcs of vertices with more than `most` into pieces; return starts and owners."""
+    degrees = np.diff(graph.indptr)
+    counts = np.maximum(-(-degrees // most), 1)
+    owners = np.repeat(np.arange(graph.n, dtype=np.int32), counts)
+    within = np.arange(owners.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = np.append(graph.indptr[owners] + most * within, graph.m)
+    return starts.astype(np.int64), owners

@@ -1,0 +1,205 @@
+"""near-far: the sources of a block side by side, vertices in the order of their distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.precision import arithmetic_defines, infinity
+from pyapsp.registry import Options, Plan, Requirements, register
+from pyapsp.sparse.device_block import DeviceBlock
+from pyapsp.sparse.source_blocks import TunableBlocks
+from pyapsp.sparse.totals import Totals
+
+__all__ = ["NearFar"]
+
+# Blocks for each compute unit of a launch, at most, and the part of the memory that they may take.
+_BLOCKS, _PART = 64, 3
+# Ints that a search needs for each vertex and block.
+_LISTS = 6
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The kernels of the search, and of what follows it."""
+
+    search: Program
+    block: Program
+
+    @property
+    def hash(self) -> str:
+        return self.search.hash
+
+
+@register
+class NearFar(TunableBlocks):
+    """Near and far lists of vertices; what a vertex tells, it tells for a block of sources.
+
+    A work-group solves a block from beginning to end. On CPUs it is one work-item, whose vectors
+    are the sources; elsewhere neighbouring work-items are.
+
+    Source: A. Davidson, S. Baxter, M. Garland, J. D. Owens, IPDPS 2014, for one source at a time.
+    """
+
+    id = "near-far"
+    area = "sparse"
+    summary = "work-efficient: near and far lists, a block of sources for each work-group"
+    source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45; sources side by side: ours"
+    requires = Requirements(non_negative=True)
+    # delta in percent of the mean weight
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "sources": (8, 16, 32, 64, 128),
+        "group": (1, 32, 64, 128, 256, 512),
+        "delta": (25, 50, 100, 200, 400, 800, 1600, 3200, 6400),
+    }
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield what is right for the kind of device, then fewer sources where memory is short."""
+        if options.device.traits.scalar_groups or not _has_atomics(options):
+            yield {"sources": 16 if options.dtype.itemsize == 2 else 8, "group": 1, "delta": 200}
+            return
+        for group in (512, 256, 128, 64, 32):
+            yield {"sources": 8, "group": group, "delta": 3200}
+
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+        """Return whether the group is one work-item, or one for each source and within limits."""
+        group = parameters["group"]
+        return bool(
+            group == 1
+            or (
+                group >= parameters["sources"]
+                and group <= options.device.capabilities.max_work_group_size
+                and _has_atomics(options)
+            )
+        )
+
+    def rule(self, options: Options) -> str:
+        """Return the limits."""
+        most = options.device.capabilities.max_work_group_size if _has_atomics(options) else 1
+        return f"group must be 1, or at least sources; and at most {most}"
+
+    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of the graph, of the blocks, and of their lists."""
+        blocks, width = _blocks(graph, options, parameters), parameters["sources"]
+        scratch = _scratch(options, parameters)
+        block = DeviceBlock.buffers(graph, options, width, blocks, **scratch)
+        return [*block, _lists(graph, blocks)]
+
+    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
+        """Build the kernels."""
+        device, dtype = options.device, options.dtype
+        if parameters["group"] == 1:
+            lanes = min(device.traits.lanes(dtype.itemsize), parameters["sources"])
+            defines = arithmetic_defines(device, dtype, width=lanes)
+            defines["PYAPSP_STRIPS"] = parameters["sources"] // lanes
+            search = build(device, "sparse/near_far.cpu.cl", defines)
+        else:
+            defines = arithmetic_defines(device, dtype)
+            defines |= {
+                "PYAPSP_SOURCES": parameters["sources"],
+                "PYAPSP_GROUP": parameters["group"],
+                "PYAPSP_BITS": {2: "short", 4: "int", 8: "long"}[dtype.itemsize],
+                "PYAPSP_WORD": max(32, 8 * dtype.itemsize),
+                "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
+            }
+            search = build(device, "sparse/near_far.cl", defines)
+        return _Programs(search, DeviceBlock.build(options))
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Search:
+        """Bring the graph to the device."""
+        return _Search(plan, watch)
+
+
+class _Search:
+    """One launch for several blocks of sources."""
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, parameters = plan.graph, plan.options, plan.parameters
+        programs, width = plan.state, parameters["sources"]
+        self._blocks = _blocks(graph, options, parameters)
+        self.size = self._blocks * width
+        scratch = _scratch(options, parameters)
+        shape = width, self._blocks
+        self._block = DeviceBlock(graph, options, *shape, programs.block, watch, **scratch)
+        context = self._block.queue.context
+        lists = _lists(graph, self._blocks)
+        self._lists = cl.Buffer(context, cl.mem_flags.READ_WRITE, max(lists, 4))
+        self._kernel = programs.search.kernel("near_far")
+        self._shape = (self._blocks * parameters["group"],), (parameters["group"],)
+        self._narrow = _narrow(options, parameters)
+        self._values = programs.search.kernel("near_far_values") if self._narrow else None
+        self._sizes = np.int32(graph.n), _delta(graph, options, parameters["delta"])
+
+    def solve_block(
+        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> None:
+        """Find the rows of some sources."""
+        self._search(sources)
+        self._block.read_costs(distances)
+        if predecessors is not None:
+            self._block.read_predecessors(predecessors)
+
+    def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
+        """Find the sums over the rows of some sources."""
+        self._search(sources)
+        return self._block.totals(sources.size, width)
+
+    def _search(self, sources: np.ndarray) -> None:
+        block = self._block
+        block.begin(sources)
+        words = block.words if self._narrow else block.costs
+        arrays = *block.arcs, block.sources, words, self._lists
+        self._kernel(block.queue, *self._shape, *arrays, *self._sizes)
+        if self._values is not None:
+            self._values(block.queue, *self._shape, words, block.costs, self._sizes[0])
+
+
+def _has_atomics(options: Options) -> bool:
+    """Return whether the device lowers a cost of this type by an atomic minimum."""
+    return options.dtype.itemsize < 8 or options.device.capabilities.int64_atomics
+
+
+def _narrow(options: Options, parameters: Mapping[str, Any]) -> bool:
+    """Return whether values of 2 bytes are lowered as words of 4."""
+    return bool(parameters["group"] > 1 and options.dtype.itemsize == 2)
+
+
+def _scratch(options: Options, parameters: Mapping[str, Any]) -> dict[str, bool]:
+    """Return what a block needs beside the costs."""
+    words = not options.totals or _narrow(options, parameters)
+    return {"marks": options.predecessors, "words": words}
+
+
+def _blocks(graph: Graph, options: Options, parameters: Mapping[str, Any]) -> int:
+    """Return how many blocks a launch solves: all, as many as fill the device, or as fit."""
+    width, capabilities = int(parameters["sources"]), options.device.capabilities
+    wanted = -(-options.count(graph.n) // width)
+    one = DeviceBlock.buffers(graph, options, width, 1, **_scratch(options, parameters))[-5:]
+    memory = capabilities.global_memory
+    if options.memory_limit is not None:
+        memory = min(memory, options.memory_limit)
+    room = memory // _PART // (sum(one) + _lists(graph, 1))
+    fits = min(room, int(capabilities.max_allocation) // max(one))
+    blocks = max(min(wanted, fits, _BLOCKS * capabilities.compute_units), 1)
+    launches = -(-wanted // blocks) or 1
+    return max(-(-wanted // launches), 1)
+
+
+def _lists(graph: Graph, blocks: int) -> int:
+    """Return the bytes of the lists of some blocks."""
+    return 4 * _LISTS * (graph.n + graph.n % 2) * blocks
+
+
+def _delta(graph: Graph, options: Options, percent: int) -> Any:
+    """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
+    mean = float(graph.weights.mean()) if graph.m else 1.0
+    delta = mean * percent / 100
+    if options.dtype.kind in "iu":
+        delta = min(max(round(delta), 1), int(infinity(options.dtype)))
+    return options.dtype.type(delta)

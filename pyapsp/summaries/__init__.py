@@ -1,0 +1,21 @@
+"""Distances summed up, exactly, without the n x n of them."""
+
+from pyapsp.summaries.farthest import diameter
+from pyapsp.summaries.sums import (
+    average_path_length,
+    closeness,
+    distance_histogram,
+    eccentricity,
+    radius,
+    wiener_index,
+)
+
+__all__ = [
+    "average_path_length",
+    "closeness",
+    "diameter",
+    "distance_histogram",
+    "eccentricity",
+    "radius",
+    "wiener_index",
+]

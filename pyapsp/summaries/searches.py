@@ -1,0 +1,155 @@
+"""A graph ready for searches from its vertices, of which only sums over rows are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from pyapsp.choice import unmet
+from pyapsp.device import choose
+from pyapsp.errors import ParameterError
+from pyapsp.graph import Graph, as_graph
+from pyapsp.precision import holds_all
+from pyapsp.registry import Method, Options
+from pyapsp.registry import method as find_method
+from pyapsp.sparse.source_blocks import Session, SourceBlocks
+from pyapsp.sparse.totals import Totals
+
+__all__ = ["Searches"]
+
+# An order that keeps neighbours together is looked for where vertices have at most so many arcs and
+# there are at least so many sources, and is taken if it makes arcs so much shorter.
+_ARCS, _SOURCES, _SHORTER = 16, 1024, 2
+
+
+class Searches:
+    """Searches from some vertices of a graph, which is on the device as long as this exists.
+
+    Parameters
+    ----------
+    graph, directed, device, memory_limit
+        As for `solve`.
+    sources : (k,) sequence of int, optional
+        Which vertices, or as many as will be asked for; all unless given.
+    method : str or Method
+        ``"auto"``, or one that is derived from `SourceBlocks`.
+    rows : bool
+        Whether `rows` will be asked for.
+
+    Attributes
+    ----------
+    graph : Graph
+        Undirected, if it is to be.
+    sources : (k,) int64 ndarray
+    kind : numpy.dtype
+        int64 where all weights are whole numbers, else float64: the type of sums.
+
+    Raises
+    ------
+    PyApspError
+        As `solve`.
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        sources: Sequence[int] | np.ndarray | None = None,
+        *,
+        directed: bool = True,
+        method: str | Method = "auto",
+        device: Any = None,
+        memory_limit: int | None = None,
+        rows: bool = False,
+    ) -> None:
+        graph = as_graph(graph)
+        self.graph = graph = graph if directed else graph.symmetrized()
+        self.sources = _vertices(sources, graph.n)
+        self.kind = np.dtype(np.int64 if graph.is_integer else np.float64)
+        chosen = choose(device)
+        options = Options(chosen, _held(graph, chosen), memory_limit=memory_limit, totals=not rows)
+        self._options = replace(options, sources=self.sources)
+        self._place: np.ndarray | None = None
+        self._method = _method(method, graph, self._options)
+        if self._method.id != "ms-bfs" and self.sources.size >= _SOURCES:
+            order = _order(graph)
+            if order is not None:
+                graph, self._place = _permuted(graph, order), np.argsort(order)
+        self._session: Session | None = None
+        if graph.n:
+            self._session = self._method.start(self._method.plan(graph, self._options))
+
+    def totals(
+        self, vertices: np.ndarray, width: Any = None
+    ) -> Iterator[tuple[np.ndarray, Totals]]:
+        """Yield sums over the rows of vertices, some at a time: which of them, and the sums."""
+        if self._session is None or not vertices.size:
+            return
+        places = vertices if self._place is None else self._place[vertices]
+        order = np.arange(places.size) if self._place is None else np.argsort(places)
+        for some, totals in self._session.totals(places[order], width):
+            yield order[some], totals
+
+    def rows(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the distances from some vertices, a row for each."""
+        assert self._session is not None
+        rows = np.empty((vertices.size, self.graph.n), self._options.dtype)
+        if self._place is None:
+            self._session.fill(vertices, rows, None)
+            return rows
+        self._session.fill(self._place[vertices], rows, None)
+        return np.take(rows, self._place, axis=1)
+
+
+def _method(method: str | Method, graph: Graph, options: Options) -> SourceBlocks:
+    """Return the method to search with."""
+    if method == "auto":
+        searched = "johnson" if graph.has_negative else "near-far"
+        method = "ms-bfs" if graph.is_unweighted and graph.m else searched
+    found = method if isinstance(method, Method) else find_method(method)
+    if not isinstance(found, SourceBlocks):
+        raise ParameterError.of("method", "a summary", "one that searches from sources", found.id)
+    error = unmet(found, graph, options)
+    if error is not None:
+        raise error
+    return found
+
+
+def _held(graph: Graph, device: Any) -> np.dtype:
+    """Return the type to hold distances in: one that holds every path, where there is one."""
+    if graph.is_integer:
+        return np.dtype(np.int32 if holds_all(graph, np.dtype(np.int32)) else np.int64)
+    return np.dtype(np.float64 if device.capabilities.fp64 else np.float32)
+
+
+def _vertices(sources: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray:
+    if sources is None:
+        return np.arange(n)
+    rows = np.atleast_1d(np.asarray(sources))
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise ParameterError.of("sources", "a summary", "a sequence of vertices", sources)
+    if rows.size and (rows.min() < 0 or rows.max() >= n):
+        raise ParameterError.of("sources", "a summary", f"vertices in [0, {n})", sources)
+    return rows.astype(np.int64)
+
+
+def _order(graph: Graph) -> np.ndarray | None:
+    """Return an order of the vertices with neighbours near each other; None if theirs is good."""
+    if graph.m == 0 or graph.m > _ARCS * graph.n:
+        return None
+    order = reverse_cuthill_mckee(graph.to_scipy(), symmetric_mode=False)
+    place = np.argsort(order)
+    tails, heads, _ = graph.arcs()
+    length = np.abs(tails - heads).mean()
+    shorter = np.abs(place[tails] - place[heads]).mean()
+    return order if shorter * _SHORTER < length else None
+
+
+def _permuted(graph: Graph, order: np.ndarray) -> Graph:
+    """Return the graph whose vertex i is vertex ``order[i]``."""
+    tails, heads, weights = graph.arcs()
+    place = np.argsort(order)
+    return Graph.from_arcs(graph.n, place[tails], place[heads], weights)

@@ -1,0 +1,229 @@
+"""How a body accesses its arrays, and which scheme that speaks for.
+
+The paper leaves it to the developer to find out whether accesses are *similar* (neighbouring tasks
+access the same entry) or *continuous* (neighbouring threads access neighbouring entries). Here
+the body is built once more with macros that record what they access, and run for the first tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device, device_errors
+from pyapsp.sweep.arrays import Array, Repeat, Step, flattened
+from pyapsp.sweep.forms import Form, shape_of
+from pyapsp.sweep.plan import FLAGS, is_arranged
+from pyapsp.sweep.run import Slice
+from pyapsp.sweep.source import PREFIX, Body, built, generate
+
+__all__ = ["Pattern", "Traced", "guideline"]
+
+# Accesses of each that are recorded.
+_LOGGED = 64
+# Rounds of a `Repeat` that are recorded.
+_ROUNDS = 4
+# Bytes that a device brings at a time.
+_TRANSACTION = 128
+# An arrangement that is made up for by less than this is not worth it.
+_MARGIN = 0.9
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """How a step accesses an array.
+
+    Parameters
+    ----------
+    step, array, role : str
+    accesses : float
+        By all threads of a task.
+    similarity : float
+        Share of accesses that the next task makes to the same entry at the same time.
+    continuity : float
+        Share of accesses that the next thread makes to the next entry at the same time.
+    naive, interleaved : float
+        Memory transactions for an access in either scheme: 1/32 for words in the best case.
+    """
+
+    step: str
+    array: str
+    role: str
+    accesses: float
+    similarity: float
+    continuity: float
+    naive: float
+    interleaved: float
+
+
+def guideline(patterns: Sequence[Pattern], arrays: Sequence[Array], lanes: int) -> tuple[str, str]:
+    """Return the scheme with fewer memory transactions, arrangement included, and the reason.
+
+    Parameters
+    ----------
+    patterns : sequence of Pattern
+    arrays : sequence of Array
+    lanes : int
+        V.
+    """
+    naive = sum(each.accesses * each.naive for each in patterns)
+    interleaved = sum(each.accesses * each.interleaved for each in patterns)
+    form = Form("interleaved", lanes)
+    arranged = sum(2 * array.nbytes for array in arrays if is_arranged(array, form))
+    interleaved += arranged / _TRANSACTION
+    scheme = "interleaved" if interleaved < _MARGIN * naive else "naive"
+    text = f"memory transactions of a task: naive {naive:.3g}, interleaved {interleaved:.3g}"
+    return scheme, text
+
+
+class Traced:
+    """A sweep that records the accesses of its first tasks.
+
+    Parameters
+    ----------
+    device : Device
+    arrays : sequence of Array
+    steps : sequence of Step or Repeat
+    body : Body
+    defines : mapping of str to str, int or float
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        arrays: Sequence[Array],
+        steps: Sequence[Step | Repeat],
+        body: Body,
+        defines: Mapping[str, str | int | float],
+    ) -> None:
+        self._device, self._arrays, self._steps = device, arrays, steps
+        self._body, self._defines = body, defines
+
+    def patterns(
+        self,
+        whole: Slice,
+        common: Mapping[str, np.ndarray],
+        lanes: int,
+    ) -> list[Pattern]:
+        """Run V neighbouring threads of the first tasks, and return what was recorded.
+
+        Parameters
+        ----------
+        whole : Slice
+            Of the first V tasks, or fewer.
+        common : mapping of str to ndarray
+        lanes : int
+            V.
+        """
+        form, named = Form("naive", 1), {array.name: array for array in self._arrays}
+        tasks = whole.tasks
+        shapes = {
+            step: shape_of(step, form, named, self._device, tasks=1, staging=False)
+            for step in flattened(self._steps)
+        }
+        defines = dict(self._defines) | {"SWEEP_THREADS": lanes}
+        source = generate(self._body, self._arrays, shapes, form, defines, _LOGGED)
+        program = built(self._device, source)
+        zero = np.zeros(1, np.int32)
+        log = np.zeros((tasks, lanes, 1 + 2 * _LOGGED), np.int32)
+        size = sum(a.nbytes * (1 if a.role == "common" else tasks) for a in self._arrays)
+        records: list[tuple[Step, np.ndarray]] = []
+        with device_errors(self._device, size + log.nbytes):
+            queue, buffers = self._device.queue(), self._buffers(whole, common, tasks)
+            place = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, log.nbytes)
+            flags = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * FLAGS)
+            cl.enqueue_fill_buffer(queue, flags, zero, 0, 4 * FLAGS)
+            for number, step in self._order():
+                cl.enqueue_fill_buffer(queue, place, zero, 0, log.nbytes)
+                shape = shapes[step]
+                arguments: list[Any] = [*buffers, np.int32(whole.first), np.int32(tasks)]
+                arguments += [flags, np.int32(number)] if self._body.repeats else []
+                kernel = program.kernel(PREFIX + step.name)
+                items = shape.groups(step, tasks) * shape.items
+                kernel(queue, (items,), (shape.items,), *arguments, place)
+                cl.enqueue_copy(queue, log, place)
+                records.append((step, log.copy()))
+        return self._summed(records, lanes)
+
+    def _order(self) -> list[tuple[int, Step]]:
+        """Return the steps with the number of their round."""
+        order = []
+        for step in self._steps:
+            if isinstance(step, Repeat):
+                order += [(n, each) for n in range(min(_ROUNDS, step.limit)) for each in step.steps]
+            else:
+                order.append((0, step))
+        return order
+
+    def _buffers(
+        self, whole: Slice, common: Mapping[str, np.ndarray], tasks: int
+    ) -> list[cl.Buffer]:
+        buffers, flags = [], cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        for array in self._arrays:
+            if array.role == "common":
+                value = common[array.name]
+            elif array.role == "input":
+                value = whole.arrays[array.name][:tasks]
+            else:
+                value = np.full((tasks, *array.shape), array.fill or 0, array.dtype)
+            buffers.append(cl.Buffer(self._device.context, flags, hostbuf=value))
+        return buffers
+
+    def _summed(self, records: Sequence[tuple[Step, np.ndarray]], lanes: int) -> list[Pattern]:
+        """Return one pattern for each step and array, over all rounds."""
+        found: dict[tuple[str, int], list[np.ndarray]] = {}
+        for step, log in records:
+            for number in range(len(self._arrays)):
+                counted = _counted(log, number, self._arrays[number], lanes)
+                if counted[0]:
+                    threads = min(step.count, lanes)
+                    counted[0] *= step.count / (threads * log.shape[0])
+                    found.setdefault((step.name, number), []).append(counted)
+        patterns = []
+        for (name, number), parts in found.items():
+            accesses = sum(part[0] for part in parts)
+            shares = sum(part[0] * part[1:] for part in parts) / accesses
+            array = self._arrays[number]
+            shown = map(float, (accesses, *shares))
+            patterns.append(Pattern(name, array.name, array.role, *shown))
+        return patterns
+
+
+def _counted(log: np.ndarray, number: int, array: Array, lanes: int) -> np.ndarray:
+    """Return accesses to an array, and the four shares of `Pattern`."""
+    logged = np.minimum(log[..., 0], _LOGGED)
+    there = np.arange(_LOGGED) < logged[..., None]
+    there &= log[..., 1::2] == number
+    j = log[..., 2::2].astype(np.int64)
+    kept = there.sum()
+    if not kept:
+        return np.zeros(5)
+    # what was beyond the log is taken to be like what is in it
+    weight = log[..., 0].sum() / logged.sum()
+
+    def share(shift: int, axis: int) -> float:
+        if j.shape[axis] == 1:
+            return float(axis == 0)
+        here = np.delete(there, -1, axis) & np.delete(there, 0, axis)
+        same = np.delete(j, 0, axis) == np.delete(j, -1, axis) + shift
+        return float((here & same).sum() / max(here.sum(), 1))
+
+    lane = np.arange(j.shape[0])[:, None, None]
+    entry = j if array.role == "common" else j * lanes + lane
+    bytes_ = array.dtype.itemsize
+    naive = _distinct(j * bytes_ // _TRANSACTION, there, axis=1)
+    interleaved = _distinct(entry * bytes_ // _TRANSACTION, there, axis=0)
+    return np.array(
+        [kept * weight, share(0, 0), share(1, 1), naive / kept, interleaved / kept], float
+    )
+
+
+def _distinct(segments: np.ndarray, there: np.ndarray, axis: int) -> int:
+    """Return how many different segments the accesses along an axis are in, all in all."""
+    ordered = np.sort(np.where(there, segments, -1), axis)
+    new = np.diff(ordered, axis=axis, prepend=-1) != 0
+    return int((new & (ordered >= 0)).sum())

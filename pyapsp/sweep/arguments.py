@@ -1,0 +1,118 @@
+"""The arguments of a sweep: what is given, as the kernels want it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pyapsp.errors import ParameterError
+from pyapsp.sweep.arrays import Array
+from pyapsp.sweep.run import Slice
+
+__all__ = ["checked", "count", "stacked"]
+
+_OWNER = "the sweep"
+
+
+def checked(
+    arrays: Sequence[Array],
+    given: Mapping[str, ArrayLike],
+    roles: tuple[str, ...] = ("input", "common"),
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return inputs, and common arrays, as the kernels want them.
+
+    Parameters
+    ----------
+    arrays : sequence of Array
+    given : mapping of str to array-like
+    roles : tuple of str
+        What has to be given.
+
+    Raises
+    ------
+    ParameterError
+        An array is missing, unknown, of another shape, or not of its type.
+    """
+    wanted = {array.name: array for array in arrays if array.role in roles}
+    for name in given:
+        if name not in wanted:
+            raise ParameterError.of(name, _OWNER, f"one of {', '.join(wanted)}", name)
+    values = {}
+    for name, array in wanted.items():
+        if name not in given:
+            raise ParameterError.of(name, _OWNER, "given", None)
+        values[name] = _converted(array, given[name])
+    inputs = {name: value for name, value in values.items() if wanted[name].role == "input"}
+    return inputs, {name: value for name, value in values.items() if name not in inputs}
+
+
+def count(tasks: int | None, inputs: Mapping[str, np.ndarray]) -> int:
+    """Return the number of tasks, on which all inputs must agree.
+
+    Raises
+    ------
+    ParameterError
+        They do not; or there are none and `tasks` is None; or it is no number of tasks.
+    """
+    counts = {name: value.shape[0] for name, value in inputs.items()}
+    if tasks is not None:
+        counts["tasks"] = int(tasks)
+    if not counts:
+        raise ParameterError.of("tasks", _OWNER, "given, as there are no inputs", tasks)
+    if len(set(counts.values())) > 1:
+        raise ParameterError.of("tasks", _OWNER, "the same for all inputs", counts)
+    number = int(next(iter(counts.values())))
+    if not 0 <= number < 2**31:
+        raise ParameterError.of("tasks", _OWNER, "from 0 to 2^31 - 1", number)
+    return number
+
+
+def stacked(arrays: Sequence[Array], first: int, tasks: Sequence[Mapping[str, ArrayLike]]) -> Slice:
+    """Return tasks that came one by one as a slice, with room for their outputs.
+
+    Raises
+    ------
+    ParameterError
+        One does not have the inputs, or has one of another shape or not of its type.
+    """
+    inputs = {array.name: array for array in arrays if array.role == "input"}
+    for number, task in enumerate(tasks, start=first):
+        if set(task) != set(inputs):
+            rule = f"of {', '.join(inputs)}"
+            raise ParameterError.of(f"task {number}", _OWNER, rule, list(task))
+    values = {}
+    for array in arrays:
+        if array.role == "input":
+            rows = [np.asarray(task[array.name]) for task in tasks]
+            for number, row in enumerate(rows, start=first):
+                if row.shape != array.shape:
+                    rule = f"of shape {array.shape} in task {number}"
+                    raise ParameterError.of(array.name, _OWNER, rule, row.shape)
+            values[array.name] = _converted(array, np.stack(rows))
+        elif array.role == "output":
+            values[array.name] = np.empty((len(tasks), *array.shape), array.dtype)
+    return Slice(first, len(tasks), values)
+
+
+def _converted(array: Array, given: ArrayLike) -> np.ndarray:
+    """Return an array of the right shape and type, C-contiguous, or say what is wrong."""
+    try:
+        value = np.asarray(given)
+    except ValueError as error:
+        raise ParameterError.of(array.name, _OWNER, f"an array ({error})", "other") from None
+    integer = array.dtype.kind in "iu"
+    if value.dtype.kind not in ("biu" if integer else "biuf"):
+        rule = f"of numbers that {array.dtype} can hold"
+        raise ParameterError.of(array.name, _OWNER, rule, value.dtype.name)
+    cast = value.astype(array.dtype, copy=False)
+    if integer and not np.array_equal(cast, value):
+        rule = f"within the range of {array.dtype}"
+        raise ParameterError.of(array.name, _OWNER, rule, value.dtype.name)
+    common = array.role == "common"
+    expected = array.shape if common else value.shape[:1] + array.shape
+    if value.shape != expected or not (common or value.ndim):
+        rule = f"of shape ({'' if common else 'tasks, '}{', '.join(map(str, array.shape))})"
+        raise ParameterError.of(array.name, _OWNER, rule, value.shape)
+    return np.ascontiguousarray(cast).reshape(expected)

@@ -1,0 +1,218 @@
+"""What a user says of a sweep: the arrays of a task, and the steps that its threads take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from pyapsp.errors import ParameterError
+
+__all__ = ["C_TYPES", "ROLES", "Array", "Repeat", "Step", "check_arrays", "flattened"]
+
+ROLES = ("input", "common", "output", "scratch")
+C_TYPES = {
+    "float64": "double",
+    "float32": "float",
+    "float16": "half",
+    "int64": "long",
+    "uint64": "ulong",
+    "int32": "int",
+    "uint32": "uint",
+    "int16": "short",
+    "uint16": "ushort",
+    "int8": "char",
+    "uint8": "uchar",
+}
+_NAME = re.compile(r"[A-Za-z]\w*")
+
+
+@dataclass(frozen=True)
+class Array:
+    """One array of a task.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the body and among the arguments of the sweep: a C identifier.
+    role : {"input", "common", "output", "scratch"}
+        Each task has its own input, output and scratch; all tasks share one common array. Scratch
+        passes values from step to step and does not leave the device.
+    dtype : dtype-like
+        A float or integer type.
+    shape : int or tuple of int
+        Of one task; ``()`` for a single value, which is what a plain parameter is.
+    fill : int, float or None
+        What every entry of an output or scratch array is before the first step; None: undefined.
+    rows : str or None
+        For a common array of rows of different lengths, one for each thread of a step: the name of
+        the common integer array that has entry x where row x begins, and one entry more. A step
+        that stages the array then stages the rows of the threads in a group.
+    """
+
+    name: str
+    role: str
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    fill: float | None
+    rows: str | None
+
+    def __init__(
+        self,
+        name: str,
+        role: str,
+        dtype: DTypeLike,
+        shape: int | Sequence[int] = (),
+        *,
+        fill: float | None = None,
+        rows: str | None = None,
+    ) -> None:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ParameterError.of("name", "Array", "a C identifier that begins a letter", name)
+        if role not in ROLES:
+            raise ParameterError.of("role", f"array {name!r}", f"one of {', '.join(ROLES)}", role)
+        try:
+            kind = np.dtype(dtype)
+        except TypeError:
+            kind = np.dtype(object)
+        if kind.name not in C_TYPES or not kind.isnative:
+            rule = f"one of {', '.join(C_TYPES)}"
+            raise ParameterError.of("dtype", f"array {name!r}", rule, dtype)
+        try:
+            extents = tuple(np.atleast_1d(np.asarray(shape)).tolist()) if shape != () else ()
+        except ValueError:
+            extents = (-1,)
+        if not all(isinstance(extent, int) and extent > 0 for extent in extents):
+            raise ParameterError.of("shape", f"array {name!r}", "of positive integers", shape)
+        if fill is not None and role not in ("output", "scratch"):
+            raise ParameterError.of("fill", f"array {name!r}", f"None for {role}", fill)
+        if rows is not None and role != "common":
+            raise ParameterError.of("rows", f"array {name!r}", f"None for {role}", rows)
+        values = (name, role, kind, extents, fill, rows)
+        for field, value in zip(self.__dataclass_fields__, values, strict=True):
+            object.__setattr__(self, field, value)
+
+    @property
+    def size(self) -> int:
+        """Entries, of one task."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes, of one task."""
+        return self.size * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class Step:
+    """What every thread of a task does, before any thread takes the next step.
+
+    Parameters
+    ----------
+    name : str
+        Of a ``STEP(name) { ... }`` in the body.
+    threads : int or tuple of int
+        Threads of a task, in up to three dimensions: x first, in which neighbours are neighbours.
+    stage : sequence of str
+        Common arrays, or their rows, to be read from local memory where they fit it.
+    """
+
+    name: str
+    threads: tuple[int, int, int]
+    stage: tuple[str, ...]
+
+    def __init__(
+        self, name: str, threads: int | Sequence[int] = 1, *, stage: Sequence[str] = ()
+    ) -> None:
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise ParameterError.of("name", "Step", "a C identifier that begins a letter", name)
+        extents = (threads,) if isinstance(threads, (int, np.integer)) else tuple(threads)
+        whole = all(isinstance(extent, (int, np.integer)) and extent > 0 for extent in extents)
+        if not (whole and 1 <= len(extents) <= 3 and prod(extents) < 2**31):
+            rule = "one to three positive integers with a product below 2^31"
+            raise ParameterError.of("threads", f"step {name!r}", rule, threads)
+        x, y, z = (*(int(extent) for extent in extents), 1, 1)[:3]
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "threads", (x, y, z))
+        object.__setattr__(self, "stage", tuple(stage))
+
+    @property
+    def count(self) -> int:
+        """Threads of a task."""
+        return prod(self.threads)
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Steps taken in turn until a round in which no thread of any task says ``AGAIN()``.
+
+    Parameters
+    ----------
+    *steps : Step
+    limit : int
+        Rounds after which the sweep gives up.
+    """
+
+    steps: tuple[Step, ...]
+    limit: int
+
+    def __init__(self, *steps: Step, limit: int = 1_000_000) -> None:
+        if not steps or not all(isinstance(step, Step) for step in steps):
+            raise ParameterError.of("steps", "Repeat", "one or more of Step", steps)
+        if not isinstance(limit, (int, np.integer)) or limit < 1:
+            raise ParameterError.of("limit", "Repeat", "a positive integer", limit)
+        object.__setattr__(self, "steps", steps)
+        object.__setattr__(self, "limit", int(limit))
+
+
+def flattened(steps: Sequence[Step | Repeat]) -> list[Step]:
+    """Return every step once, in order of appearance."""
+    listed = [each for one in steps for each in (one.steps if isinstance(one, Repeat) else (one,))]
+    return list(dict.fromkeys(listed))
+
+
+def check_arrays(arrays: Sequence[Array], steps: Sequence[Step | Repeat]) -> None:
+    """Refuse arrays and steps that do not go together.
+
+    Raises
+    ------
+    ParameterError
+        A name that occurs twice; no output; rows or staging of what is no common array.
+    """
+    if not all(isinstance(array, Array) for array in arrays):
+        raise ParameterError.of("arrays", "Sweep", "a list of Array", arrays)
+    if not steps or not all(isinstance(step, (Step, Repeat)) for step in steps):
+        raise ParameterError.of("steps", "Sweep", "one or more of Step and Repeat", steps)
+    names = [array.name for array in arrays]
+    if len(set(names)) < len(names):
+        raise ParameterError.of("arrays", "Sweep", "arrays of different names", names)
+    if not any(array.role == "output" for array in arrays):
+        raise ParameterError.of("arrays", "Sweep", "arrays with an output among them", names)
+    listed = flattened(steps)
+    if len({step.name for step in listed}) < len(listed):
+        rule = "steps of different names, or the same step again"
+        raise ParameterError.of("steps", "Sweep", rule, [step.name for step in listed])
+    common = {array.name: array for array in arrays if array.role == "common"}
+    for array in common.values():
+        if array.rows is None:
+            continue
+        bounds = common.get(array.rows)
+        if bounds is None or bounds.dtype.kind not in "iu":
+            rule = "the name of a common integer array"
+            raise ParameterError.of("rows", f"array {array.name!r}", rule, array.rows)
+    for step in listed:
+        for name in step.stage:
+            if name not in common:
+                rule = "names of common arrays"
+                raise ParameterError.of("stage", f"step {step.name!r}", rule, name)
+            rows = common[name].rows
+            if rows is not None and common[rows].size != step.threads[0] + 1:
+                rule = f"of {common[rows].size - 1} threads, the rows of {name!r}"
+                raise ParameterError.of("threads", f"step {step.name!r}", rule, step.threads)
+            if rows is not None and step.threads[1:] != (1, 1):
+                rule = f"in one dimension, as {name!r} has rows"
+                raise ParameterError.of("threads", f"step {step.name!r}", rule, step.threads)

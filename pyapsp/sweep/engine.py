@@ -1,0 +1,377 @@
+"""`Sweep`: one task body, run for many tasks in either scheme."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import ArrayLike
+
+from pyapsp.device import Device, choose
+from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.sweep import access, arguments
+from pyapsp.sweep.arrays import Array, Repeat, Step, check_arrays, flattened
+from pyapsp.sweep.forms import Form, default_lanes, shape_of
+from pyapsp.sweep.plan import Plan, plan
+from pyapsp.sweep.run import Kernels, Run, Slice
+from pyapsp.sweep.source import Body, built, generate
+
+__all__ = ["SCHEMES", "Outcome", "Sweep"]
+
+SCHEMES = ("auto", "naive", "interleaved", "measure")
+_NEEDS = {"float64": "fp64", "float16": "fp16", "int64": "int64", "uint64": "int64"}
+# Tasks that a measurement takes, in blocks of lanes.
+_MEASURED = 8
+# What a body without any STEP(name) is.
+_ONE = Step("task")
+
+
+class Outcome(Mapping[str, np.ndarray]):
+    """The outputs of a sweep by name, each with the tasks on its first axis.
+
+    Attributes
+    ----------
+    scheme : {"naive", "interleaved"}
+        What ran.
+    why : str
+        Why it was chosen.
+    lanes : int
+        V, the tasks that are interleaved; 1 in the naive scheme.
+    slices : int
+        Slices in which the tasks were on the device.
+    device_bytes : int
+        Device memory that the sweep took.
+    seconds : dict of str to float
+        By the clock of the device ``"upload"``, ``"arrangement"``, ``"kernel"`` and
+        ``"readback"``, which may overlap; by the clock of the host ``"total"``, without building.
+    """
+
+    def __init__(
+        self,
+        outputs: dict[str, np.ndarray],
+        plan: Plan,
+        why: str,
+        slices: int,
+        seconds: dict[str, float],
+    ) -> None:
+        self._outputs = outputs
+        self.scheme, self.lanes = plan.form.scheme, plan.form.lanes
+        self.device_bytes = plan.device_bytes
+        self.why, self.slices, self.seconds = why, slices, seconds
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._outputs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._outputs)
+
+    def __len__(self) -> int:
+        return len(self._outputs)
+
+
+class Sweep:
+    """A task, ready to be run for many parameters at once.
+
+    Parameters
+    ----------
+    body : str or pathlib.Path
+        OpenCL C for one thread of one task: a ``STEP(name) { ... }`` for each step, or only the
+        inside of the one step there is. It reads and writes ``IN(name, j)``, ``OUT(name, j)``,
+        ``SCRATCH(name, j)`` and ``COMMON(name, j)``, entry j of an array in C order, and knows
+        ``THREAD_X``, ``THREAD_Y``, ``THREAD_Z`` and ``TASK``, its place in the sweep. The
+        threads of a step run in any order and must not wait for each other. In the steps of a
+        `Repeat`, ``AGAIN()`` asks for another round.
+    arrays : sequence of Array
+        The arrays of a task.
+    steps : Step, or sequence of Step and Repeat
+        What is done, in this order.
+    device : Device, str, int, pyopencl.Device, pyopencl.Context or None
+        As in :func:`pyapsp.device.choose`.
+    scheme : {"auto", "naive", "interleaved", "measure"}
+        "naive": each task has its arrays in a row, and neighbouring work-items are neighbouring
+        threads of a task. "interleaved": the arrays of V tasks lie side by side, and neighbouring
+        work-items are neighbouring tasks. "auto": what the accesses of the first tasks speak for;
+        "measure": what is faster for the first tasks. Both decide at the first run.
+    defines : mapping of str to str, int or float
+        Macros for the body.
+    lanes : int, optional
+        V, a power of two from 2 to 64; None for what suits the device.
+    per_launch : int, optional
+        Tasks on the device at a time; None for as many as are useful and fit. 1 in the naive
+        scheme and V in the interleaved one is what the paper does.
+    staging : bool, optional
+        Whether steps stage what they ask for in local memory; None: not on CPU devices, where it
+        is no faster than the other.
+    vectors : bool
+        Whether the body is also right where its values are vectors: on CPU devices entries of
+        ``IN``, ``OUT`` and ``SCRATCH`` are then of the type ``LANE(type)``, V tasks at once, so
+        that nothing may branch on them but ``if (ANY(mask))``; ``mask ? a : b`` takes the lanes
+        of either, and ``CONVERT(type, x)`` is a ``LANE(type)``.
+    memory_limit : int, optional
+        Bytes of device memory to use at most.
+    progress : callable, optional
+        Called with the tasks done, and with all tasks, after each slice.
+
+    Raises
+    ------
+    ParameterError
+        Arrays, steps or body do not go together; names which and how.
+    CapabilityError
+        The device has no such type.
+    KernelBuildError
+        The body does not compile; names its line. Here or at the first run.
+
+    References
+    ----------
+    F. Ino, K. Shigeoka, T. Okuyama, M. Motokubota and K. Hagihara, a parallel scheme for
+    accelerating parameter sweep applications on a GPU, 2013.
+
+    Examples
+    --------
+    >>> sweep = Sweep(  # doctest: +SKIP
+    ...     "OUT(area, 0) = COMMON(pi, 0) * IN(radius, 0) * IN(radius, 0);",
+    ...     [Array("radius", "input", "float32"), Array("pi", "common", "float32"),
+    ...      Array("area", "output", "float32")],
+    ... )
+    >>> sweep(radius=[1.0, 2.0, 3.0], pi=np.pi)["area"]  # doctest: +SKIP
+    array([ 3.1415927, 12.566371 , 28.274334 ], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        body: str | Path,
+        arrays: Sequence[Array],
+        steps: Step | Repeat | Sequence[Step | Repeat] = _ONE,
+        *,
+        device: Device | str | int | cl.Device | cl.Context | None = None,
+        scheme: str = "auto",
+        defines: Mapping[str, str | int | float] | None = None,
+        lanes: int | None = None,
+        per_launch: int | None = None,
+        staging: bool | None = None,
+        vectors: bool = False,
+        memory_limit: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> None:
+        self.arrays = tuple(arrays)
+        self.steps = (steps,) if isinstance(steps, (Step, Repeat)) else tuple(steps)
+        check_arrays(self.arrays, self.steps)
+        if scheme not in SCHEMES:
+            raise ParameterError.of("scheme", "Sweep", f"one of {', '.join(SCHEMES)}", scheme)
+        if lanes is not None and lanes not in (2, 4, 8, 16, 32, 64):
+            raise ParameterError.of("lanes", "Sweep", "a power of two from 2 to 64", lanes)
+        for name, value in (("per_launch", per_launch), ("memory_limit", memory_limit)):
+            if value is not None and value < 1:
+                raise ParameterError.of(name, "Sweep", "a positive integer", value)
+        self.device = choose(device)
+        for array in self.arrays:
+            need = _NEEDS.get(array.dtype.name)
+            if need is not None and not getattr(self.device.capabilities, need):
+                raise CapabilityError(f"{self.device.name} has no {array.dtype}: {array.name!r}")
+        self._body = Body(body, flattened(self.steps))
+        for name, text in (defines or {}).items():
+            if not name.isidentifier() or not isinstance(text, (str, int, float)):
+                rule = "a mapping of identifiers to text or numbers"
+                raise ParameterError.of("defines", "Sweep", rule, {name: text})
+        self._scheme, self._width = scheme, 1
+        if vectors and self.device.traits.scalar_groups:
+            widest = max(array.dtype.itemsize for array in self.arrays)
+            self._width = self.device.traits.lanes(widest)
+        self._lanes = self._width if self._width > 1 else lanes or default_lanes(self.device)
+        self._defines, self._per_launch = dict(defines or {}), per_launch
+        self._staging = not self.device.traits.scalar_groups if staging is None else staging
+        self._memory_limit, self._progress = memory_limit, progress
+        self._chosen: tuple[str, str] | None = None
+        self._kernels: dict[Form, Kernels] = {}
+
+    def __call__(self, tasks: int | None = None, /, **arrays: ArrayLike) -> Outcome:
+        """Run all tasks.
+
+        Parameters
+        ----------
+        tasks : int, optional
+            How many; needed only where there is no input.
+        **arrays : array-like
+            Inputs with the tasks on an additional first axis, and common arrays, by name.
+
+        Raises
+        ------
+        ParameterError
+            An array is missing, unknown, of another shape, or not of its type.
+        DeviceMemoryError
+            One task is more than the device, or `memory_limit`, can hold.
+        """
+        inputs, common = arguments.checked(self.arrays, arrays)
+        count = arguments.count(tasks, inputs)
+        outputs = {
+            array.name: np.empty((count, *array.shape), array.dtype)
+            for array in self.arrays
+            if array.role == "output"
+        }
+        whole = Slice(0, count, inputs | outputs)
+        scheme, why = self._choice(whole, common)
+        return self._run(scheme, why, whole, common)
+
+    def over(
+        self, tasks: Iterable[Mapping[str, ArrayLike]], /, **common: ArrayLike
+    ) -> Iterator[dict[str, np.ndarray]]:
+        """Run tasks as they come, and yield the outputs of each, in order.
+
+        Only the tasks that are on the device, and those before and after them, are held at a
+        time, so that `tasks` may be endless.
+
+        Parameters
+        ----------
+        tasks : iterable of mapping of str to array-like
+            The inputs of each task, by name.
+        **common : array-like
+            The common arrays.
+
+        Raises
+        ------
+        As calling the sweep.
+        """
+        shared = arguments.checked(self.arrays, common, roles=("common",))[1]
+        coming = iter(tasks)
+        lanes = self._form("interleaved").lanes
+        first = list(islice(coming, lanes * _MEASURED))
+        if not first:
+            return
+        scheme, _ = self._choice(arguments.stacked(self.arrays, 0, first), shared)
+        kernels, planned = self._prepared(scheme, None)
+        coming = chain(first, coming)
+
+        def slices() -> Iterator[Slice]:
+            start = 0
+            while some := list(islice(coming, planned.tasks)):
+                yield arguments.stacked(self.arrays, start, some)
+                start += len(some)
+
+        run = Run(self.device, self.arrays, self.steps, kernels, planned, shared)
+        names = [array.name for array in self.arrays if array.role == "output"]
+        with closing(run), closing(run.process(slices())) as finished:
+            for each in finished:
+                for number in range(each.tasks):
+                    yield {name: each.arrays[name][number] for name in names}
+
+    def source(self, scheme: str) -> str:
+        """Return the OpenCL C that runs in a scheme, "naive" or "interleaved"."""
+        return self._prepared(scheme, None)[0].program.source
+
+    def analyse(self, tasks: int | None = None, /, **arrays: ArrayLike) -> list[access.Pattern]:
+        """Return how the threads of the first tasks access each array: the paper's table II.
+
+        Takes what calling the sweep takes.
+        """
+        inputs, common = arguments.checked(self.arrays, arrays)
+        return self._traced(Slice(0, arguments.count(tasks, inputs), inputs), common)
+
+    def _traced(self, whole: Slice, common: Mapping[str, np.ndarray]) -> list[access.Pattern]:
+        fitting = self._plan("naive", min(whole.tasks, self._lanes))
+        some = _part(whole, 0, min(whole.tasks, fitting.tasks, self._lanes))
+        sweep = access.Traced(self.device, self.arrays, self.steps, self._body, self._defines)
+        return sweep.patterns(some, common, self._lanes)
+
+    def _choice(self, whole: Slice, common: Mapping[str, np.ndarray]) -> tuple[str, str]:
+        """Return a scheme and the reason for it."""
+        if self._scheme in ("naive", "interleaved"):
+            return self._scheme, "asked for"
+        if whole.tasks < self._lanes:
+            return "naive", f"fewer tasks than the {self._lanes} lanes"
+        if self._plan("interleaved", whole.tasks).form.lanes < self._lanes:
+            return "naive", f"{self._lanes} tasks do not fit the memory"
+        if self._chosen is None:
+            if self._scheme == "auto":
+                patterns = self._traced(whole, common)
+                self._chosen = access.guideline(patterns, self.arrays, self._lanes)
+            else:
+                self._chosen = self._measured(whole, common)
+        return self._chosen
+
+    def _measured(self, whole: Slice, common: Mapping[str, np.ndarray]) -> tuple[str, str]:
+        """Run some tasks in both schemes, in turns, and return the faster one."""
+        sample = _part(whole, 0, min(whole.tasks, self._lanes * _MEASURED), copied=True)
+        seconds = {
+            scheme: [
+                self._run(scheme, "", sample, common, silent=True).seconds["total"]
+                for _ in range(3)
+            ]
+            for scheme in ("naive", "interleaved")
+        }
+        best = {scheme: min(times[1:]) for scheme, times in seconds.items()}
+        text = ", ".join(f"{scheme} {time * 1e3:.3g} ms" for scheme, time in best.items())
+        return min(best, key=lambda scheme: best[scheme]), f"{sample.tasks} tasks took: {text}"
+
+    def _run(
+        self,
+        scheme: str,
+        why: str,
+        whole: Slice,
+        common: Mapping[str, np.ndarray],
+        *,
+        silent: bool = False,
+    ) -> Outcome:
+        kernels, planned = self._prepared(scheme, whole.tasks)
+        started = time.perf_counter()
+        parts = (
+            _part(whole, first, min(planned.tasks, whole.tasks - first))
+            for first in range(0, whole.tasks, planned.tasks)
+        )
+        run, slices = Run(self.device, self.arrays, self.steps, kernels, planned, common), 0
+        with closing(run), closing(run.process(parts)) as finished:
+            for each in finished:
+                slices += 1
+                if self._progress is not None and not silent:
+                    self._progress(each.first + each.tasks, whole.tasks)
+            total = time.perf_counter() - started
+            seconds = run.seconds() | {"total": total}
+        names = [array.name for array in self.arrays if array.role == "output"]
+        outputs = {name: whole.arrays[name] for name in names}
+        return Outcome(outputs, planned, why, slices, seconds)
+
+    def _form(self, scheme: str) -> Form:
+        if scheme == "interleaved":
+            return Form(scheme, self._lanes, self._width)
+        return Form(scheme, 1)
+
+    def _prepared(self, scheme: str, tasks: int | None) -> tuple[Kernels, Plan]:
+        """Plan the slices of a scheme and build its kernels."""
+        planned = self._plan(scheme, tasks, self._per_launch)
+        if planned.form not in self._kernels:
+            self._kernels[planned.form] = self._build(planned.form)
+        return self._kernels[planned.form], planned
+
+    def _plan(self, scheme: str, tasks: int | None, per_launch: int | None = None) -> Plan:
+        return plan(
+            self.arrays,
+            self._form(scheme),
+            self.device,
+            threads=max(step.count for step in flattened(self.steps)),
+            tasks=tasks,
+            per_launch=per_launch,
+            memory_limit=self._memory_limit,
+        )
+
+    def _build(self, form: Form) -> Kernels:
+        named = {array.name: array for array in self.arrays}
+        most = self._per_launch or 2**31
+        shapes = {
+            step: shape_of(step, form, named, self.device, tasks=most, staging=self._staging)
+            for step in flattened(self.steps)
+        }
+        source = generate(self._body, self.arrays, shapes, form, self._defines)
+        return Kernels(form, built(self.device, source), shapes, self._body.repeats)
+
+
+def _part(whole: Slice, first: int, tasks: int, *, copied: bool = False) -> Slice:
+    """Return some tasks of a slice, as views; or with arrays of their own, to be thrown away."""
+    some = slice(first, first + tasks)
+    arrays = {name: value[some] for name, value in whole.arrays.items()}
+    if copied:
+        arrays = {name: value.copy() for name, value in arrays.items()}
+    return Slice(whole.first + first, tasks, arrays)

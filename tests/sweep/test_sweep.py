@@ -1,0 +1,563 @@
+"""The sweep engine: both schemes from one body, slices, choices and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count, islice
+
+import numpy as np
+import pytest
+
+from pyapsp.device import model, quirks
+from pyapsp.errors import (
+    DeviceError,
+    DeviceMemoryError,
+    KernelBuildError,
+    ParameterError,
+)
+from pyapsp.sweep import Array, Repeat, Step, Sweep, engine
+
+SCHEMES = ["naive", "interleaved"]
+
+# Two steps; the second reads what other threads of the task wrote in the first.
+BODY = """
+STEP(multiply)
+{
+    const int i = THREAD_Y * 5 + THREAD_X;
+    double sum = COMMON(offset, 0);
+    for (int k = 0; k < 10; k++)
+        sum += COMMON(matrix, i * 10 + k) * IN(vector, k);
+    SCRATCH(product, i) = sum;
+}
+STEP(reverse)
+{
+    const int i = THREAD_X;
+    OUT(result, i) = SCRATCH(product, 9 - i);
+    OUT(which, 0) = TASK;
+}
+"""
+ARRAYS = [
+    Array("vector", "input", "float64", (2, 5)),
+    Array("matrix", "common", "float64", (10, 10)),
+    Array("offset", "common", "float64"),
+    Array("product", "scratch", "float64", 10),
+    Array("result", "output", "float64", 10),
+    Array("which", "output", "int32"),
+]
+STEPS = [Step("multiply", (5, 2), stage=["matrix"]), Step("reverse", 10)]
+
+# Rounds of each task differ: 3 n + 1 until one is reached, as Collatz has it.
+COLLATZ = """
+STEP(start) { SCRATCH(value, THREAD_X) = IN(first, THREAD_X); }
+STEP(next)
+{
+    const int value = SCRATCH(value, THREAD_X);
+    if (value > 1) {
+        SCRATCH(value, THREAD_X) = value % 2 ? 3 * value + 1 : value / 2;
+        OUT(rounds, THREAD_X)++;
+        AGAIN();
+    }
+}
+"""
+COLLATZ_ARRAYS = [
+    Array("first", "input", "int32", 3),
+    Array("value", "scratch", "int32", 3),
+    Array("rounds", "output", "int32", 3, fill=0),
+]
+
+# Sums of rows of different lengths, one for each thread.
+ROWS = """
+for (int i = COMMON(first, THREAD_X); i < COMMON(first, THREAD_X + 1); i++)
+    OUT(sum, THREAD_X) += IN(scale, 0) * COMMON(entries, i);
+"""
+
+
+def rows_of(lengths):
+    first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    entries = np.arange(first[-1], dtype=np.int32) % 1001
+    return first, entries, np.diff(np.concatenate([[0], np.cumsum(entries)])[first])
+
+
+def example(tasks, seed=0):
+    rng = np.random.default_rng(seed)
+    vector, matrix = rng.random((tasks, 2, 5)), rng.random((10, 10))
+    expected = (vector.reshape(tasks, 10) @ matrix.T + 0.5)[:, ::-1]
+    return {"vector": vector, "matrix": matrix, "offset": 0.5}, expected
+
+
+def collatz(values):
+    rounds = np.zeros_like(values)
+    while (more := values > 1).any():
+        rounds += more
+        values = np.where(more, np.where(values % 2, 3 * values + 1, values // 2), values)
+    return rounds
+
+
+@pytest.fixture
+def like_gpu(monkeypatch):
+    """Launch on any device as if neighbouring work-items were the vector."""
+    traits = quirks.Traits(min_form="builtin", max_vector_bytes=8, scalar_groups=False)
+    monkeypatch.setattr(model, "traits_of", lambda platform, kind: traits)
+
+
+@pytest.fixture
+def overlapping(monkeypatch):
+    """Bring and take slices by threads, as where the device has memory of its own."""
+    seen, plan = [], engine.plan
+
+    def overlapped(*arguments, **options):
+        planned = plan(*arguments, **options)
+        seen.append(replace(planned, slots=3))
+        return seen[-1]
+
+    monkeypatch.setattr(engine, "plan", overlapped)
+    return seen
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("tasks", [0, 1, 32, 101])
+def test_schemes_agree_with_numpy(tasks, scheme, device):
+    arrays, expected = example(tasks)
+    outcome = Sweep(BODY, ARRAYS, STEPS, device=device, scheme=scheme)(**arrays)
+    assert set(outcome) == {"result", "which"}
+    assert outcome["result"].shape == (tasks, 10)
+    np.testing.assert_allclose(outcome["result"], expected, rtol=1e-12)
+    np.testing.assert_array_equal(outcome["which"], np.arange(tasks))
+    assert outcome.scheme == scheme
+    assert outcome.lanes == (1 if scheme == "naive" else 16)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("staging", [False, True])
+@pytest.mark.parametrize("lanes", [4, 64])
+def test_groups_of_gpus(lanes, staging, scheme, like_gpu, device):
+    arrays, expected = example(77)
+    options = {"device": device, "scheme": scheme, "lanes": lanes, "staging": staging}
+    outcome = Sweep(BODY, ARRAYS, STEPS, **options)(**arrays)
+    np.testing.assert_allclose(outcome["result"], expected, rtol=1e-12)
+    np.testing.assert_array_equal(outcome["which"], np.arange(77))
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int16", "float32", "uint64"])
+def test_arrangement_and_back(kind, like_gpu, device):
+    rng = np.random.default_rng(1)
+    for shape in ((1,), (32,), (3, 11)):
+        arrays = [Array("x", "input", kind, shape), Array("y", "output", kind, shape)]
+        size = int(np.prod(shape))
+        sweep = Sweep(
+            "OUT(y, THREAD_X) = IN(x, THREAD_X);",
+            arrays,
+            Step("task", size),
+            device=device,
+            scheme="interleaved",
+        )
+        x = rng.integers(0, 200, (45, *shape)).astype(kind)
+        outcome = sweep(x=x)
+        np.testing.assert_array_equal(outcome["y"], x)
+        assert (outcome.seconds["arrangement"] > 0) == (size > 1)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("gpu", [False, True])
+def test_repeated_until_no_task_asks(gpu, scheme, device, request):
+    if gpu:
+        request.getfixturevalue("like_gpu")
+    steps = [Step("start", 3), Repeat(Step("next", 3))]
+    first = np.random.default_rng(0).integers(1, 200, (50, 3), np.int32)
+    sweep = Sweep(COLLATZ, COLLATZ_ARRAYS, steps, device=device, scheme=scheme)
+    np.testing.assert_array_equal(sweep(first=first)["rounds"], collatz(first))
+
+
+def test_too_many_rounds(device):
+    def rounds(limit):
+        steps = [Step("start", 3), Repeat(Step("next", 3), limit=limit)]
+        sweep = Sweep(COLLATZ, COLLATZ_ARRAYS, steps, device=device, scheme="naive")
+        return sweep(first=np.full((2, 3), 27, np.int32))["rounds"]
+
+    # one more in which nothing asks
+    assert (rounds(112) == 111).all()
+    with pytest.raises(ParameterError, match=r"'limit' parameter of Repeat .* Got 111"):
+        rounds(111)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("longest", [3, 3000])
+def test_rows_are_staged_where_they_fit(longest, scheme, like_gpu, device):
+    lengths = np.random.default_rng(2).integers(0, longest + 1, 40)
+    first, entries, sums = rows_of(lengths)
+    arrays = [
+        Array("first", "common", "int32", 41),
+        Array("entries", "common", "int32", entries.size, rows="first"),
+        Array("scale", "input", "int32"),
+        Array("sum", "output", "int32", 40, fill=0),
+    ]
+    step = Step("task", 40, stage=["entries"])
+    sweep = Sweep(ROWS, arrays, step, device=device, scheme=scheme)
+    scale = np.arange(70, dtype=np.int32)
+    found = sweep(scale=scale, first=first, entries=entries)["sum"]
+    np.testing.assert_array_equal(found, scale[:, None] * sums)
+    assert "__local int near_entries" in sweep.source(scheme)
+
+
+def test_threads_in_three_dimensions(device):
+    body = """
+    const int own = (THREAD_Z * 5 + THREAD_Y) * 70 + THREAD_X;
+    OUT(place, own) = TASK * 1000 + THREAD_Z * 500 + THREAD_Y * 100 + THREAD_X;
+    """
+    z, y, x = np.ogrid[:3, :5, :70]
+    for scheme in SCHEMES:
+        arrays = [Array("place", "output", "int32", (3, 5, 70))]
+        found = Sweep(body, arrays, Step("task", (70, 5, 3)), device=device, scheme=scheme)(20)
+        expected = np.arange(20)[:, None, None, None] * 1000 + z * 500 + y * 100 + x
+        np.testing.assert_array_equal(found["place"], expected)
+
+
+VECTORS = """
+LANE(float) x = IN(x, 0);
+LANE(int) going = x > 1, count = 0;
+while (ANY(going)) {
+    x = going ? x / 2 : x;
+    count += going ? (LANE(int))1 : (LANE(int))0;
+    going = x > 1;
+}
+OUT(count, 0) = CONVERT(int, count);
+"""
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_vectors_of_tasks(scheme, device):
+    arrays = [Array("x", "input", "float32"), Array("count", "output", "int32")]
+    sweep = Sweep(VECTORS, arrays, device=device, scheme=scheme, vectors=True)
+    x = np.random.default_rng(0).random(101, np.float32) * 1000
+    outcome = sweep(x=x)
+    np.testing.assert_array_equal(outcome["count"], np.ceil(np.log2(x)).clip(0))
+    assert outcome.lanes == (1 if scheme == "naive" else 8)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("tasks_that_fit", [64, 17, 5, 1])
+def test_slices_give_identical_results(tasks_that_fit, scheme, device):
+    arrays, expected = example(99)
+    whole = Sweep(BODY, ARRAYS, STEPS, device=device, scheme=scheme)(**arrays)
+    assert whole.slices == 1
+    per_task = 8 * 30 + 4 + (8 * 20 if scheme == "interleaved" and tasks_that_fit > 1 else 0)
+    limit = 808 + 64 + tasks_that_fit * per_task
+    sweep = Sweep(BODY, ARRAYS, STEPS, device=device, scheme=scheme, memory_limit=limit)
+    sliced = sweep(**arrays)
+    assert sliced.slices >= 99 / tasks_that_fit
+    assert sliced.device_bytes <= limit
+    for name in whole:
+        np.testing.assert_array_equal(sliced[name], whole[name])
+    np.testing.assert_allclose(sliced["result"], expected, rtol=1e-12)
+    if scheme == "interleaved":
+        # fewer lanes where the usual 16 do not fit
+        assert sliced.lanes == {64: 16, 17: 16, 5: 4, 1: 1}[tasks_that_fit]
+
+
+def test_what_does_not_fit_at_all(device):
+    arrays, _ = example(9)
+    for scheme in ("auto", "naive", "interleaved", "measure"):
+        sweep = Sweep(BODY, ARRAYS, STEPS, device=device, scheme=scheme, memory_limit=1000)
+        with pytest.raises(DeviceMemoryError, match="memory_limit") as caught:
+            sweep(**arrays)
+        assert caught.value.available == 1000
+        assert caught.value.needed == 808 + 64 + 8 * 30 + 4
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_slices_overlap(scheme, overlapping, device):
+    arrays, expected = example(333)
+    done = []
+    options = {"per_launch": 32, "progress": lambda *step: done.append(step)}
+    sweep = Sweep(BODY, ARRAYS, STEPS, device=device, scheme=scheme, **options)
+    outcome = sweep(**arrays)
+    assert overlapping[-1].slots == 3
+    assert outcome.slices == 11
+    np.testing.assert_allclose(outcome["result"], expected, rtol=1e-12)
+    np.testing.assert_array_equal(outcome["which"], np.arange(333))
+    assert done == [(min(32 * (k + 1), 333), 333) for k in range(11)]
+    steps = [Step("start", 3), Repeat(Step("next", 3))]
+    first = np.random.default_rng(0).integers(1, 200, (150, 3), np.int32)
+    sweep = Sweep(COLLATZ, COLLATZ_ARRAYS, steps, device=device, scheme=scheme, per_launch=32)
+    np.testing.assert_array_equal(sweep(first=first)["rounds"], collatz(first))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_tasks_as_they_come_while_slices_overlap(scheme, overlapping, device):
+    arrays, expected = example(150)
+    sweep = Sweep(BODY, ARRAYS, STEPS, device=device, scheme=scheme, per_launch=16)
+    common = {name: arrays[name] for name in ("matrix", "offset")}
+    found = sweep.over(({"vector": arrays["vector"][k % 150]} for k in count()), **common)
+    taken = list(islice(found, 200))
+    found.close()
+    assert overlapping[-1].slots == 3
+    np.testing.assert_allclose([each["result"] for each in taken[:150]], expected, rtol=1e-12)
+    np.testing.assert_array_equal([each["which"] for each in taken], np.arange(200))
+
+
+def test_a_failure_while_slices_overlap(overlapping, device):
+    def broken(done, total):
+        raise ZeroDivisionError
+
+    arrays, _ = example(333)
+    sweep = Sweep(
+        BODY, ARRAYS, STEPS, device=device, scheme="naive", per_launch=32, progress=broken
+    )
+    with pytest.raises(ZeroDivisionError):
+        sweep(**arrays)
+
+
+def test_the_breakdown_is_of_what_was_done(device):
+    arrays, _ = example(64)
+    naive = Sweep(BODY, ARRAYS, STEPS, device=device, scheme="naive")(**arrays).seconds
+    other = Sweep(BODY, ARRAYS, STEPS, device=device, scheme="interleaved")(**arrays).seconds
+    for seconds in (naive, other):
+        assert set(seconds) == {"upload", "arrangement", "kernel", "readback", "total"}
+        assert all(seconds[name] > 0 for name in ("upload", "kernel", "readback"))
+        assert sum(seconds.values()) <= 2 * seconds["total"]
+    assert naive["arrangement"] == 0
+    assert other["arrangement"] > 0
+
+
+@pytest.mark.parametrize("scheme", ["auto", "measure", "naive", "interleaved"])
+def test_tasks_as_they_come(scheme, device):
+    arrays, expected = example(150)
+    sweep = Sweep(BODY, ARRAYS, STEPS, device=device, scheme=scheme, per_launch=32)
+    common = {name: arrays[name] for name in ("matrix", "offset")}
+    tasks = ({"vector": vector} for vector in arrays["vector"])
+    for number, found in enumerate(sweep.over(tasks, **common)):
+        np.testing.assert_allclose(found["result"], expected[number], rtol=1e-12)
+        assert found["which"] == number
+    assert number == 149
+    assert list(sweep.over([], **common)) == []
+    endless = ({"vector": arrays["vector"][k % 150]} for k in count())
+    taken = list(islice(sweep.over(endless, **common), 200))
+    np.testing.assert_allclose(taken[-1]["result"], expected[49], rtol=1e-12)
+
+
+# Each thread adds up a row of eight; or neighbours take neighbours.
+STRIDED = """
+float sum = 0;
+for (int k = 0; k < 8; k++)
+    sum += IN(x, THREAD_X * 8 + k);
+OUT(y, THREAD_X) = sum;
+"""
+LINEAR = "OUT(y, THREAD_X) = IN(x, THREAD_X) + IN(x, THREAD_X + 64);"
+# Which entry is read depends on the task.
+SCATTERED = "OUT(y, THREAD_X) = IN(x, (THREAD_X + TASK * 37 + TASK * TASK * 11) % 512);"
+
+
+def access_arrays():
+    return [Array("x", "input", "float32", 512), Array("y", "output", "float32", 64)]
+
+
+def test_the_guideline_follows_the_accesses(like_gpu, device):
+    x = np.random.default_rng(0).random((64, 512), np.float32)
+    found = {}
+    for name, body in (("strided", STRIDED), ("linear", LINEAR), ("scattered", SCATTERED)):
+        sweep = Sweep(body, access_arrays(), Step("task", 64), device=device)
+        [read] = [each for each in sweep.analyse(x=x) if each.array == "x"]
+        found[name] = read, sweep(x=x)
+    strided, linear, scattered = (found[name][0] for name in ("strided", "linear", "scattered"))
+    assert (strided.similarity, strided.continuity, strided.accesses) == (1, 0, 512)
+    assert (linear.similarity, linear.continuity, linear.accesses) == (1, 1, 128)
+    assert scattered.similarity < 0.1
+    assert scattered.continuity > 0.9
+    # 32 neighbours in rows of eight floats are in 8 pieces of 128 bytes, interleaved in one
+    assert strided.naive == 8 / 32
+    assert strided.interleaved == linear.interleaved == 1 / 32
+    assert scattered.interleaved == 1
+    assert found["linear"][1].scheme == found["scattered"][1].scheme == "naive"
+    many = Sweep(
+        f"for (int r = 0; r < 9; r++) {{ {STRIDED} }}",
+        access_arrays(),
+        Step("task", 64),
+        device=device,
+    )
+    outcome = many(x=x)
+    assert outcome.scheme == "interleaved"
+    assert "memory transactions" in outcome.why
+    np.testing.assert_allclose(outcome["y"], x.reshape(64, 64, 8).sum(2), rtol=1e-5)
+
+
+def test_few_tasks_are_not_interleaved(device):
+    arrays, expected = example(7)
+    outcome = Sweep(BODY, ARRAYS, STEPS, device=device)(**arrays)
+    assert (outcome.scheme, outcome.lanes) == ("naive", 1)
+    np.testing.assert_allclose(outcome["result"], expected, rtol=1e-12)
+
+
+def test_what_does_not_fit_interleaved_is_not(device):
+    arrays, expected = example(40)
+    sweep = Sweep(BODY, ARRAYS, STEPS, device=device, memory_limit=808 + 64 + 6 * 404)
+    outcome = sweep(**arrays)
+    assert outcome.scheme == "naive"
+    assert outcome.why == "16 tasks do not fit the memory"
+    np.testing.assert_allclose(outcome["result"], expected, rtol=1e-12)
+
+
+def test_a_measurement_takes_the_faster_one(device, monkeypatch):
+    arrays, expected = example(200)
+    for slow in SCHEMES:
+        sweep = Sweep(BODY, ARRAYS, STEPS, device=device, scheme="measure")
+        run = sweep._run
+
+        def delayed(scheme, *rest, slow=slow, run=run, **options):
+            outcome = run(scheme, *rest, **options)
+            outcome.seconds["total"] += scheme == slow
+            return outcome
+
+        monkeypatch.setattr(sweep, "_run", delayed)
+        outcome = sweep(**arrays)
+        assert outcome.scheme != slow
+        assert outcome.why.startswith("128 tasks took: naive ")
+        np.testing.assert_allclose(outcome["result"], expected, rtol=1e-12)
+
+
+def test_the_compiler_names_the_line_of_the_body(device, tmp_path):
+    arrays = [Array("y", "output", "int32")]
+    text = "STEP(fails)\n{\n    int x = 1;\n    OUT(y, 0) = x + absent;\n}\n"
+    with pytest.raises(KernelBuildError) as caught:
+        Sweep(text, arrays, Step("fails"), device=device, scheme="naive")(1)
+    assert "body:4:" in caught.value.log
+    with pytest.raises(KernelBuildError) as caught:
+        Sweep("int x = 1;\nOUT(z, 0) = x;", arrays, device=device, scheme="naive")(1)
+    assert "body:2:" in caught.value.log
+    path = tmp_path / "my task.cl"
+    path.write_text(text)
+    with pytest.raises(KernelBuildError) as caught:
+        Sweep(path, arrays, Step("fails"), device=device, scheme="interleaved")(32)
+    assert "my task.cl:4:" in caught.value.log
+
+
+def test_inputs_cannot_be_written(device):
+    arrays = [Array("x", "input", "int32"), Array("y", "output", "int32")]
+    with pytest.raises(KernelBuildError) as caught:
+        Sweep("OUT(y, 0) = 1;\nIN(x, 0) = 1;", arrays, device=device, scheme="naive")(x=[1])
+    assert "body:2:" in caught.value.log
+
+
+Y = Array("y", "output", "int32")
+REFUSED = {
+    "name": (lambda: Array("1st", "input", "int32"), "'name' parameter of Array"),
+    "role": (lambda: Array("x", "in", "int32"), "'role' .* one of input, common, output, scratch"),
+    "dtype": (lambda: Array("x", "input", "complex64"), "'dtype' parameter of array 'x'"),
+    "object": (lambda: Array("x", "input", "no such type"), "'dtype' parameter of array 'x'"),
+    "shape": (lambda: Array("x", "input", "int32", (3, 0)), "'shape' .* positive integers"),
+    "shape text": (lambda: Array("x", "input", "int32", "wide"), "'shape' .* positive integers"),
+    "fill": (lambda: Array("x", "input", "int32", fill=1), "'fill' parameter of array 'x'"),
+    "rows": (lambda: Array("x", "output", "int32", rows="y"), "'rows' parameter of array 'x'"),
+    "threads": (lambda: Step("s", (1, 0)), "'threads' parameter of step 's'"),
+    "dimensions": (lambda: Step("s", (1, 1, 1, 1)), "'threads' parameter of step 's'"),
+    "step": (lambda: Step("a b"), "'name' parameter of Step"),
+    "repeat": (lambda: Repeat(), "'steps' parameter of Repeat"),
+    "limit": (lambda: Repeat(Step("s"), limit=0), "'limit' parameter of Repeat"),
+    "no output": (lambda: Sweep("", [Array("x", "input", "int32")]), "an output among them"),
+    "twice": (lambda: Sweep("", [Y, Y]), "'arrays' .* different names"),
+    "no steps": (lambda: Sweep("", [Y], []), "'steps' parameter of Sweep"),
+    "steps": (lambda: Sweep("", [Y], [Step("a"), Step("a", 2)]), "steps of different names"),
+    "stage": (lambda: Sweep("", [Y], Step("a", stage=["y"])), "'stage' parameter of step 'a'"),
+    "rows of": (
+        lambda: Sweep("", [Y, Array("e", "common", "int32", 9, rows="f")]),
+        "'rows' parameter of array 'e'",
+    ),
+    "row count": (
+        lambda: Sweep(
+            "",
+            [
+                Y,
+                Array("e", "common", "int32", 9, rows="f"),
+                Array("f", "common", "int32", 5),
+            ],
+            Step("a", 5, stage=["e"]),
+        ),
+        "'threads' parameter of step 'a' must be of 4 threads",
+    ),
+    "missing step": (lambda: Sweep("STEP(a) {}", [Y], Step("b")), r"one STEP\(b\)"),
+    "commented step": (
+        lambda: Sweep("// STEP(b)\nSTEP(a) {}", [Y], Step("b")),
+        r"one STEP\(b\)",
+    ),
+    "no body": (lambda: Sweep(3, [Y]), "'body' parameter of Sweep"),
+    "scheme": (lambda: Sweep("", [Y], scheme="fast"), "'scheme' .* auto, naive, interleaved"),
+    "lanes": (lambda: Sweep("", [Y], lanes=3), "'lanes' parameter of Sweep"),
+    "per_launch": (lambda: Sweep("", [Y], per_launch=0), "'per_launch' parameter of Sweep"),
+    "memory_limit": (lambda: Sweep("", [Y], memory_limit=-1), "'memory_limit' parameter"),
+    "defines": (lambda: Sweep("", [Y], defines={"A B": 1}), "'defines' parameter of Sweep"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_descriptions_that_cannot_be_right(case):
+    make, message = REFUSED[case]
+    with pytest.raises(ParameterError, match=message):
+        make()
+
+
+def test_a_body_that_cannot_be_read(tmp_path):
+    with pytest.raises(ParameterError, match="'body' parameter of Sweep must be readable"):
+        Sweep(tmp_path / "absent.cl", [Y])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"vector": None}, "'vector' parameter of the sweep must be given"),
+        ({"other": 1}, "'other' parameter of the sweep must be one of vector, matrix, offset"),
+        ({"vector": np.zeros((4, 5))}, r"'vector' .* shape \(tasks, 2, 5\). Got \(4, 5\)"),
+        ({"matrix": np.zeros((10, 9))}, r"'matrix' .* of shape \(10, 10\)"),
+        ({"vector": np.zeros((4, 2, 5), complex)}, "'vector' .* numbers that float64"),
+        ({"vector": [["a"]]}, "'vector' .* numbers that float64"),
+        ({"vector": [[1, 2], [3]]}, "'vector' parameter of the sweep"),
+        ({"tasks": 7}, "'tasks' .* same for all inputs"),
+    ],
+)
+def test_arguments_that_cannot_be_right(change, message, device):
+    arrays, _ = example(4)
+    arrays = {name: value for name, value in (arrays | change).items() if value is not None}
+    tasks = arrays.pop("tasks", None)
+    with pytest.raises(ParameterError, match=message):
+        Sweep(BODY, ARRAYS, STEPS, device=device, scheme="naive")(tasks, **arrays)
+
+
+def test_integers_keep_their_values(device):
+    arrays = [Array("x", "input", "uint8"), Array("y", "output", "uint8")]
+    sweep = Sweep("OUT(y, 0) = IN(x, 0);", arrays, device=device, scheme="naive")
+    np.testing.assert_array_equal(sweep(x=[0, 255])["y"], [0, 255])
+    for wrong in ([256], [-1]):
+        with pytest.raises(ParameterError, match=r"'x' .* within the range of uint8"):
+            sweep(x=wrong)
+    with pytest.raises(ParameterError, match=r"'x' .* numbers that uint8"):
+        sweep(x=[0.5])
+
+
+def test_no_inputs_need_a_number_of_tasks(device):
+    sweep = Sweep("OUT(y, 0) = TASK * TASK;", [Y], device=device)
+    np.testing.assert_array_equal(sweep(40)["y"], np.arange(40) ** 2)
+    with pytest.raises(ParameterError, match=r"'tasks' .* given"):
+        sweep()
+    with pytest.raises(ParameterError, match=r"'tasks' .* from 0"):
+        sweep(-1)
+
+
+def test_tasks_that_cannot_be_right(device):
+    arrays, _ = example(4)
+    sweep = Sweep(BODY, ARRAYS, STEPS, device=device, scheme="naive")
+    common = {name: arrays[name] for name in ("matrix", "offset")}
+    with pytest.raises(ParameterError, match="task 1"):
+        list(sweep.over([{"vector": arrays["vector"][0]}, {"other": 1}], **common))
+    with pytest.raises(ParameterError, match=r"'vector' .* of shape \(2, 5\) in task 0"):
+        list(sweep.over([{"vector": 1}], **common))
+
+
+def test_a_driver_that_fails_is_a_device_error(device, monkeypatch):
+    import pyopencl as cl
+
+    def refuse(*arguments, **options):
+        raise cl.RuntimeError("out of luck")
+
+    arrays, _ = example(4)
+    sweep = Sweep(BODY, ARRAYS, STEPS, device=device, scheme="naive")
+    monkeypatch.setattr(cl, "enqueue_copy", refuse)
+    with pytest.raises(DeviceError, match="out of luck"):
+        sweep(**arrays)
