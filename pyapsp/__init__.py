@@ -10,13 +10,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pyapsp import bulk as bulk
     from pyapsp import csgraph as csgraph
     from pyapsp import errors as errors
+    from pyapsp import sweep as sweep
     from pyapsp import verify as verify
     from pyapsp.device import devices as devices
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
+    from pyapsp.dense.batch.pinned import pinned_empty as pinned_empty
     from pyapsp.many import solve_each as solve_each
     from pyapsp.many import solve_many as solve_many
     from pyapsp.registry import method as method
@@ -40,6 +43,7 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "Graph": ("pyapsp.graph", "Graph"),
     "Result": ("pyapsp.result", "Result"),
     "average_path_length": ("pyapsp.summaries", "average_path_length"),
+    "bulk": ("pyapsp.bulk", None),
     "closeness": ("pyapsp.summaries", "closeness"),
     "csgraph": ("pyapsp.csgraph", None),
     "devices": ("pyapsp.device", "devices"),
@@ -50,12 +54,14 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "explain": ("pyapsp.solver", "explain"),
     "method": ("pyapsp.registry", "method"),
     "methods": ("pyapsp.registry", "methods"),
+    "pinned_empty": ("pyapsp.dense.batch.pinned", "pinned_empty"),
     "radius": ("pyapsp.summaries", "radius"),
     "read": ("pyapsp.graph", "read"),
     "row_blocks": ("pyapsp.rows", "row_blocks"),
     "solve": ("pyapsp.solver", "solve"),
     "solve_each": ("pyapsp.many", "solve_each"),
     "solve_many": ("pyapsp.many", "solve_many"),
+    "sweep": ("pyapsp.sweep", None),
     "verify": ("pyapsp.verify", None),
     "wiener_index": ("pyapsp.summaries", "wiener_index"),
     "write": ("pyapsp.graph", "write"),

@@ -1,13 +1,27 @@
-"""Memory of the host: how much there is, and arrays that are files."""
+"""Memory of the host: how much there is, copies within it, and arrays that are files."""
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-__all__ = ["available_memory", "empty_beside", "flush"]
+__all__ = ["available_memory", "copy", "cores", "empty_beside", "flush"]
+
+# Bytes from which a copy is shared, and the most threads: more than one core's worth of copying is
+# what the memory can take, and first touches of new memory are slow on each.
+_SHARED, _THREADS = 2**25, 8
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def available_memory() -> int | None:
@@ -18,6 +32,24 @@ def available_memory() -> int | None:
         return None
     found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
     return 1024 * int(found[0]) if found else None
+
+
+def copy(target: np.ndarray, source: np.ndarray) -> None:
+    """Copy an array into another of its shape, on several cores where it is large."""
+    threads = min(cores(), _THREADS, len(target))
+    if threads < 2 or target.nbytes < _SHARED:
+        np.copyto(target, source)
+        return
+    share = -(-len(target) // threads)
+    parts = [slice(start, start + share) for start in range(0, len(target), share)]
+    done = [_threads().submit(np.copyto, target[part], source[part]) for part in parts]
+    for each in done:
+        each.result()
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, "pyapsp-copy")
 
 
 def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:

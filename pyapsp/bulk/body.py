@@ -28,7 +28,7 @@ class Forms(Protocol):
     """What a body asks of the program that it belongs to."""
 
     resolved: Resolved
-    column: bool
+    memory: str
     constants: dict[str, None]
     tables: dict[Symbol, None]
 
@@ -42,6 +42,14 @@ class Forms(Protocol):
 
     def local_name(self, symbol: Symbol) -> str:
         """Return the name of a local variable."""
+        ...
+
+    def element(self, base: str) -> str:
+        """Return the type that elements of this type have in the memory of the program."""
+        ...
+
+    def passed(self, touches: bool) -> dict[str, str]:
+        """Return what a function gets beside its own: name -> declaration."""
         ...
 
 
@@ -62,7 +70,9 @@ class Body(CGenerator):  # type: ignore[misc]
         if not kind.pointer:
             return f"{kind.base} {name}"
         space, const = self._spaces[symbol], "const " if symbol.constant else ""
-        if space == "global" or not kind.dims:
+        if space == "global":
+            return f"__{self._program.memory} {const}{self._program.element(kind.base)} *{name}"
+        if not kind.dims:
             const = "" if space == "constant" else const
             prefix = "" if space == "private" else f"__{space} "
             return f"{prefix}{const}{kind.base} *{name}"
@@ -110,7 +120,7 @@ class Body(CGenerator):  # type: ignore[misc]
         return [line for each in node.decls for line in self._statement(each, indent)]
 
     def _on_if(self, node: c_ast.If, indent: str) -> list[str]:
-        lines = self._controlled(f"if ({self.visit(node.cond)})", node.iftrue, indent)
+        lines = self._controlled(f"if ({self._condition(node)})", node.iftrue, indent)
         if node.iffalse is None:
             return lines
         closing = isinstance(node.iftrue, c_ast.Compound)
@@ -119,6 +129,9 @@ class Body(CGenerator):  # type: ignore[misc]
             chained = self._on_if(node.iffalse, indent)
             return [*lines, f"{indent}{head} {chained[0].strip()}", *chained[1:]]
         return lines + self._controlled(head, node.iffalse, indent)
+
+    def _condition(self, node: c_ast.If) -> str:
+        return str(self.visit(node.cond))
 
     def _on_for(self, node: c_ast.For, indent: str) -> list[str]:
         parts = [
@@ -262,7 +275,7 @@ class Body(CGenerator):  # type: ignore[misc]
             return self._twin(function, given)
         spaces, arguments = [], []
         for parameter, argument in zip(function.parameters, given, strict=True):
-            text = self._visit_argument(argument)
+            text = self._given(parameter, argument)
             if parameter.type.pointer:
                 place = self._place(argument)
                 assert place is not None  # macros are no arrays
@@ -270,9 +283,11 @@ class Body(CGenerator):  # type: ignore[misc]
             arguments.append(text)
         name, uses = self._program.form(function, tuple(spaces))
         arguments += [self._name(each) for each in uses]
-        if self._program.column and (uses or "global" in spaces):
-            arguments.append("instances")
+        arguments += self._program.passed(bool(uses) or "global" in spaces)
         return f"{name}({', '.join(arguments)})"
+
+    def _given(self, parameter: Symbol, node: c_ast.Node) -> str:
+        return self._visit_argument(node)
 
     def _visit_argument(self, node: c_ast.Node) -> str:
         text = self.visit(node)

@@ -17,7 +17,7 @@ from pyapsp.bulk.library import CONSTANTS, is_reserved, is_word
 from pyapsp.bulk.oblivious import Accesses
 from pyapsp.bulk.resolve import Function, Resolved
 
-__all__ = ["ARRANGEMENTS", "Arrangement", "Array", "generate"]
+__all__ = ["ARRANGEMENTS", "Arrangement", "Array", "Generator", "generate"]
 
 Arrangement: TypeAlias = Literal["column", "row"]
 ARRANGEMENTS: tuple[Arrangement, ...] = ("column", "row")
@@ -90,15 +90,29 @@ def generate(
     str
         With one kernel, ``bulk(int instances, <arrays>)``.
     """
-    return _Generator(resolved, accesses, arrangement).text(list(arrays))
+    return Generator(resolved, accesses, arrangement).text(list(arrays))
 
 
-class _Generator:
-    """Collects the functions of the program in the forms that are called."""
+class Generator:
+    """Collects the functions of the program in the forms that are called.
+
+    Attributes
+    ----------
+    memory : str
+        The address space that its arrays are in.
+    purpose : str
+        For the head of the text.
+    body : type of Body
+    """
+
+    memory = "global"
+    purpose = "One work-item runs the program for one instance."
+    body: type[Body] = Body
 
     def __init__(self, resolved: Resolved, accesses: Accesses, arrangement: Arrangement) -> None:
         self.resolved, self.unit = resolved, resolved.unit
         self.column = arrangement == "column"
+        self._layout, self.macro = _ADDRESSES[arrangement]
         self._arrangement = arrangement
         self._readonly = accesses.loaded - accesses.stored - set(_passed(resolved))
         self._forms: dict[tuple[Function, tuple[str, ...]], tuple[str, list[Symbol]]] = {}
@@ -113,13 +127,12 @@ class _Generator:
         """Return the whole text."""
         name, uses = self.form(self.resolved.entry, ())
         tables = [self._table(symbol) for symbol in self.tables]
-        layout, macro = _ADDRESSES[self._arrangement]
         lines = [
             f"/* {name} of {Path(self.unit.path).name}, for many instances at once.",
             " *",
-            " * Purpose   One work-item runs the program for one instance.",
+            f" * Purpose   {self.purpose}",
             " *",
-            f" * Layout    {self._arrangement}-wise: {layout}.",
+            f" * Layout    {self._arrangement}-wise: {self._layout}.",
             " *",
             *(f" *             {_described(each)}" for each in arrays),
             " */",
@@ -127,8 +140,8 @@ class _Generator:
         ]
         if self._has_double():
             lines.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
-        lines += ["", *self._constant_lines(), macro, "", *tables, *([""] if tables else [])]
-        return "\n".join([*lines, *self._functions, self._kernel(name, uses)]) + "\n"
+        lines += ["", *self._constant_lines(), self.macro, "", *tables, *([""] if tables else [])]
+        return "\n".join([*lines, *self._functions, self.kernel(name, uses)]) + "\n"
 
     def form(self, function: Function, spaces: tuple[str, ...]) -> tuple[str, list[Symbol]]:
         """Return the name of a function for arrays in these address spaces, and what it uses.
@@ -137,7 +150,7 @@ class _Generator:
         """
         key = function, spaces
         if key not in self._forms:
-            body = Body(self, function, spaces)
+            body = self.body(self, function, spaces)
             text = body.text()
             name = self.name_of(function.name)
             if any(other is function for other, _ in self._forms):
@@ -145,8 +158,7 @@ class _Generator:
             uses = [each for each in self.arrays if each in body.uses]
             head = [body.parameter(each) for each in function.parameters]
             head += [self.declared(each) for each in uses]
-            if self.column and (uses or "global" in spaces):
-                head.append("const int instances")
+            head += self.passed(bool(uses) or "global" in spaces).values()
             arguments = _wrapped(f"{function.result.base} {name}(", head or ["void"])
             self._functions.append(f"{arguments})\n{text}")
             self._forms[key] = name, uses
@@ -165,18 +177,29 @@ class _Generator:
             name = f"c_{name}"
         return name
 
+    def element(self, base: str) -> str:
+        """Return the type that elements of this type have in the memory of the program."""
+        return base
+
+    def passed(self, touches: bool) -> dict[str, str]:
+        """Return what a function gets beside its own, if it touches arrays or not."""
+        return {"instances": "const int instances"} if self.column and touches else {}
+
     def declared(self, symbol: Symbol, *, restrict: bool = False) -> str:
         """Return the declaration of the pointer to a global variable."""
         const = "const " if symbol in self._readonly else ""
         word = "restrict " if restrict else ""
-        return f"__global {const}{symbol.type.base} *{word}{self.name_of(symbol.name)}"
+        base = self.element(symbol.type.base)
+        return f"__{self.memory} {const}{base} *{word}{self.name_of(symbol.name)}"
 
-    def _kernel(self, name: str, uses: list[Symbol]) -> str:
-        given = []
-        for each in uses:
-            stride = "instance" if self.column else f"(size_t)instance * {each.type.size}"
-            given.append(f"{self.name_of(each.name)} + {stride}")
-        call = ", ".join([*given, *(["instances"] if self.column and uses else [])])
+    def first(self, symbol: Symbol) -> str:
+        """Return the address of an instance's first element."""
+        stride = "instance" if self.column else f"(size_t)instance * {symbol.type.size}"
+        return f"{self.name_of(symbol.name)} + {stride}"
+
+    def kernel(self, name: str, uses: list[Symbol]) -> str:
+        """Return the text of the kernel, which calls the function of this name."""
+        call = ", ".join([*map(self.first, uses), *self.passed(bool(uses))])
         declared = [self.declared(each, restrict=True) for each in uses]
         head = ",\n                   ".join(["const int instances", *declared])
         return (

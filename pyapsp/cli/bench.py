@@ -8,6 +8,7 @@ For example:
   pyapsp bench rome99.gr --method fw-blocked --dtype float32
   pyapsp bench dense --n 512 2048 --method all --dtype float32 int32 --device gpu cpu
   pyapsp bench dense --n 4096 --peers scipy tropical-gemm -o bench.json
+  pyapsp bench roads.gr --sources 512 --peers scipy-dijkstra networkit
 """
 
 from __future__ import annotations
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["configure", "run"]
 
 _DENSE = "dense"
-_PEERS = ("scipy", "rustworkx", "tropical-gemm", "numba", "igraph")
+_PEERS = (
+    "scipy",
+    "rustworkx",
+    "tropical-gemm",
+    "numba",
+    "igraph",
+    "scipy-dijkstra",
+    "networkit",
+    "rustworkx-bfs",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +59,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--device", nargs="+", default=[None], metavar="SPEC", help="see 'pyapsp devices'"
     )
     parser.add_argument("--predecessors", action="store_true", help="compute the paths, too")
+    parser.add_argument(
+        "--sources", type=int, metavar="K", help="only the rows of K vertices, evenly spread"
+    )
+    parser.add_argument("--unweighted", action="store_true", help="count arcs: every weight is 1")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="timed turns (3)")
     parser.add_argument(
         "--peers",
@@ -72,6 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and print a table for each graph."""
+    import numpy as np
     from rich.console import Console
 
     import pyapsp
@@ -99,6 +114,14 @@ def run(arguments: argparse.Namespace) -> int:
     outcomes = []
     for n in sizes:
         graph = pyapsp.read(arguments.graph) if n is None else bench.dense_graph(n, **given)
+        if arguments.unweighted:
+            graph = graph.with_weights(np.ones(graph.m, np.int64))
+        sources = None
+        if arguments.sources is not None:
+            if not 0 < arguments.sources <= graph.n:
+                rule = f"between 1 and n = {graph.n}"
+                raise ParameterError.of("--sources", "bench", rule, arguments.sources)
+            sources = np.arange(arguments.sources) * graph.n // arguments.sources
         with terminal.status("") as status:
             outcome = bench.run(
                 graph,
@@ -108,6 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
                 predecessors=arguments.predecessors,
                 repeat=arguments.repeat,
                 peers=peers,
+                sources=sources,
                 progress=status.update,
             )
         console.print(_table(outcome, arguments.repeat))

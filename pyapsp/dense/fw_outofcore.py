@@ -31,6 +31,7 @@ from pyapsp.dense.product import Product
 from pyapsp.device import Device, device_errors
 from pyapsp.errors import CapabilityError, CheckpointError, DeviceMemoryError
 from pyapsp.graph import Graph
+from pyapsp.host import available_memory
 from pyapsp.kernels import Stopwatch
 from pyapsp.precision import check_answer, check_diagonal, check_weights, largest_finite
 from pyapsp.registry import Answer, Method, Options, Plan, register
@@ -388,21 +389,11 @@ def _predecessors_beside(array: np.ndarray, matrix: Matrix) -> np.ndarray:
 def _allocate(n: int, options: Options) -> np.ndarray:
     """Return memory for the distances, if there is as much."""
     needed = n * n * options.dtype.itemsize
-    available = _host_memory()
+    available = available_memory()
     if available is not None and needed > available:
         hint = "give a mapped file as out (numpy.lib.format.open_memmap) or use a narrower dtype"
         raise DeviceMemoryError(needed, available, f"the host cannot hold the distances: {hint}")
     return np.empty((n, n), options.dtype)
-
-
-def _host_memory() -> int | None:
-    """Return the bytes that the host can give; None where it does not say."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return None
-    found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
-    return 1024 * int(found[0]) if found else None
 
 
 def _product(graph: Graph, options: Options, state: Mapping[str, Any] | None) -> Product:

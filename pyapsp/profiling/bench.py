@@ -107,6 +107,7 @@ def run(
     predecessors: bool = False,
     repeat: int = 3,
     peers: Sequence[str] = (),
+    sources: np.ndarray | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
     """Time every method with every dtype on every device, and the peers, on one graph.
@@ -122,6 +123,8 @@ def run(
         Timed turns.
     peers : sequence of str
         Names of `PEERS`; those that are not installed are left out.
+    sources : (k,) int64 ndarray, optional
+        Only the rows of these vertices; peers that cannot do so are left out.
     progress : callable
         Told what runs next.
 
@@ -140,17 +143,18 @@ def run(
         raise ParameterError.of("repeat", "bench", "at least 1", repeat)
     outcome = Outcome(graph)
     contenders = [
-        _Own(graph, method, dtype, device, predecessors)
+        _Own(graph, method, dtype, device, predecessors, sources)
         for method, dtype, device in product(methods, dtypes, map(choose, devices))
     ]
-    reference = _warm_up(contenders, outcome, progress)
+    reference = _warm_up(contenders, outcome, sources, progress)
     own = [each for each in contenders if each.name not in outcome.left_out]
     for each in own:
         name, platform = each.device.name, each.device.platform_name
         outcome.devices[each.device.id] = f"{name}, {platform}"
     meters = {each.key: Meter(each.device, each.key[1]) for each in own}
     # after ours: a negative cycle is told in our words
-    others = [_Other(graph, each, predecessors) for each in _present(graph, peers, outcome)]
+    present = _present(graph, peers, sources, outcome)
+    others = [_Other(graph, each, predecessors, sources) for each in present]
     for other in others:
         progress(f"{graph.name}: warm-up: {other.name}")
         other.turn()
@@ -199,12 +203,18 @@ class _Own(_Contender):
     """A method with a dtype on a device."""
 
     def __init__(
-        self, graph: Graph, method: str | Method, dtype: str, device: Device, predecessors: bool
+        self,
+        graph: Graph,
+        method: str | Method,
+        dtype: str,
+        device: Device,
+        predecessors: bool,
+        sources: np.ndarray | None,
     ) -> None:
         super().__init__()
         id_ = method if isinstance(method, str) else method.id
         self.graph, self.method, self.dtype, self.device = graph, method, dtype, device
-        self.predecessors = predecessors
+        self.predecessors, self.sources = predecessors, sources
         self.name = f"{id_} {dtype} on {device.id}"
         self.result: Result | None = None
         self.stats: list[dict[str, Any]] = []
@@ -222,6 +232,7 @@ class _Own(_Contender):
             self.method,
             dtype=self.dtype,
             predecessors=self.predecessors,
+            sources=self.sources,
             device=self.device,
         )
         self.seconds.append(time.perf_counter() - started)
@@ -274,10 +285,15 @@ class _Own(_Contender):
 class _Other(_Contender):
     """Another package."""
 
-    def __init__(self, graph: Graph, chosen: Peer, predecessors: bool) -> None:
+    def __init__(
+        self, graph: Graph, chosen: Peer, predecessors: bool, sources: np.ndarray | None
+    ) -> None:
         super().__init__()
         self.graph, self.peer, self.name = graph, chosen, chosen.name
-        self._call, self._distances = chosen.prepare(graph, predecessors and chosen.predecessors)
+        self._sources = np.arange(graph.n) if sources is None else sources
+        wanted = predecessors and chosen.predecessors
+        arguments = (graph, wanted, sources) if chosen.some else (graph, wanted)
+        self._call, self._distances = chosen.prepare(*arguments)
         self._answer: Any = None
 
     def turn(self) -> None:
@@ -295,7 +311,7 @@ class _Other(_Contender):
                 for rows in _blocks(reference)
             )
         else:
-            self._compare(Result(answer, None, np.arange(self.graph.n)), reference)
+            self._compare(Result(answer, None, self._sources), reference)
 
     def record(self) -> dict[str, Any]:
         """Return what was measured."""
@@ -313,19 +329,28 @@ class _Other(_Contender):
         }
 
 
-def _present(graph: Graph, names: Sequence[str], outcome: Outcome) -> Iterator[Peer]:
+def _present(
+    graph: Graph, names: Sequence[str], sources: np.ndarray | None, outcome: Outcome
+) -> Iterator[Peer]:
     """Yield the peers that can take part."""
     for chosen in map(peer, names):
         if chosen.version is None:
             outcome.left_out[chosen.name] = "not installed"
         elif graph.n == 0:
             outcome.left_out[chosen.name] = "nothing to do"
+        elif sources is not None and not chosen.some:
+            outcome.left_out[chosen.name] = "computes all rows"
+        elif chosen.unweighted and not graph.is_unweighted:
+            outcome.left_out[chosen.name] = "counts arcs"
         else:
             yield chosen
 
 
 def _warm_up(
-    contenders: list[_Own], outcome: Outcome, progress: Callable[[str], None]
+    contenders: list[_Own],
+    outcome: Outcome,
+    sources: np.ndarray | None,
+    progress: Callable[[str], None],
 ) -> np.ndarray:
     """Let each solve the graph once, leave out those that cannot, and return what is right.
 
@@ -345,7 +370,9 @@ def _warm_up(
             continue
         if reference is None:
             assert each.result is not None
-            reference = _oracle(graph) if graph.n <= _ORACLE else each.result.distances
+            reference = each.result.distances
+            if graph.n <= _ORACLE:
+                reference = _oracle(graph) if sources is None else _oracle(graph)[sources]
         each.settle(reference)
     if reference is None:
         raise first or ParameterError("there is nothing to time")

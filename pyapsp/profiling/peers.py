@@ -29,7 +29,7 @@ class Peer:
     Attributes
     ----------
     name : str
-        Its name on PyPI.
+        What it is called in tables.
     what : {"distances", "product"}
         What a call computes: all distances, or one min-plus product of two n x n matrices.
         Floyd-Warshall takes at least as many updates as the product.
@@ -38,26 +38,33 @@ class Peer:
     calls : str
         The function, for tables.
     prepare : callable
-        Makes of a graph, and whether predecessors are wanted, what is to be timed.
-    negative : bool
-        Whether it takes negative weights.
+        Makes of a graph, and whether predecessors are wanted, what is to be timed; with `some`, of
+        the sources as well, None for all.
+    package : str
+        Its name on PyPI; the same name unless given.
     predecessors : bool
         Whether it can give predecessors.
+    some : bool
+        Whether it can compute the rows of some sources alone.
+    unweighted : bool
+        Whether it counts arcs, so that all weights must be 1.
     """
 
     name: str
     what: str
     dtype: str
     calls: str
-    prepare: Callable[[Graph, bool], _Prepared]
-    negative: bool = True
+    prepare: Callable[..., _Prepared]
+    package: str = ""
     predecessors: bool = False
+    some: bool = False
+    unweighted: bool = False
 
     @property
     def version(self) -> str | None:
         """The installed version, None if there is none."""
         try:
-            return version(self.name)
+            return version(self.package or self.name)
         except PackageNotFoundError:
             return None
 
@@ -90,9 +97,59 @@ def _tropical_gemm(graph: Graph, predecessors: bool) -> _Prepared:
     )
 
 
-def _igraph(graph: Graph, predecessors: bool) -> _Prepared:
+def _igraph(graph: Graph, predecessors: bool, sources: np.ndarray | None) -> _Prepared:
     prepared = graph.to_igraph()
-    return lambda: prepared.distances(weights="weight"), lambda rows: np.array(rows, float)
+    weights = None if graph.is_unweighted else "weight"
+    rows = None if sources is None else sources.tolist()
+    return (
+        lambda: prepared.distances(source=rows, weights=weights),
+        lambda answer: np.array(answer, float),
+    )
+
+
+def _dijkstra(graph: Graph, predecessors: bool, sources: np.ndarray | None) -> _Prepared:
+    from scipy.sparse.csgraph import dijkstra
+
+    matrix = graph.to_scipy().astype(np.float64)
+    unweighted = graph.is_unweighted
+    return (
+        lambda: dijkstra(
+            matrix, indices=sources, return_predecessors=predecessors, unweighted=unweighted
+        ),
+        lambda answer: answer[0] if predecessors else answer,
+    )
+
+
+def _networkit(graph: Graph, predecessors: bool, sources: np.ndarray | None) -> _Prepared:
+    import networkit
+
+    tails, heads, weights = graph.arcs()
+    arcs = weights.astype(np.float64), (tails.astype(np.uint64), heads.astype(np.uint64))
+    weighted = not graph.is_unweighted
+    prepared = networkit.GraphFromCoo(arcs, n=graph.n, weighted=weighted, directed=True)
+
+    def call() -> Any:
+        if sources is None:
+            search = networkit.distance.APSP(prepared)
+        else:
+            search = networkit.distance.SPSP(prepared, sources.tolist())
+        return search.run()
+
+    def distances(search: Any) -> np.ndarray:
+        rows = np.array(search.getDistances(asarray=True))
+        return np.where(rows < np.finfo(np.float64).max, rows, np.inf)
+
+    return call, distances
+
+
+def _distance_matrix(graph: Graph, predecessors: bool) -> _Prepared:
+    import rustworkx
+
+    tails, heads, _ = graph.arcs()
+    prepared = rustworkx.PyDiGraph()
+    prepared.add_nodes_from(range(graph.n))
+    prepared.add_edges_from_no_data(list(zip(tails.tolist(), heads.tolist(), strict=True)))
+    return lambda: rustworkx.distance_matrix(prepared, null_value=np.inf), np.asarray
 
 
 def _numba(graph: Graph, predecessors: bool) -> _Prepared:
@@ -147,7 +204,27 @@ PEERS = (
     Peer("rustworkx", "distances", "float64", "digraph_floyd_warshall_numpy", _rustworkx),
     Peer("tropical-gemm", "product", "float32", "minplus_matmul", _tropical_gemm),
     Peer("numba", "distances", "float32", "a tiled Floyd-Warshall of 20 lines", _numba),
-    Peer("igraph", "distances", "float64", "Graph.distances", _igraph),
+    Peer("igraph", "distances", "float64", "Graph.distances", _igraph, some=True),
+    Peer(
+        "scipy-dijkstra",
+        "distances",
+        "float64",
+        "csgraph.dijkstra",
+        _dijkstra,
+        package="scipy",
+        predecessors=True,
+        some=True,
+    ),
+    Peer("networkit", "distances", "float64", "distance.APSP and SPSP", _networkit, some=True),
+    Peer(
+        "rustworkx-bfs",
+        "distances",
+        "float64",
+        "distance_matrix",
+        _distance_matrix,
+        package="rustworkx",
+        unweighted=True,
+    ),
 )
 
 

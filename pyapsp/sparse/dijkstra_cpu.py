@@ -6,7 +6,6 @@ two to five times as long on one core.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 
 from pyapsp.errors import CapabilityError
 from pyapsp.graph import Graph
+from pyapsp.host import cores
 from pyapsp.kernels import Stopwatch
 from pyapsp.precision import arithmetic_defines, infinity
 from pyapsp.registry import Options, Plan, Requirements, register
@@ -29,13 +29,6 @@ __all__ = ["DijkstraCpu"]
 _CHUNK, _TURNS = 8, 8
 # Where Numba has no arithmetic, or none of the range: the type in which sums are made.
 _WIDER = {"int16": np.int32, "uint16": np.int32, "float16": np.float32}
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @register
@@ -54,12 +47,12 @@ class DijkstraCpu(TunableBlocks):
     source = "Dijkstra 1959, doi:10.1007/BF01386390; Okuyama 2013, section 3.5"
     requires = Requirements(non_negative=True)
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
-        "threads": tuple(sorted({1, 2, 4, 8, 16, 32, 64, 128, 256, _cores()})),
+        "threads": tuple(sorted({1, 2, 4, 8, 16, 32, 64, 128, 256, cores()})),
     }
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield one thread for each core."""
-        yield {"threads": _cores()}
+        yield {"threads": cores()}
 
     def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         """Return True."""

@@ -469,7 +469,8 @@ class Tuner:
 
     def _fault_with_signs(self, parameters: dict[str, int | str]) -> str | None:
         """Say what a set does wrong with negative weights, for which other code is built."""
-        if self._options.dtype.kind == "u" or self._method.requires.non_negative:
+        requires = self._method.requires
+        if self._options.dtype.kind == "u" or requires.non_negative or requires.unweighted:
             return None
         problem = _Problem(_SMALL, _SMALL, self._options.dtype, negative=True)
         try:

@@ -27,7 +27,7 @@ LAYERS = [
     {"request"},
     {"solver", "verify"},
     {"many", "rows", "summaries"},
-    {"csgraph", "profiling", "report"},
+    {"csgraph", "networkx_backend", "profiling", "report"},
     {"cli"},
     {"__main__"},
 ]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pyopencl as cl
 import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp.dense.batch import Pipeline, Remark, automatic, maker, pipeline
+from pyapsp.dense.batch import Pipeline, Remark, automatic, maker, pinned, pipeline, slots
 from pyapsp.dense.batch.form import Form
 from pyapsp.dense.batch.jobs import Group, Part, narrowest, padded
 from pyapsp.dense.batch.onegroup import OneGroup
+from pyapsp.dense.batch.pinned import is_pinned
 from pyapsp.dense.batch.rounds import Rounds
 from pyapsp.dense.batch.slots import Moving
 from pyapsp.dense.fw_singlekernel import SoftSync
@@ -285,3 +288,32 @@ def test_forms_and_groups_are_abstract():
 )
 def test_the_narrowest_type(weights, name):
     assert narrowest(weights).name == name
+
+
+def test_pinned_arrays_are_known_and_freed(device):
+    array = pyapsp.pinned_empty((3, 4, 4), np.float32, device)
+    assert (array.shape, array.dtype) == ((3, 4, 4), np.float32)
+    assert is_pinned(array)
+    assert is_pinned(array[1:])
+    assert not is_pinned(array[:, :2])
+    assert not is_pinned(np.empty(3))
+    view = array[2]
+    address = array.ctypes.data
+    del array
+    assert is_pinned(view)
+    del view
+    gc.collect()
+    assert address not in pinned._places
+
+
+def test_pinned_arrays_come_and_go_without_copies(device, monkeypatch):
+    """The slots of a device with its own memory, whatever the device."""
+    rng = np.random.default_rng(3)
+    graphs = pyapsp.pinned_empty((9, 8, 8), np.int32, device)
+    graphs[...] = rng.integers(0, 9, graphs.shape)
+    expected = pyapsp.solve_many(graphs, dtype="int32", device=device)
+    out = pyapsp.pinned_empty(graphs.shape, np.int32, device)
+    monkeypatch.setattr("pyapsp.dense.batch.pipeline.Sharing", slots.Moving)
+    monkeypatch.setattr(slots, "copy", None)
+    pyapsp.solve_many(graphs, dtype="int32", device=device, out=out)
+    np.testing.assert_array_equal(out, expected)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csgraph
 
+from pyapsp.bulk import Program, Stream
+from pyapsp.dense.batch import Pipeline
 from pyapsp.errors import CapabilityError, ParameterError, PyApspError, VerificationError
 from pyapsp.profiling import papers
 from pyapsp.profiling.papers import ino, takafuji_batches, takafuji_bulk
@@ -158,8 +160,11 @@ def test_applications_are_as_large_as_in_the_paper(monkeypatch):
     assert made["scores"].own["image"].shape == (32, 29, 29)
     assert made["costs"].common["heads"].size == 4 * 3000
     # at most so many sources, and checked are some
-    assert made["costs"].tasks == 2048
-    assert made["costs"].right.shape == (32, 3000)
+    assert (made["costs"].tasks, made["costs"].right.shape) == (2048, (32, 3000))
+    monkeypatch.setattr(ino, "_COSTS", 4 * 3000 * 7)
+    with pytest.raises(InterruptedError):
+        next(papers.EXPERIMENTS["ino-paths"].cases(3000, request))
+    assert (made["costs"].tasks, len(made["costs"].right)) == (7, 7)
     assert made["histogram"].own["moving"].shape == (32, 2, 6, 6)
     assert made["histogram"].checked.tolist() == [0, 10, 20, 31]
     assert made["result"].own["image"].shape == (32, 9, 9)
@@ -196,6 +201,18 @@ def test_batches_in_every_form(device):
             assert run["group"] == run["label"]["m"]
     assert [each["label"] for each in document["inputs"]] == [{"m": 3}, {"m": 9}]
     assert {each["ours"] for each in document["inputs"]} == {"fw-onegroup"}
+
+
+def test_low_latency_is_what_a_pipeline_chooses(device, monkeypatch):
+    asked = []
+
+    def pipeline(make, n, options, graphs, **choices):
+        asked.append((graphs, choices))
+        return Pipeline(make, n, options, graphs, **choices)
+
+    monkeypatch.setattr(takafuji_batches, "Pipeline", pipeline)
+    measured("takafuji-batches", device, settings={"counts": [3]})
+    assert asked == [(3, {"group": 3, "slots": 1}), (3, {})] * 5
 
 
 def test_graphs_of_batches_fit_their_types():
@@ -282,14 +299,36 @@ def test_what_the_compiler_refuses_is_told(device, monkeypatch):
         CProgram(translation, {"N": 8})
 
 
-@pytest.mark.parametrize("experiment", PROGRAMS)
-def test_a_wrong_program_ends_the_experiment(experiment, device, monkeypatch):
-    algorithm = takafuji_bulk._ALGORITHMS[experiment[9:]]
-    right = algorithm.right
-    monkeypatch.setitem(vars(algorithm), "right", lambda arrays: right(arrays) + 1)
-    for name in (experiment, f"{experiment}-groups"):
-        with pytest.raises(VerificationError, match="the answer is wrong"):
-            measured(name, device)
+def spoiled(call, spoil):
+    """A method that gives another answer."""
+
+    def wrapper(self, *arguments):
+        answer = call(self, *arguments)
+        spoil(answer)
+        return answer
+
+    return wrapper
+
+
+def test_a_wrong_answer_of_any_program_ends_the_experiment(device, monkeypatch):
+    def spoil_run(run):
+        run.outputs["A"][7, 3] += 1
+
+    def spoil_group(outputs):
+        outputs["A"][2, 3] += 1
+
+    def spoil_core(answer):
+        answer[1]["A"][69, 3] += 1
+
+    for experiment, place, name, spoil, words in (
+        ("takafuji-sort", Program, "run", spoil_run, "column, p = 20: the answer is wrong"),
+        ("takafuji-sort", CProgram, "run", spoil_core, "C, p = 70: the answer is wrong"),
+        ("takafuji-sort-groups", Stream, "_finish", spoil_group, "the last group, p = 3"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, spoiled(getattr(place, name), spoil))
+            with pytest.raises(VerificationError, match=words):
+                measured(experiment, device)
 
 
 def test_what_programs_have_to_find():

@@ -237,9 +237,14 @@ def okuyama_times(n, scale):
     return document("okuyama-times", n, [*runs, run(7 * scale, method="fw-minplus")])
 
 
-@pytest.fixture
-def okuyama_folder(tmp_path):
-    return written(tmp_path, "okuyama", okuyama_times(512, 1), okuyama_times(100, 0.1))
+@pytest.fixture(scope="module")
+def okuyama_folder(tmp_path_factory):
+    return written(
+        tmp_path_factory.mktemp("okuyama"),
+        "okuyama",
+        okuyama_times(512, 1),
+        okuyama_times(100, 0.1),
+    )
 
 
 def test_table_4_6(okuyama_folder):
@@ -337,8 +342,8 @@ def searches(*milliseconds, **label):
     ]
 
 
-@pytest.fixture
-def sources_folder(tmp_path):
+@pytest.fixture(scope="module")
+def sources_folder(tmp_path_factory):
     """m = 4n: fw-mm is faster than sssp-tasks below n = 200, fw-minplus than near-far always."""
     small = [
         *searches(40.0, 8.0, 6.4, 5.0, 20.0),
@@ -351,7 +356,7 @@ def sources_folder(tmp_path):
         run(25.6, recording="sssp-tasks"),
     ]
     return written(
-        tmp_path,
+        tmp_path_factory.mktemp("sources"),
         "okuyama",
         document("okuyama-sources", 100, small),
         document("okuyama-sources", 400, large),
@@ -698,8 +703,8 @@ def gflops(n, milliseconds):
 SPEEDS = {"product": 6e9, "up": 1e9, "down": 0.25e9, "read": 3e9, "write": 6e9}
 
 
-@pytest.fixture
-def blocks_folder(tmp_path):
+@pytest.fixture(scope="module")
+def blocks_folder(tmp_path_factory):
     def one(n, b, milliseconds, cut, split, **more):
         return outofcore(n, b, milliseconds, block=b - 1, cut=cut, split=split, **more)
 
@@ -709,7 +714,7 @@ def blocks_folder(tmp_path):
         one(400, 128, 7.0, "rows", "fused", moved=700_000),
     ]
     return written(
-        tmp_path,
+        tmp_path_factory.mktemp("blocks"),
         "matsumoto",
         document("matsumoto-blocks", 400, runs, speeds=SPEEDS),
         document(

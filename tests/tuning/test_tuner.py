@@ -365,3 +365,12 @@ def test_a_space_knows_what_is_legal(device):
     near = list(space.neighbours(DEFAULT, np.random.default_rng(0)))
     assert {key(each) for each in near} == {key(each) for each in space} - {key(DEFAULT)}
     assert sum(near[-1][name] != DEFAULT[name] for name in DEFAULT) == 2
+
+
+@pytest.mark.parametrize("method", ["ms-bfs", "near-far"])
+def test_methods_from_sources_are_tuned(method, device, tmp_path):
+    cls = type(pyapsp.method(method))
+    options = Options(device, np.dtype(np.int32))
+    report = Tuner(cls, options, 300, journal=tmp_path / "journal", repeat=1).run(max_configurations=2)
+    assert report.row.method == method
+    assert not [each for each in report.outcomes if each.state in ("wrong", "failed")]

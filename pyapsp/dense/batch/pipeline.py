@@ -22,13 +22,13 @@ __all__ = ["Done", "Job", "Pipeline"]
 
 # Bytes of weights in a group of graphs, unless the caller says how many: where it travels, and
 # where the device works on the memory of the host.
-_BYTES, _BYTES_SHARED = 2**23, 2**26
+_BYTES, _BYTES_SHARED = 2**24, 2**26
 # At least so many as keep every compute unit busy, each with that many vertices, and a few, but for
 # very large ones.
 _BUSY, _MOST = 128, 2**26
 # Groups under way on a device with memory of its own: one comes, one is computed, one goes back,
 # and the host copies another.
-_SLOTS = 4
+_SLOTS = 2
 
 _INT = np.dtype(np.int32)
 
@@ -132,6 +132,7 @@ class Pipeline:
     ) -> None:
         self._make, self._options, self._n = make, options, n
         self._negative, self._building = False, threading.Lock()
+        self._made: list[Slot] = []
         self.form = make(False)
         self._forms = {False: self.form}
         self._search = Search(n, options) if options.predecessors else None
@@ -170,6 +171,23 @@ class Pipeline:
         largest = capabilities.max_allocation
         return self._slots * sum(sizes) <= available and max(sizes) <= largest
 
+    def __enter__(self) -> Pipeline:
+        """Make the slots, to be kept from run to run; a run on its own makes and frees them."""
+        kind = Sharing if self._shared else Moving
+        try:
+            with device_errors(self._options.device, self.device_bytes):
+                for _ in range(self._slots):
+                    self._made.append(kind(self._options, self._n, self.group, self._search))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Free the slots."""
+        while self._made:
+            self._made.pop().release()
+
     def run(self, jobs: Iterable[J]) -> Iterator[Done[J]]:
         """Run jobs of at most `group` graphs, and yield each when it is done, in any order.
 
@@ -178,9 +196,13 @@ class Pipeline:
         DeviceError
             If the device failed, or groups of it waited for each other in vain.
         """
+        if not self._made:
+            with self:
+                yield from self.run(jobs)
+            return
         free: queues.SimpleQueue[Slot] = queues.SimpleQueue()
-        slots: list[Slot] = []
-        kind = Sharing if self._shared else Moving
+        for slot in self._made:
+            free.put(slot)
         pool = ThreadPoolExecutor(self._slots, "pyapsp-batch")
         waiting: set[Future[Done[J]]] = set()
 
@@ -193,9 +215,6 @@ class Pipeline:
 
         try:
             with device_errors(self._options.device, self.device_bytes):
-                for _ in range(self._slots):
-                    slots.append(kind(self._options, self._n, self.group, self._search))
-                    free.put(slots[-1])
                 for job in jobs:
                     waiting.add(pool.submit(work, job))
                     # as many again are prepared
@@ -207,8 +226,6 @@ class Pipeline:
                     yield from (each.result() for each in finished)
         finally:
             pool.shutdown(cancel_futures=True)
-            for slot in slots:
-                slot.release()
 
     def _run(self, slot: Slot, job: J) -> Done[J]:
         """Run a job, and again if it has negative weights where none were expected."""

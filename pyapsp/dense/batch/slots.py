@@ -11,8 +11,10 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.dense.batch.form import Buffers, Form
+from pyapsp.dense.batch.pinned import is_pinned
 from pyapsp.dense.batch.predecessors import Search
 from pyapsp.dense.outofcore.mapped import map_buffer, pinned
+from pyapsp.host import copy
 from pyapsp.kernels import Stopwatch
 from pyapsp.registry import Options
 
@@ -138,7 +140,10 @@ class Sharing(Slot):
 
 
 class Moving(Slot):
-    """A slot of a device with its own memory: values go there and back, through a pinned array."""
+    """A slot of a device with its own memory: values go there and back.
+
+    Through a pinned array, unless the caller's is one itself.
+    """
 
     def __init__(self, options: Options, n: int, graphs: int, search: Search | None = None) -> None:
         super().__init__(options, n, graphs, search)
@@ -150,8 +155,10 @@ class Moving(Slot):
         self._weights = self._values[0] if search is None else self._buffer(size)
 
     def _bring(self, form: Form, weights: np.ndarray, answers: Answers) -> Buffers:
-        staging = self._pinned[0].array(weights.shape, weights.dtype)
-        staging[...] = weights
+        staging = weights
+        if not is_pinned(weights):
+            staging = self._pinned[0].array(weights.shape, weights.dtype)
+            copy(staging, weights)
         cl.enqueue_copy(self._queue, self._weights, staging, is_blocking=False)
         distances, *before = self._values
         return Buffers(self._weights, distances, self._remarks, self._scratch_of(form), *before)
@@ -159,13 +166,14 @@ class Moving(Slot):
     def _take_back(self, buffers: Buffers, answers: Answers) -> None:
         copies = []
         for each, values, memory in zip(answers, self._values, self._pinned, strict=True):
-            staging = memory.array(each.shape, each.dtype)
+            staging = each if is_pinned(each) else memory.array(each.shape, each.dtype)
             copied = cl.enqueue_copy(self._queue, staging, values, is_blocking=False)
             copies.append((each, staging, copied))
         self._queue.flush()
         for each, staging, copied in copies:
             copied.wait()
-            each[...] = staging
+            if staging is not each:
+                copy(each, staging)
 
     def release(self) -> None:
         """Free the buffers; the pinned memory is kept."""

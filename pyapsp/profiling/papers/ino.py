@@ -88,7 +88,7 @@ class _Application:
 
     def case(self, request: Request) -> Case:
         """Return the published forms, those of as many tasks as fit, and what we would take."""
-        forms = [("naive", 1), ("interleaved", _V)]
+        forms: list[tuple[str, int | None]] = [("naive", 1), ("interleaved", _V)]
         forms += [(scheme, None) for scheme in ("naive", "interleaved", "auto")]
         about = {"tasks": self.tasks, "reference": {"what": self.reference}, **self.facts}
         return Case(about, [self.runner(request, *form) for form in forms])

@@ -18,13 +18,14 @@ from pyapsp.profiling.papers.turns import Runner, Turn, require_equal, spread
 
 if TYPE_CHECKING:
     from pyapsp.bulk import Program
+    from pyapsp.bulk.generate import Arrangement
 
 __all__ = ["EXPERIMENTS"]
 
 Arrays = dict[str, np.ndarray]
 
 # Words of all instances together: those of [T] figures 4.10 to 4.12, and some for a CPU.
-_WORDS, _WORDS_CPU = 2**27, 2**21
+_WORDS, _WORDS_CPU = 2**27, 2**22
 _FEWEST = 64
 # Accesses that one core makes in a part of a second.
 _ACCESSES = 2**27
@@ -32,7 +33,7 @@ _ACCESSES = 2**27
 _CHECKED = 256
 # Groups that pass through: of 4M instances each they are the 128M of [T] figure 4.15.
 _GROUPS = 32
-_ARRANGEMENTS = ("column", "row")
+_ARRANGEMENTS: tuple[Arrangement, ...] = ("column", "row")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class _Algorithm:
     output: str
     reference: str
 
-    def load(self, n: int, device: Device, arrangement: Any = None) -> Program:
+    def load(self, n: int, device: Device, arrangement: Arrangement | None = None) -> Program:
         """Build it."""
         try:
             from pyapsp import bulk
@@ -197,10 +198,12 @@ def _bulk(algorithm: _Algorithm, n: int, request: Request) -> Iterator[Case]:
         data.require(outputs, few, "C")
         return Turn({"kernel": seconds}, {"p": few})
 
-    about = {"words": algorithm.words(n), "accesses": accesses}
-    about["reference"] = {"what": algorithm.reference}
     yield Case(
-        about,
+        {
+            "words": algorithm.words(n),
+            "accesses": accesses,
+            "reference": {"what": algorithm.reference},
+        },
         [*runners, Runner({"arrangement": "none"}, on_one_core)],
         partial(_model, request.device, algorithm.words(n), accesses, counts),
     )
@@ -226,7 +229,7 @@ def _model(
         return {"machine": None, "lines": {}}
     machine = umm.measure(device, words, counts=counts)
     lines = {}
-    for arrangement in umm.ARRANGEMENTS:
+    for arrangement in _ARRANGEMENTS:
         mine = [run for run in runs if run["label"]["arrangement"] == arrangement]
         measured = umm.fit([run["p"] for run in mine], [run["seconds"]["kernel"] for run in mine])
         predicted = machine.time(accesses, words, arrangement)

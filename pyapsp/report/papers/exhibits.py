@@ -18,7 +18,7 @@ import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup
 from matplotlib.figure import Figure
-from matplotlib.ticker import ScalarFormatter
+from matplotlib.ticker import FuncFormatter
 
 from pyapsp.errors import FormatError, VerificationError
 from pyapsp.report.figures import svg
@@ -291,7 +291,7 @@ def line_figure(
             )
         if "x" in logarithmic:
             axes.set_xscale("log", base=2)
-            axes.xaxis.set_major_formatter(ScalarFormatter())
+            axes.xaxis.set_major_formatter(FuncFormatter(_power))
         if "y" in logarithmic:
             axes.set_yscale("log")
         axes.set_xlabel(x)
@@ -301,6 +301,13 @@ def line_figure(
             below = (0.5, -0.15)
             axes.legend(loc="upper center", bbox_to_anchor=below, ncols=2, frameon=False)
     return figure
+
+
+def _power(value: float, position: int) -> str:
+    """Name a tick, a power of two."""
+    if value >= 2**20:
+        return f"{value / 2**20:g}M"
+    return f"{value / 2**10:g}K" if value >= 2**14 else f"{value:g}"
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:

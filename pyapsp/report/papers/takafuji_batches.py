@@ -70,7 +70,7 @@ def _launches(measured: Measured, bits: int, table: str) -> Exhibit:
         }
         theirs = {form: _published(form=form, n=n, m=m, **times) for form in ("multiple", "single")}
         best = min((time for time in ours.values() if time is not None), default=None)
-        row = {"n": n, "m": m}
+        row: dict[str, float | None] = {"n": n, "m": m}
         for form in ("multiple", "single"):
             row |= {f"{form}: ours": ours[form], f"{form}: {_GPU}": theirs[form]}
         if bits == 32:
@@ -107,7 +107,7 @@ def _latency(measured: Measured, bits: int, table: str) -> Exhibit:
         chosen, chosen_together = (
             _ours(measured, n, m, bits, "ours", how, "total") for how in (_OVERLAPPING, _TOGETHER)
         )
-        row = {"n": n, "m": m}
+        row: dict[str, float | None] = {"n": n, "m": m}
         for form, time in ours.items():
             theirs = _published(form=form, n=n, m=m, **times)
             row |= {f"{form}: ours": time, f"{form}: {_GPU}": theirs}

@@ -223,9 +223,9 @@ def _groups(measured: Measured, experiment: str) -> Exhibit:
         f"figure-{figure}",
         f"Figure {figure}: throughput and latency of {name} for groups of b instances",
         f"{size}; 32 groups, one after the other: while one runs, the next is uploaded and the "
-        "last is downloaded. Throughput: the bytes that the program reads; latency: from when a group "
-        "is taken to when its results are in the memory of the host. There the throughput grows "
-        f"up to b = {full}, and of the latency the text gives two values. Drawn: n = {n}.",
+        "last is downloaded. Throughput: the bytes that the program reads; latency: from when a "
+        "group is taken to when its results are in the memory of the host. There the throughput "
+        f"grows up to b = {full}, and of the latency the text gives two values. Drawn: n = {n}.",
         table,
         line_figure(
             table, "b", {"throughput (GB/s)": speeds, "latency (ms)": delays}, logarithmic="xy"

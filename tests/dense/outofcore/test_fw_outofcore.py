@@ -181,7 +181,7 @@ def test_a_host_pivot_needs_a_cpu(device, monkeypatch):
 
 def test_more_than_the_host_holds_is_refused(device, monkeypatch):
     graph = generators.random_graph(50, seed=1)
-    monkeypatch.setattr("pyapsp.dense.fw_outofcore._host_memory", lambda: 1000)
+    monkeypatch.setattr("pyapsp.dense.fw_outofcore.available_memory", lambda: 1000)
     with pytest.raises(errors.DeviceMemoryError, match="the host cannot hold the distances") as e:
         pyapsp.solve(graph, outofcore(), dtype="int32", device=device)
     assert (e.value.needed, e.value.available) == (4 * 50 * 50, 1000)

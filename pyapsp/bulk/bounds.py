@@ -1,0 +1,191 @@
+"""What bounds the time of a program: the accesses it makes, or what it computes.
+
+The memory machine of `pyapsp.bulk.umm` knows one memory and counts accesses. A device has caches,
+so that its time depends on which addresses come when; its compiler leaves accesses out; and a
+program that computes much does not wait for memory at all. So both are measured, each without
+the other: *memory* is how long the accesses of the program take that a replay makes, for either
+arrangement, and *computing* how long the program takes when its arrays cost nothing. While some
+work-items wait for memory others compute, so the longer of the two is predicted::
+
+    seconds = max(memory of the arrangement, computing)
+
+The program itself is not timed. It runs for a sample of its inputs to count how often its
+conditions on data hold, because accesses under a condition are made by some instances only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.bulk import forms
+from pyapsp.bulk.accesses import count_accesses
+from pyapsp.bulk.buffers import instances_of
+from pyapsp.bulk.generate import ARRANGEMENTS, Arrangement
+from pyapsp.bulk.translate import Translation
+from pyapsp.device import Device, device_errors
+from pyapsp.errors import ParameterError
+from pyapsp.kernels import Stopwatch
+from pyapsp.kernels.program import Program as Built
+
+__all__ = ["Bounds", "bounds", "held"]
+
+_GROUP_SIZE = 64
+_REPEAT = 3
+# Accesses, and instances, of the sample; each condition is counted by an atomic addition.
+_ACCESSES, _MOST = 2**22, 1024
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds of the time of a program for some number of instances.
+
+    Attributes
+    ----------
+    memory : dict
+        Arrangement -> seconds that its accesses take.
+    computing : float
+        Seconds that its arithmetic takes.
+    held : tuple of float
+        How often each condition on data holds, in the order of the program's text.
+    """
+
+    memory: dict[Arrangement, float]
+    computing: float
+    held: tuple[float, ...] = ()
+
+    def seconds(self, arrangement: Arrangement) -> float:
+        """Return the time that is predicted for an arrangement."""
+        return max(self.memory[arrangement], self.computing)
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long row-wise takes as column-wise."""
+        return self.seconds("row") / self.seconds("column")
+
+
+def bounds(
+    translation: Translation,
+    device: Device,
+    p: int,
+    inputs: Mapping[str, Any],
+    *,
+    group_size: int = _GROUP_SIZE,
+) -> Bounds:
+    """Measure what bounds the time of a program.
+
+    Parameters
+    ----------
+    translation : Translation
+    device : Device
+    p : int
+        Instances that the time is predicted for.
+    inputs : mapping of str to (some, ...) array-like
+        Inputs as they will be; the first ones are looked at.
+    group_size : int
+        Work-items of a group.
+
+    Returns
+    -------
+    Bounds
+
+    Raises
+    ------
+    ParameterError
+        `p` is no positive number, or a loop of the program depends on data: it might not end with
+        other data.
+    DeviceMemoryError
+        The instances do not fit the memory at once.
+    """
+    if not isinstance(p, int) or p < 1:
+        raise ParameterError.of("p", "bounds", "a positive whole number", p)
+    if forms.data_loops(translation):
+        rule = "without loops whose number of rounds depends on data"
+        raise ParameterError.of("program", "bounds", rule, translation.path)
+    shares = held(translation, device, inputs)
+    needed = 4 * p + sum(each.nbytes for each in translation.arrays) * p
+    with device_errors(device, needed):
+        queue, flags = device.queue(), cl.mem_flags.READ_WRITE
+        sizes = [4, *(each.nbytes for each in translation.arrays)]
+        rest, *arrays = [cl.Buffer(device.context, flags, size * p) for size in sizes]
+        try:
+            for each in (rest, *arrays):
+                cl.enqueue_fill_buffer(queue, each, np.uint8(0), 0, each.size)
+            memory = {
+                arrangement: _seconds(
+                    queue,
+                    Built(device, forms.replay(translation, arrangement, shares)),
+                    group_size,
+                    (p, *arrays, rest),
+                )
+                for arrangement in ARRANGEMENTS
+            }
+            alone = Built(device, forms.computing(translation, group_size))
+            computing = _seconds(queue, alone, group_size, (p, np.int32(0), rest))
+        finally:
+            queue.finish()
+            for each in (rest, *arrays):
+                each.release()
+    return Bounds(memory, computing, tuple(shares))
+
+
+def held(translation: Translation, device: Device, inputs: Mapping[str, Any]) -> list[float]:
+    """Return how often each condition on data holds, for the first of some inputs.
+
+    Parameters
+    ----------
+    translation : Translation
+    device : Device
+    inputs : mapping of str to (some, ...) array-like
+
+    Returns
+    -------
+    list of float
+        In [0, 1], in the order of `pyapsp.bulk.forms.conditions`; 0 for what is never reached.
+    """
+    count = len(forms.conditions(translation))
+    if not count:
+        return []
+    accesses = count_accesses(translation) or _ACCESSES
+    most = min(max(_ACCESSES // accesses, 1), _MOST)
+    p, given = instances_of(translation, {key: each[:most] for key, each in inputs.items()}, 0)
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    with device_errors(device, sum(each.nbytes for each in translation.arrays) * p):
+        queue, found = device.queue(), np.zeros((count, 2), np.uint32)
+        arrays = []
+        for each in translation.arrays:
+            values = np.zeros((p, *each.shape), each.dtype)
+            if each.name in given:
+                values = given[each.name]
+            elif each.initial:
+                values.reshape(p, -1)[:] = each.initial
+            if translation.arrangement == "column":
+                values = values.reshape(p, -1).T
+            host = np.ascontiguousarray(values)
+            arrays.append(cl.Buffer(device.context, flags, hostbuf=host))
+        counts = cl.Buffer(device.context, flags, hostbuf=found)
+        try:
+            kernel = Built(device, forms.shares(translation)).kernel("bulk")
+            kernel(queue, (p,), (1,), np.int32(p), *arrays, counts)
+            cl.enqueue_copy(queue, found, counts)
+        finally:
+            queue.finish()
+            for buffer in (*arrays, counts):
+                buffer.release()
+    return [float(holds) / max(int(looked), 1) for looked, holds in found]
+
+
+def _seconds(queue: cl.CommandQueue, built: Built, group: int, arguments: Any) -> float:
+    """Return the device time of a kernel, the best of some runs."""
+    p, *others = arguments
+    items, times = (-(-p // group) * group,), []
+    for _ in range(_REPEAT):
+        watch = Stopwatch()
+        event = built.kernel("bulk")(queue, items, (group,), np.int32(p), *others)
+        watch.add("kernel", event)
+        times.append(watch.seconds("kernel"))
+    return min(times)

@@ -1,0 +1,69 @@
+"""Arrays in memory that a device reads and writes itself: batches in them need no copies."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from pyapsp.dense.outofcore.mapped import pinned
+from pyapsp.device import choose, device_errors
+
+__all__ = ["is_pinned", "pinned_empty"]
+
+# Where the arrays lie: the address of the first byte, and of the one after the last.
+_places: dict[int, int] = {}
+
+
+def pinned_empty(
+    shape: int | tuple[int, ...], dtype: DTypeLike = np.float64, device: Any = None
+) -> np.ndarray:
+    """Return a new array in memory that a device reads and writes itself.
+
+    For the graphs and the ``out`` of `solve_many`: on a GPU these then travel at the speed of the
+    bus, while the next are computed. To allocate it takes much longer than `numpy.empty`, so keep
+    it for many batches. It is freed with its last view.
+
+    Parameters
+    ----------
+    shape, dtype
+        As for `numpy.empty`.
+    device : str, int, Device or pyopencl object, optional
+        See `pyapsp.device.choose`.
+
+    Returns
+    -------
+    ndarray
+        Its content is undefined.
+
+    Raises
+    ------
+    NoDeviceError, DeviceError
+        If there is no device, or no such memory.
+    """
+    chosen, kind = choose(device), np.dtype(dtype)
+    whole = (shape,) if isinstance(shape, int) else tuple(shape)
+    values = math.prod(whole)
+    with device_errors(chosen, values * kind.itemsize):
+        array, release = pinned(chosen.queue(), max(values, 1), kind)
+    start = array.ctypes.data
+    _places[start] = start + array.nbytes
+
+    def free() -> None:
+        del _places[start]
+        release()
+
+    weakref.finalize(array, free).atexit = False
+    return array[:values].reshape(whole)
+
+
+def is_pinned(array: np.ndarray) -> bool:
+    """Return whether an array lies, in one piece, in one of `pinned_empty`."""
+    if not array.flags.c_contiguous:
+        return False
+    first = array.ctypes.data
+    last = first + array.nbytes
+    return any(start <= first and last <= end for start, end in list(_places.items()))

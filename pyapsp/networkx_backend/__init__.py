@@ -1,0 +1,63 @@
+"""NetworkX on an OpenCL device, without a change to the code that calls it.
+
+    >>> import networkx as nx
+    >>> nx.config.backend_priority = ["pyapsp"]  # or NETWORKX_BACKEND_PRIORITY=pyapsp
+    >>> nx.diameter(nx.path_graph(1000))
+    999
+
+NetworkX finds this package by two entry points. It calls `get_info` whenever it is imported, so
+this module imports nothing; `pyapsp.networkx_backend.interface` is loaded with the first call that
+may run here.
+"""
+
+from __future__ import annotations
+
+__all__ = ["get_info"]
+
+_TIES = "Of several paths that are equally short, another may be given."
+_SEARCHES = "Rows are computed some at a time, as they are asked for."
+_CYCLE = "A negative cycle raises NetworkXUnbounded."
+_SUMS = "Only sums over the rows of distances are kept, not the distances."
+
+_FUNCTIONS = {
+    "all_pairs_bellman_ford_path": f"{_SEARCHES} {_TIES}",
+    "all_pairs_bellman_ford_path_length": _SEARCHES,
+    "all_pairs_dijkstra": f"{_SEARCHES} {_TIES}",
+    "all_pairs_dijkstra_path": f"{_SEARCHES} {_TIES}",
+    "all_pairs_dijkstra_path_length": _SEARCHES,
+    "all_pairs_shortest_path": f"{_SEARCHES} {_TIES}",
+    "all_pairs_shortest_path_length": _SEARCHES,
+    "average_shortest_path_length": _SUMS,
+    "center": _SUMS,
+    "closeness_centrality": _SUMS,
+    "diameter": "Few vertices are searched from, those that bounds leave.",
+    "eccentricity": _SUMS,
+    "floyd_warshall": _CYCLE,
+    "floyd_warshall_numpy": _CYCLE,
+    "floyd_warshall_predecessor_and_distance": f"{_CYCLE} {_TIES}",
+    "global_efficiency": _SUMS,
+    "johnson": _TIES,
+    "periphery": _SUMS,
+    "radius": _SUMS,
+    "wiener_index": _SUMS,
+}
+
+
+def get_info() -> dict[str, object]:
+    """Return what NetworkX wants to know of a backend before it loads it.
+
+    Returns
+    -------
+    dict
+        The settings in ``default_config`` are ``nx.config.backends.pyapsp``: ``device``, as for
+        `pyapsp.solve`, and ``min_nodes``, below which a graph stays with NetworkX unless a call
+        says ``backend="pyapsp"``.
+    """
+    return {
+        "backend_name": "pyapsp",
+        "project": "pyapsp",
+        "package": "pyapsp",
+        "short_summary": "All-pairs shortest paths on any OpenCL device.",
+        "default_config": {"device": None, "min_nodes": 256},
+        "functions": {name: {"additional_docs": docs} for name, docs in _FUNCTIONS.items()},
+    }

@@ -1,0 +1,99 @@
+"""Which calls can run here, and which should."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from pyapsp.networkx_backend import lengths, measures
+from pyapsp.networkx_backend.converted import ConvertedGraph, weights_of
+
+__all__ = ["can_run", "should_run"]
+
+# What searches from sources by distance, so that no weight may be negative.
+_DIJKSTRA = {"all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length"}
+# Whole numbers up to here are floats without rounding; sums are in 64 bits.
+_EXACT, _LARGEST = 2**53, 2**63
+
+
+def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+    """Return whether a call can give what NetworkX gives, or why it cannot.
+
+    Parameters
+    ----------
+    name : str
+        Of the function.
+    args, kwargs : tuple, dict
+        Its arguments, with a graph of NetworkX or one that was converted.
+
+    Returns
+    -------
+    bool or str
+    """
+    bound = inspect.signature(_function(name)).bind(*args, **kwargs)
+    bound.apply_defaults()
+    given = bound.arguments
+    graph = given["G"]
+    weight = given.get("weight", given.get("distance"))
+    if callable(weight):
+        return "a weight function would have to be called for every edge"
+    if given.get("sp") is not None or given.get("e") is not None:
+        return "the distances are given: there is nothing to compute"
+    cutoff = given.get("cutoff")
+    if not (cutoff is None or (isinstance(cutoff, int | float) and cutoff >= 0)):
+        return "the cutoff is no number from zero up"
+    if name == "center" and weight is None and not given["usebounds"] and _may_be_tree(graph):
+        return "the center of a tree is found without distances"
+    try:
+        weights = _weights(graph, weight)
+    except NotImplementedError as error:
+        return str(error)
+    return _unfit(name, given.get("method"), weights, len(graph)) or True
+
+
+def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+    """Return whether a call that can run here is likely to be faster, or why not.
+
+    Parameters and values are those of `can_run`.
+    """
+    graph = args[0] if args else kwargs["G"]
+    least = nx.config.backends.pyapsp.min_nodes
+    if len(graph) < least:
+        return f"{len(graph)} nodes are fewer than the setting min_nodes={least}"
+    return True
+
+
+def _function(name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(lengths if name in lengths.__all__ else measures, name)
+    return found
+
+
+def _weights(graph: Any, weight: Hashable | None) -> np.ndarray:
+    if isinstance(graph, ConvertedGraph):
+        return graph.weighted(weight).weights
+    return weights_of(graph, weight)[0]
+
+
+def _may_be_tree(graph: Any) -> bool:
+    return not graph.is_directed() and graph.number_of_edges() == max(len(graph) - 1, 0)
+
+
+def _unfit(name: str, method: str | None, weights: np.ndarray, n: int) -> str | None:
+    """Return what is wrong with the weights for a function, if anything is."""
+    if weights.size == 0:
+        return None
+    sums = name in measures.__all__
+    searched = name in _DIJKSTRA or (sums and method in (None, "dijkstra"))
+    if searched and weights.min() < 0:
+        return "Dijkstra's algorithm is undefined for the negative weights"
+    longest = float(np.abs(weights).max()) * max(n - 1, 1)
+    if sums and weights.dtype.kind == "i" and longest * n * n >= _LARGEST:
+        return "the sum of the distances may not fit into 64 bits"
+    if sums and weights.dtype.kind == "f" and longest >= _EXACT:
+        return "distances may be so large that sums are rounded"
+    return None if math.isfinite(longest) else "distances may be infinite"

@@ -1,0 +1,57 @@
+"""What NetworkX loads: the functions under their names, conversion, and what can run."""
+
+from __future__ import annotations
+
+from pyapsp.networkx_backend.converted import convert_from_nx, convert_to_nx
+from pyapsp.networkx_backend.fitness import can_run, should_run
+from pyapsp.networkx_backend.lengths import (
+    all_pairs_bellman_ford_path,
+    all_pairs_bellman_ford_path_length,
+    all_pairs_dijkstra,
+    all_pairs_dijkstra_path,
+    all_pairs_dijkstra_path_length,
+    all_pairs_shortest_path,
+    all_pairs_shortest_path_length,
+    floyd_warshall,
+    floyd_warshall_numpy,
+    floyd_warshall_predecessor_and_distance,
+    johnson,
+)
+from pyapsp.networkx_backend.measures import (
+    average_shortest_path_length,
+    center,
+    closeness_centrality,
+    diameter,
+    eccentricity,
+    global_efficiency,
+    periphery,
+    radius,
+    wiener_index,
+)
+
+__all__ = [
+    "all_pairs_bellman_ford_path",
+    "all_pairs_bellman_ford_path_length",
+    "all_pairs_dijkstra",
+    "all_pairs_dijkstra_path",
+    "all_pairs_dijkstra_path_length",
+    "all_pairs_shortest_path",
+    "all_pairs_shortest_path_length",
+    "average_shortest_path_length",
+    "can_run",
+    "center",
+    "closeness_centrality",
+    "convert_from_nx",
+    "convert_to_nx",
+    "diameter",
+    "eccentricity",
+    "floyd_warshall",
+    "floyd_warshall_numpy",
+    "floyd_warshall_predecessor_and_distance",
+    "global_efficiency",
+    "johnson",
+    "periphery",
+    "radius",
+    "should_run",
+    "wiener_index",
+]

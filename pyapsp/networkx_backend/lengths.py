@@ -1,0 +1,231 @@
+"""Distances and paths of all pairs, as dictionaries of dictionaries."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, TypeAlias
+
+import networkx as nx
+import numpy as np
+
+from pyapsp.graph import Graph
+from pyapsp.networkx_backend.converted import ConvertedGraph
+from pyapsp.networkx_backend.device import device, networkx_errors
+from pyapsp.result import Result
+from pyapsp.rows import row_blocks
+from pyapsp.solver import solve
+
+__all__ = [
+    "all_pairs_bellman_ford_path",
+    "all_pairs_bellman_ford_path_length",
+    "all_pairs_dijkstra",
+    "all_pairs_dijkstra_path",
+    "all_pairs_dijkstra_path_length",
+    "all_pairs_shortest_path",
+    "all_pairs_shortest_path_length",
+    "floyd_warshall",
+    "floyd_warshall_numpy",
+    "floyd_warshall_predecessor_and_distance",
+    "johnson",
+]
+
+Node: TypeAlias = Hashable
+Lengths: TypeAlias = dict[Node, float]
+Paths: TypeAlias = dict[Node, list[Node]]
+
+
+def all_pairs_shortest_path_length(
+    G: ConvertedGraph, cutoff: float | None = None
+) -> Iterator[tuple[Node, Lengths]]:
+    """Yield the numbers of edges from each node, the nearest first."""
+    rows = _rows(G.weighted(None), _levels(cutoff))
+    return ((G.nodes[row.source], row.lengths(G)) for row in rows)
+
+
+def all_pairs_dijkstra_path_length(
+    G: ConvertedGraph, cutoff: float | None = None, weight: Node | None = "weight"
+) -> Iterator[tuple[Node, Lengths]]:
+    """Yield the distances from each node, the nearest first."""
+    rows = _rows(G.weighted(weight), cutoff)
+    return ((G.nodes[row.source], row.lengths(G)) for row in rows)
+
+
+def all_pairs_bellman_ford_path_length(
+    G: ConvertedGraph, weight: Node | None = "weight"
+) -> Iterator[tuple[Node, Lengths]]:
+    """Yield the distances from each node, the nearest first; weights may be negative."""
+    return all_pairs_dijkstra_path_length(G, None, weight)
+
+
+def all_pairs_shortest_path(
+    G: ConvertedGraph, cutoff: float | None = None
+) -> Iterator[tuple[Node, Paths]]:
+    """Yield the paths with the fewest edges from each node."""
+    rows = _rows(G.weighted(None), _levels(cutoff), predecessors=True)
+    return ((G.nodes[row.source], row.paths(G)) for row in rows)
+
+
+def all_pairs_dijkstra_path(
+    G: ConvertedGraph, cutoff: float | None = None, weight: Node | None = "weight"
+) -> Iterator[tuple[Node, Paths]]:
+    """Yield the shortest paths from each node."""
+    rows = _rows(G.weighted(weight), cutoff, predecessors=True)
+    return ((G.nodes[row.source], row.paths(G)) for row in rows)
+
+
+def all_pairs_dijkstra(
+    G: ConvertedGraph, cutoff: float | None = None, weight: Node | None = "weight"
+) -> Iterator[tuple[Node, tuple[Lengths, Paths]]]:
+    """Yield distances and shortest paths from each node."""
+    rows = _rows(G.weighted(weight), cutoff, predecessors=True)
+    return ((G.nodes[row.source], (row.lengths(G), row.paths(G))) for row in rows)
+
+
+def all_pairs_bellman_ford_path(
+    G: ConvertedGraph, weight: Node | None = "weight"
+) -> Iterator[tuple[Node, Paths]]:
+    """Yield the shortest paths from each node; weights may be negative."""
+    return all_pairs_dijkstra_path(G, None, weight)
+
+
+def johnson(G: ConvertedGraph, weight: Node | None = "weight") -> dict[Node, Paths]:
+    """Return the shortest paths between all nodes; weights may be negative."""
+    return dict(all_pairs_dijkstra_path(G, None, weight))
+
+
+def floyd_warshall(
+    G: ConvertedGraph, weight: Node | None = "weight"
+) -> dict[Node, defaultdict[Node, float]]:
+    """Return the distances between all nodes, inf where there is no path."""
+    return _distances(G, _solved(G, weight))
+
+
+def floyd_warshall_predecessor_and_distance(
+    G: ConvertedGraph, weight: Node | None = "weight"
+) -> tuple[dict[Node, Paths], dict[Node, defaultdict[Node, float]]]:
+    """Return the last node before each on the way from each, and the distances."""
+    result = _solved(G, weight, predecessors=True)
+    assert result.predecessors is not None
+    tails, heads, _ = G.weighted(weight).arcs()
+    loops = set(tails[tails == heads].tolist())
+    before: dict[Node, Any] = {}
+    for source, row in enumerate(result.predecessors):
+        found = {G.nodes[v]: G.nodes[last] for v, last in enumerate(row.tolist()) if last >= 0}
+        if source in loops:  # NetworkX says that a node with a loop comes before itself
+            found[G.nodes[source]] = G.nodes[source]
+        if found:
+            before[G.nodes[source]] = found
+    return before, _distances(G, result)
+
+
+def floyd_warshall_numpy(
+    G: ConvertedGraph, nodelist: list[Node] | None = None, weight: Node | None = "weight"
+) -> np.ndarray:
+    """Return the matrix of distances, inf where there is no path, in the order of a list."""
+    if nodelist is not None:
+        if not len(nodelist) == len(G) == len(set(nodelist)):
+            raise nx.NetworkXError("nodelist must contain every node in G with no repeats.")
+        if missing := set(nodelist) - set(G):
+            raise nx.NetworkXError(f"Nodes {missing} in nodelist is not in G")
+    with networkx_errors():
+        result = solve(G.weighted(weight), dtype=np.float64, device=device())
+    if nodelist is None:
+        return result.distances
+    order = np.array([G.rows[node] for node in nodelist], np.int64)
+    return result.distances[np.ix_(order, order)]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What is reached from a source: it comes first, and then the nearest.
+
+    Attributes
+    ----------
+    source : int
+    reached : list of int
+    distances : list of int or float
+        To each of these; as in NetworkX that to the source is an integer, even among floats.
+    before : list of int or None
+        For each vertex of the graph the last one before it.
+    """
+
+    source: int
+    reached: list[int]
+    distances: list[float]
+    before: list[int] | None
+
+    def lengths(self, G: ConvertedGraph) -> Lengths:
+        return dict(zip(map(G.nodes.__getitem__, self.reached), self.distances, strict=True))
+
+    def paths(self, G: ConvertedGraph) -> Paths:
+        assert self.before is not None
+        paths = {self.source: [G.nodes[self.source]]}
+        for v in self.reached:
+            ahead = []
+            while v not in paths:  # its predecessor may come later, if it is as near
+                ahead.append(v)
+                v = self.before[v]
+            for u in reversed(ahead):
+                paths[u] = [*paths[v], G.nodes[u]]
+                v = u
+        return {G.nodes[v]: paths[v] for v in self.reached}
+
+
+def _rows(
+    graph: Graph, cutoff: float | None = None, *, predecessors: bool = False
+) -> Iterator[_Row]:
+    """Return what is reached from each vertex; what can go wrong does so before the first."""
+    with networkx_errors():
+        blocks = row_blocks(
+            graph, cutoff=cutoff, dtype=_dtype(graph), predecessors=predecessors, device=device()
+        )
+        first = list(islice(blocks, 1))
+    return (row for block in chain(first, blocks) for row in _sorted(block))
+
+
+def _sorted(block: Result) -> Iterator[_Row]:
+    for place, source in enumerate(block.sources.tolist()):
+        distances = block.distances[place]
+        reached = np.flatnonzero(distances < block.infinity)
+        reached = reached[np.argsort(distances[reached], kind="stable")]
+        reached = reached[reached != source]
+        before = None if block.predecessors is None else block.predecessors[place].tolist()
+        found = distances[reached].tolist()
+        yield _Row(source, [source, *reached.tolist()], [0, *found], before)
+
+
+def _dtype(graph: Graph) -> Any:
+    """Return the type of distances: whole numbers stay so, in the narrowest type that does."""
+    return "auto" if graph.dtype.kind == "i" else np.float64
+
+
+def _levels(cutoff: float | None) -> float | None:
+    """Return the last level of a search that goes on as long as the cutoff is above its level."""
+    return cutoff if cutoff is None or math.isinf(cutoff) else math.ceil(cutoff)
+
+
+def _solved(G: ConvertedGraph, weight: Node | None, *, predecessors: bool = False) -> Result:
+    graph = G.weighted(weight)
+    # here an edge without weight counts 1.0 in NetworkX, and not 1
+    dtype = _dtype(graph) if weight is not None and G.complete else np.float64
+    with networkx_errors():
+        return solve(graph, dtype=dtype, predecessors=predecessors, device=device())
+
+
+def _distances(G: ConvertedGraph, result: Result) -> dict[Node, defaultdict[Node, float]]:
+    found, infinity = {}, result.infinity
+    for source, row in enumerate(result.distances):
+        values = row.tolist()
+        if infinity != math.inf:
+            values = [math.inf if value == infinity else value for value in values]
+        values[source] = 0
+        found[G.nodes[source]] = defaultdict(_infinity, zip(G.nodes, values, strict=True))
+    return found
+
+
+def _infinity() -> float:
+    return math.inf

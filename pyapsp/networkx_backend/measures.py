@@ -1,0 +1,228 @@
+"""Numbers that sum up the distances: eccentricities, averages, closeness."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from math import fsum
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from pyapsp import summaries
+from pyapsp.device import choose
+from pyapsp.graph import Graph
+from pyapsp.networkx_backend.converted import ConvertedGraph
+from pyapsp.networkx_backend.device import device, networkx_errors
+from pyapsp.sparse.totals import Totals
+from pyapsp.summaries.searches import Searches
+
+__all__ = [
+    "average_shortest_path_length",
+    "center",
+    "closeness_centrality",
+    "diameter",
+    "eccentricity",
+    "global_efficiency",
+    "periphery",
+    "radius",
+    "wiener_index",
+]
+
+_METHODS = ("unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
+
+
+def average_shortest_path_length(
+    G: ConvertedGraph, weight: Hashable | None = None, method: str | None = None
+) -> float:
+    """Return the mean distance of the ordered pairs of different nodes."""
+    if method is not None and method not in _METHODS:
+        raise ValueError(f"method not supported: {method}")
+    n = len(G)
+    if n == 0:
+        raise nx.NetworkXPointlessConcept(
+            "the null graph has no paths, thus there is no average shortest path length"
+        )
+    if n == 1:
+        return 0
+    graph = G.weighted(None if method == "unweighted" else weight)
+    if not _is_connected(graph):
+        kind = "strongly connected" if G.is_directed() else "connected"
+        raise nx.NetworkXError(f"Graph is not {kind}.")
+    return _total(graph) / (n * (n - 1))
+
+
+def wiener_index(G: ConvertedGraph, weight: Hashable | None = None) -> float:
+    """Return the sum of all distances, each pair once where the graph is undirected."""
+    if len(G) == 0:
+        raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
+    graph = G.weighted(weight)
+    if not _is_connected(graph):
+        return float("inf")
+    return _total(graph) if G.is_directed() else _total(graph) / 2
+
+
+def eccentricity(
+    G: ConvertedGraph, v: Any = None, sp: None = None, weight: Hashable | None = None
+) -> Any:
+    """Return how far the farthest node is from a node, or from each of some."""
+    nodes = G.nodes if v is None else [v] if v in G else _known(G, v)
+    graph = G.weighted(weight)
+    found: dict[Hashable, float] = {}
+    if nodes:
+        totals = _sums(graph, [G.rows[node] for node in nodes])
+        if (totals.reached < len(G)).any():
+            raise _unconnected(G)
+        found = dict(zip(nodes, _plain(totals.largest), strict=True))
+    return found[v] if v in G else found
+
+
+def diameter(
+    G: ConvertedGraph,
+    e: dict[Hashable, float] | None = None,
+    usebounds: bool = False,
+    weight: Hashable | None = None,
+) -> float:
+    """Return the largest eccentricity."""
+    most: float
+    if e is not None or len(G) == 0:
+        most = max((e or {}).values())
+        return most
+    graph = G.weighted(weight)
+    if not _is_connected(graph):
+        raise _unconnected(G)
+    with networkx_errors():
+        most = summaries.diameter(graph, device=_able(graph))
+    return (int if graph.dtype.kind == "i" else float)(most) or 0
+
+
+def radius(
+    G: ConvertedGraph,
+    e: dict[Hashable, float] | None = None,
+    usebounds: bool = False,
+    weight: Hashable | None = None,
+) -> float:
+    """Return the smallest eccentricity."""
+    return min((eccentricity(G, weight=weight) if e is None else e).values())
+
+
+def center(
+    G: ConvertedGraph,
+    e: dict[Hashable, float] | None = None,
+    usebounds: bool = False,
+    weight: Hashable | None = None,
+) -> list[Hashable]:
+    """Return the nodes with the smallest eccentricity."""
+    e = eccentricity(G, weight=weight) if e is None else e
+    least = min(e.values())
+    return [v for v in e if e[v] == least]
+
+
+def periphery(
+    G: ConvertedGraph,
+    e: dict[Hashable, float] | None = None,
+    usebounds: bool = False,
+    weight: Hashable | None = None,
+) -> list[Hashable]:
+    """Return the nodes with the largest eccentricity."""
+    e = eccentricity(G, weight=weight) if e is None else e
+    most = max(e.values())
+    return [v for v in e if e[v] == most]
+
+
+def closeness_centrality(
+    G: ConvertedGraph,
+    u: Hashable | None = None,
+    distance: Hashable | None = None,
+    wf_improved: bool = True,
+) -> Any:
+    """Return one over the mean distance to a node from the others, or to each node."""
+    if u is not None and u not in G:
+        raise nx.NodeNotFound(f"Source {u} is not in G")
+    nodes = G.nodes if u is None else [u]
+    found: dict[Hashable, float] = {}
+    if nodes:
+        graph = G.weighted(distance)
+        graph = graph.reversed() if G.is_directed() else graph
+        totals = _sums(graph, [G.rows[node] for node in nodes])
+        for node, total, reached in zip(
+            nodes, totals.total.tolist(), totals.reached.tolist(), strict=True
+        ):
+            found[node] = 0.0
+            if total > 0 and len(G) > 1:
+                found[node] = (reached - 1.0) / total
+                if wf_improved:
+                    found[node] *= (reached - 1.0) / (len(G) - 1)
+    return found if u is None else found[u]
+
+
+def global_efficiency(G: ConvertedGraph) -> float:
+    """Return the mean of one over the distance of all ordered pairs of different nodes."""
+    pairs = len(G) * (len(G) - 1)
+    if pairs == 0:
+        return 0
+    with networkx_errors():
+        counts = summaries.distance_histogram(G.weighted(None), device=device())
+    return fsum(count / steps for steps, count in enumerate(counts.tolist()) if count) / pairs
+
+
+def _sums(graph: Graph, rows: list[int]) -> Totals:
+    """Return farthest distance, sum of distances and number reached of each of some rows."""
+    kind = graph.dtype
+    largest, total = np.empty(len(rows), kind), np.empty(len(rows), kind)
+    reached = np.empty(len(rows), np.int64)
+    with networkx_errors():
+        searched = Searches(graph, rows, device=_able(graph))
+        for some, totals in searched.totals(searched.sources):
+            largest[some], total[some] = totals.largest, totals.total
+            reached[some] = totals.reached
+    return Totals(largest, total, reached)
+
+
+def _total(graph: Graph) -> float:
+    """Return the sum of all distances of a connected graph."""
+    total: float = sum(_sums(graph, list(range(graph.n))).total.tolist())
+    return total
+
+
+def _plain(values: np.ndarray) -> list[Any]:
+    """Return Python numbers; as in NetworkX a zero is that to the node itself, an integer."""
+    return [value or 0 for value in values.tolist()]
+
+
+def _is_connected(graph: Graph) -> bool:
+    ones = graph.with_weights(np.ones(graph.m, np.int64)).to_scipy()
+    count: int = connected_components(ones, connection="strong", return_labels=False)
+    return count <= 1
+
+
+def _unconnected(G: ConvertedGraph) -> nx.NetworkXError:
+    why = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
+    return nx.NetworkXError(f"Found infinite path length because the {why}")
+
+
+def _known(G: ConvertedGraph, bunch: Iterable[Hashable]) -> list[Hashable]:
+    """Return the nodes of the graph among some."""
+    try:
+        candidates = list(bunch)
+    except TypeError:
+        raise nx.NetworkXError(f"Node {bunch} is not in the graph.") from None
+    known = []
+    for node in candidates:
+        try:
+            found = node in G.rows
+        except TypeError:
+            text = f"Node {node} in sequence nbunch is not a valid node."
+            raise nx.NetworkXError(text) from None
+        if found:
+            known.append(node)
+    return known
+
+
+def _able(graph: Graph) -> Any:
+    """Return the device, which must add as exactly as NetworkX does."""
+    chosen = choose(device())
+    if graph.dtype.kind == "f" and not chosen.capabilities.fp64:
+        raise NotImplementedError(f"{chosen.name} has no double precision")
+    return chosen

@@ -1,0 +1,280 @@
+"""Calls on the backend give what NetworkX gives: values, types, exceptions, order."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import random
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from pyapsp.networkx_backend import get_info
+
+FUNCTIONS = sorted(get_info()["functions"])
+PATHS = ["all_pairs_shortest_path", "all_pairs_dijkstra_path", "all_pairs_bellman_ford_path"]
+PATHS += ["johnson"]
+OTHERS = sorted(
+    set(FUNCTIONS)
+    - {*PATHS, "all_pairs_dijkstra", "floyd_warshall_predecessor_and_distance"}
+    - {"floyd_warshall_numpy"}
+)
+
+
+def weighted(graph, draw):
+    for *_, data in graph.edges(data=True):
+        data["weight"] = draw()
+    return graph
+
+
+def graphs():
+    draw = random.Random(5)
+    sparse = nx.gnp_random_graph(25, 0.08, seed=1)
+    assert not nx.is_connected(sparse)
+    directed = nx.gnp_random_graph(17, 0.25, seed=2, directed=True)
+    assert nx.is_strongly_connected(directed)
+    connected = nx.connected_watts_strogatz_graph(20, 4, 0.3, seed=3)
+    whole, part = (lambda: draw.randint(0, 9)), draw.random
+    parallel = nx.MultiDiGraph()
+    parallel.add_weighted_edges_from([(0, 1, 5), (0, 1, 2), (1, 2, 1), (2, 0, 4), (2, 2, 1)])
+    odd = nx.Graph([("b", (1, 2)), ((1, 2), frozenset()), (frozenset(), 4), (4, "b"), (4, 2.5)])
+    negative = weighted(directed.copy(), whole)
+    for tail, head, data in negative.edges(data=True):
+        data["weight"] += tail * 7 % 11 - head * 7 % 11
+    return {
+        "null": nx.Graph(),
+        "directed null": nx.DiGraph(),
+        "one node": nx.empty_graph(1),
+        "no edges": nx.empty_graph(3, create_using=nx.DiGraph),
+        "two parts": weighted(sparse, whole),
+        "directed": weighted(directed.copy(), whole),
+        "floats": weighted(directed.copy(), part),
+        "connected": weighted(connected.copy(), whole),
+        "connected floats": weighted(connected.copy(), part),
+        "whole floats": weighted(connected.copy(), lambda: float(whole())),
+        "zeros": weighted(connected.copy(), lambda: 0),
+        "parallel": parallel,
+        "odd nodes": weighted(odd, whole),
+        "negative": negative,
+    }
+
+
+GRAPHS = graphs()
+
+
+def arguments(name, weight):
+    parameters = inspect.signature(getattr(nx, name)).parameters
+    return {key: weight for key in ("weight", "distance") if key in parameters}
+
+
+def outcome(name, graph, backend, **options):
+    """What a call gives, or the type of what it raises."""
+    try:
+        found = getattr(nx, name)(graph, backend=backend, **options)
+        return dict(found) if hasattr(found, "__next__") else found
+    except Exception as error:
+        return type(error)
+
+
+def refused(name, graph, **options):
+    from pyapsp.networkx_backend.interface import can_run
+
+    return isinstance(can_run(name, (graph,), options), str)
+
+
+def assert_same(found, expected):
+    """Same type everywhere; floats as far as the order of additions lets them be."""
+    if isinstance(expected, dict):
+        assert isinstance(found, dict)
+        assert found.keys() == expected.keys()
+        for key in expected:
+            assert_same(found[key], expected[key])
+    elif isinstance(expected, float):
+        assert type(found) is float
+        assert math.isclose(found, expected, rel_tol=1e-14)
+    else:
+        assert type(found) is type(expected)
+        assert found == expected
+
+
+@pytest.mark.parametrize("weight", [None, "weight", "no such"])
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_numbers_are_those_of_networkx(kind, weight):
+    ran = 0
+    for name in OTHERS:
+        options = arguments(name, weight)
+        if refused(name, GRAPHS[kind], **options):
+            continue  # what test_backend.py lists
+        if name == "global_efficiency" and GRAPHS[kind].is_directed():
+            continue
+        found = outcome(name, GRAPHS[kind], "pyapsp", **options)
+        assert_same(found, outcome(name, GRAPHS[kind], "networkx", **options))
+        ran += 1
+    assert ran >= (3 if kind == "negative" else 10)
+
+
+@pytest.mark.parametrize("name", [*PATHS, "all_pairs_dijkstra"])
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_paths_are_as_short_as_those_of_networkx(kind, name):
+    graph, options = GRAPHS[kind], arguments(name, "weight")
+    if refused(name, graph, **options):
+        assert kind == "negative"
+        return
+    found = outcome(name, graph, "pyapsp", **options)
+    expected = outcome(name, graph, "networkx", **options)
+    weight = options.get("weight")
+    assert found.keys() == expected.keys()
+    for source, paths in found.items():
+        others = expected[source]
+        if name == "all_pairs_dijkstra":
+            lengths, paths = paths
+            assert_same(lengths, others[0])
+            others = others[1]
+        assert paths.keys() == others.keys()
+        assert next(iter(paths), source) == source
+        for target, path in paths.items():
+            assert (path[0], path[-1]) == (source, target)
+            length = nx.path_weight(graph, path, weight) if weight else len(path)
+            other = nx.path_weight(graph, others[target], weight) if weight else len(others[target])
+            assert length == pytest.approx(other, rel=1e-14)
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_predecessors_lead_back_along_shortest_paths(kind):
+    graph = GRAPHS[kind]
+    before, lengths = nx.floyd_warshall_predecessor_and_distance(graph, backend="pyapsp")
+    others, expected = nx.floyd_warshall_predecessor_and_distance(graph, backend="networkx")
+    assert_same(lengths, expected)
+    assert {u: set(row) for u, row in before.items()} == {u: set(r) for u, r in others.items()}
+    for source, row in before.items():
+        for target in set(row) - {source}:
+            path = nx.reconstruct_path(source, target, before)
+            assert path[0] == source
+            assert nx.path_weight(graph, path, "weight") == pytest.approx(expected[source][target])
+    assert type(lengths) is dict
+    assert all(row["no such node"] == math.inf for row in lengths.values())
+
+
+@pytest.mark.parametrize("kind", set(GRAPHS) - {"odd nodes"})
+def test_the_matrix_is_that_of_networkx(kind):
+    graph = GRAPHS[kind]
+    order = list(graph)[::-1]
+    for nodelist in (None, order):
+        found = nx.floyd_warshall_numpy(graph, nodelist, backend="pyapsp")
+        expected = nx.floyd_warshall_numpy(graph, nodelist, backend="networkx")
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_edges_without_the_attribute_weigh_one():
+    graph = GRAPHS["connected"].copy()
+    for tail in (0, 3, 8):
+        for head in graph[tail]:
+            graph.edges[tail, head].pop("weight", None)
+    for name in ("eccentricity", "wiener_index", "center"):
+        options = arguments(name, "weight")
+        found = outcome(name, graph, "pyapsp", **options)
+        assert_same(found, outcome(name, graph, "networkx", **options))
+    # NetworkX counts them 1.0 here, so that types differ from path to path
+    assert nx.floyd_warshall(graph, backend="pyapsp") == nx.floyd_warshall(graph)
+
+
+@pytest.mark.parametrize("nodelist", [[0], [0, 0, 1], [0, 1, 7]])
+def test_a_list_of_other_nodes_is_refused(nodelist):
+    for backend in ("pyapsp", "networkx"):
+        with pytest.raises(nx.NetworkXError, match="nodelist"):
+            nx.floyd_warshall_numpy(nx.path_graph(3), nodelist, backend=backend)
+
+
+@pytest.mark.parametrize("kind", ["two parts", "directed", "floats"])
+def test_the_nearest_come_first(kind):
+    for name in ("all_pairs_dijkstra_path_length", "all_pairs_shortest_path_length"):
+        for source, lengths in getattr(nx, name)(GRAPHS[kind], backend="pyapsp"):
+            assert next(iter(lengths)) == source
+            assert list(lengths.values()) == sorted(lengths.values())
+    assert list(nx.eccentricity(nx.cycle_graph(9), [5, 3], backend="pyapsp")) == [5, 3]
+
+
+@pytest.mark.parametrize("cutoff", [0, 1, 1.5, 2, 2.0, 7.25, math.inf])
+@pytest.mark.parametrize(
+    "name", ["all_pairs_dijkstra_path_length", "all_pairs_shortest_path_length"]
+)
+def test_a_cutoff_hides_what_it_hides_in_networkx(name, cutoff):
+    for kind in ("two parts", "floats", "null"):
+        found = outcome(name, GRAPHS[kind], "pyapsp", cutoff=cutoff)
+        assert_same(found, outcome(name, GRAPHS[kind], "networkx", cutoff=cutoff))
+
+
+@pytest.mark.parametrize("v", [3, [1, 2], [], [1, 99], "no node", 99, [[1]], (1, 2), {4: "e"}])
+def test_eccentricity_of_some_nodes(v):
+    graph = GRAPHS["connected"]
+    found = outcome("eccentricity", graph, "pyapsp", v=v, weight="weight")
+    assert_same(found, outcome("eccentricity", graph, "networkx", v=v, weight="weight"))
+
+
+@pytest.mark.parametrize("kind", ["connected", "two parts", "directed", "null"])
+@pytest.mark.parametrize("usebounds", [False, True])
+@pytest.mark.parametrize("name", ["center", "diameter", "periphery", "radius"])
+def test_bounds_do_not_change_the_answer(name, kind, usebounds):
+    options = {"usebounds": usebounds, "weight": "weight"}
+    found = outcome(name, GRAPHS[kind], "pyapsp", **options)
+    assert_same(found, outcome(name, GRAPHS[kind], "networkx", **options))
+
+
+@pytest.mark.parametrize("u", [0, 7, 99])
+@pytest.mark.parametrize("improved", [True, False])
+def test_closeness_of_a_node(u, improved):
+    for kind in ("two parts", "directed"):
+        options = {"u": u, "wf_improved": improved, "distance": "weight"}
+        found = outcome("closeness_centrality", GRAPHS[kind], "pyapsp", **options)
+        assert_same(found, outcome("closeness_centrality", GRAPHS[kind], "networkx", **options))
+
+
+METHODS = ["unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy"]
+
+
+@pytest.mark.parametrize("method", [*METHODS, "no such"])
+@pytest.mark.parametrize("kind", ["connected", "floats", "two parts", "one node", "null"])
+def test_average_by_every_method(kind, method):
+    options = {"weight": "weight", "method": method}
+    found = outcome("average_shortest_path_length", GRAPHS[kind], "pyapsp", **options)
+    expected = outcome("average_shortest_path_length", GRAPHS[kind], "networkx", **options)
+    assert_same(found, expected)
+
+
+def test_negative_weights_have_an_average_by_bellman_ford():
+    options = {"weight": "weight", "method": "bellman-ford"}
+    found = outcome("average_shortest_path_length", GRAPHS["negative"], "pyapsp", **options)
+    expected = outcome("average_shortest_path_length", GRAPHS["negative"], "networkx", **options)
+    assert_same(found, expected)
+
+
+NEGATIVE_CYCLES = {
+    "edge": nx.Graph([(0, 1, {"weight": -1})]),
+    "arcs": nx.DiGraph([(5, 0), (0, 1, {"weight": 2}), (1, 0, {"weight": -3})]),
+    "loop": nx.DiGraph([(0, 1), (1, 1, {"weight": -1})]),
+}
+
+
+@pytest.mark.parametrize("kind", NEGATIVE_CYCLES)
+@pytest.mark.parametrize(
+    "name",
+    [name for name in FUNCTIONS if name.startswith(("floyd", "johnson", "all_pairs_bellman"))],
+)
+def test_a_negative_cycle_is_unbounded(name, kind):
+    graph = NEGATIVE_CYCLES[kind]
+    assert outcome(name, graph, "pyapsp") is nx.NetworkXUnbounded
+    if not name.startswith("floyd"):  # where NetworkX 3.6 gives numbers
+        assert outcome(name, graph, "networkx") is nx.NetworkXUnbounded
+
+
+def test_every_device_answers(device, settings):
+    settings.device = device
+    graph = GRAPHS["connected"].copy()
+    assert nx.diameter(graph, weight="weight", backend="pyapsp") == nx.diameter(
+        graph, weight="weight", backend="networkx"
+    )
+    assert dict(nx.all_pairs_shortest_path_length(graph, backend="pyapsp")) == dict(
+        nx.all_pairs_shortest_path_length(graph, backend="networkx")
+    )

@@ -1,0 +1,280 @@
+"""What NetworkX sees of the backend: entry points, settings, conversion, and what runs where."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import math
+import subprocess
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from importlib.metadata import entry_points
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from pyapsp.networkx_backend import get_info, interface
+from pyapsp.networkx_backend.converted import ConvertedGraph
+
+INFO = get_info()
+FUNCTIONS = sorted(INFO["functions"])
+
+
+def test_networkx_finds_the_backend():
+    (backend,) = entry_points(group="networkx.backends", name="pyapsp")
+    (info,) = entry_points(group="networkx.backend_info", name="pyapsp")
+    assert backend.load() is interface
+    assert info.load() is get_info
+    assert nx.utils.backends.backend_info["pyapsp"] == INFO
+
+
+def test_what_is_announced_is_there():
+    others = {"can_run", "convert_from_nx", "convert_to_nx", "on_start_tests", "should_run"}
+    assert set(interface.__all__) == {*FUNCTIONS, *others}
+    for name in FUNCTIONS:
+        assert "pyapsp" in getattr(nx, name).backends
+        assert "OpenCL" in getattr(nx, name).__doc__
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signatures_are_those_of_networkx(name):
+    theirs = inspect.signature(getattr(nx, name).orig_func).parameters
+    ours = inspect.signature(getattr(interface, name)).parameters
+    assert [(p.name, p.kind, p.default) for p in ours.values()] == [
+        (p.name, p.kind, p.default) for p in theirs.values()
+    ]
+
+
+def run(code: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_networkx_loads_nothing_heavy_with_the_backend():
+    loaded = run("import sys, networkx; print(*sys.modules)")
+    assert "pyapsp.networkx_backend" in loaded
+    assert {name for name in loaded if name.startswith("pyapsp")} == {
+        "pyapsp",
+        "pyapsp.networkx_backend",
+    }
+    assert not {"numpy", "scipy", "pyopencl"} & set(loaded)
+
+
+TIMED = """
+import sys, time
+import {before}
+times = []
+for _ in range(9):
+    for name in [name for name in sys.modules if name.startswith("pyapsp")]:
+        del sys.modules[name]
+    started = time.perf_counter()
+    {timed}
+    times.append(time.perf_counter() - started)
+print(1000 * min(times))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "timed", "limit"),
+    [
+        ("networkx", "import pyapsp.networkx_backend as b; b.get_info()", 5),
+        ("typing", "import pyapsp", 30),
+    ],
+    ids=["import networkx", "import pyapsp"],
+)
+def test_imports_are_fast(before, timed, limit):
+    (milliseconds,) = run(TIMED.format(before=before, timed=timed))
+    assert float(milliseconds) < limit
+
+
+class Log(logging.Handler):
+    """The messages of NetworkX about who runs what."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+
+@pytest.fixture
+def log():
+    logger, handler = logging.getLogger("networkx.utils.backends"), Log()
+    level = logger.level
+    logger.setLevel(logging.DEBUG)
+    logger.addHandler(handler)
+    yield handler.lines
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
+def edge(weight):
+    return nx.Graph([(0, 1, {"weight": weight}), (1, 2, {"weight": 1}), (2, 0, {"weight": 1})])
+
+
+@pytest.mark.parametrize(
+    ("weight", "reason"),
+    [
+        (None, "hides the edge"),
+        ("4", "type builtins.str"),
+        ((1, 2), "type builtins.tuple"),
+        (Fraction(1, 3), "type fractions.Fraction"),
+        (Decimal("0.1"), "type decimal.Decimal"),
+        (np.float32(0.1), "type numpy.float32"),
+        (1j, "type builtins.complex"),
+        (math.inf, "infinite or NaN"),
+        (math.nan, "infinite or NaN"),
+        (2**70, "64 bits"),
+        (2**61, "64 bits"),
+        (-(2**61), "64 bits"),
+        (np.uint64(2**63), "64 bits"),
+    ],
+    ids=repr,
+)
+def test_weights_that_networkx_adds_otherwise_stay_with_it(weight, reason, log):
+    graph = edge(weight)
+    assert reason in interface.can_run("floyd_warshall", (graph,), {})
+    with pytest.raises(NotImplementedError, match=reason):
+        interface.convert_from_nx(graph, edge_attrs={"weight": 1})
+    with pytest.raises(NotImplementedError):
+        nx.johnson(graph, backend="pyapsp")
+    assert any(reason in line for line in log)
+    # without the attribute it is a graph like any other
+    assert interface.can_run("diameter", (graph,), {}) is True
+    assert nx.diameter(graph, backend="pyapsp") == 1
+
+
+def test_large_whole_numbers_among_floats_stay_with_networkx():
+    graph = edge(2**53 + 1)
+    assert interface.can_run("floyd_warshall", (graph,), {}) is True
+    graph.edges[1, 2]["weight"] = 0.5
+    assert "rounded" in interface.can_run("floyd_warshall", (graph,), {})
+
+
+@pytest.mark.parametrize(
+    ("weight", "reason"), [(2**59, "64 bits"), (1e300, "rounded"), (2.0**53, "rounded")]
+)
+def test_sums_that_would_be_rounded_stay_with_networkx(weight, reason):
+    for name in ("wiener_index", "average_shortest_path_length"):
+        assert reason in interface.can_run(name, (edge(weight),), {"weight": "weight"})
+    expected = nx.floyd_warshall(edge(weight), backend="networkx")
+    assert nx.floyd_warshall(edge(weight), backend="pyapsp") == expected
+
+
+def test_whole_numbers_stay_exact():
+    graph = edge(2**53 + 1)
+    graph.remove_edge(2, 0)
+    assert nx.floyd_warshall(graph, backend="pyapsp")[0] == {0: 0, 1: 2**53 + 1, 2: 2**53 + 2}
+    assert nx.diameter(graph, weight="weight", backend="pyapsp") == 2**53 + 2
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        ("johnson", {"weight": lambda u, v, data: 1}, "weight function"),
+        ("closeness_centrality", {"distance": lambda u, v, data: 1}, "weight function"),
+        ("diameter", {"e": {0: 1}}, "nothing to compute"),
+        ("eccentricity", {"sp": {0: {0: 0}}}, "nothing to compute"),
+        ("all_pairs_shortest_path_length", {"cutoff": -1}, "cutoff"),
+        ("all_pairs_dijkstra_path_length", {"cutoff": math.nan}, "cutoff"),
+        ("center", {}, "tree"),
+    ],
+)
+def test_calls_that_stay_with_networkx(name, options, reason):
+    graph = nx.path_graph(3)
+    assert reason in interface.can_run(name, (graph,), options)
+    with pytest.raises(NotImplementedError, match="given arguments"):
+        getattr(nx, name)(graph, backend="pyapsp", **options)
+
+
+@pytest.mark.parametrize(
+    "name", ["all_pairs_dijkstra_path_length", "wiener_index", "radius", "closeness_centrality"]
+)
+def test_dijkstra_with_negative_weights_stays_with_networkx(name):
+    graph = nx.DiGraph([(0, 1, {"weight": -1}), (1, 0, {"weight": 2})])
+    key = "distance" if name == "closeness_centrality" else "weight"
+    assert "Dijkstra" in interface.can_run(name, (graph,), {key: "weight"})
+    assert interface.can_run("johnson", (graph,), {}) is True
+    given = {"weight": "weight", "method": "bellman-ford"}
+    assert interface.can_run("average_shortest_path_length", (graph,), given) is True
+
+
+def test_small_graphs_stay_with_networkx_unless_asked(log, settings):
+    graph = nx.path_graph(10)
+    with nx.config.backend_priority(algos=["pyapsp"]):
+        assert nx.diameter(graph) == 9
+        assert any("min_nodes=256" in line for line in log)
+        assert not any("Using backend 'pyapsp'" in line for line in log)
+        with settings(min_nodes=10):
+            assert nx.diameter(graph) == 9
+    assert any("Using backend 'pyapsp'" in line for line in log)
+
+
+def test_four_lines_of_networkx_run_here(log):
+    graph = nx.connected_watts_strogatz_graph(300, 6, 0.1, seed=1)
+    expected = nx.diameter(graph), nx.wiener_index(graph), nx.closeness_centrality(graph)
+    log.clear()
+    with nx.config.backend_priority(algos=["pyapsp"]):
+        found = nx.diameter(graph), nx.wiener_index(graph), nx.closeness_centrality(graph)
+    assert found == expected
+    assert sum("Using backend 'pyapsp'" in line for line in log) == 3
+
+
+def test_without_a_device_networkx_computes(monkeypatch, log, settings):
+    settings.device = "no such device"
+    graph = nx.cycle_graph(300)
+    with nx.config.backend_priority(algos=["pyapsp"]):
+        assert nx.diameter(graph) == 150
+        assert dict(nx.all_pairs_shortest_path_length(graph))[0][150] == 150
+    for name in ("diameter", "all_pairs_shortest_path_length"):
+        told = f"Backend 'pyapsp' raised when calling '{name}': No OpenCL device matches"
+        assert any(line.startswith(told) for line in log)
+    with pytest.raises(NotImplementedError):
+        nx.diameter(graph, backend="pyapsp")
+
+
+def test_networkx_caches_the_conversion_until_the_graph_changes(log):
+    graph = nx.cycle_graph(5)
+    for _ in range(2):
+        assert nx.diameter(graph, backend="pyapsp") == 2
+    assert sum("Caching converted graph" in line for line in log) == 1
+    graph.remove_edge(0, 4)
+    assert nx.diameter(graph, backend="pyapsp") == 4
+
+
+def test_a_converted_graph_is_a_graph_to_networkx():
+    graph = nx.DiGraph([("a", "b", {"cost": 2}), ("b", "a", {"cost": 5}), ("b", "c")])
+    converted = interface.convert_from_nx(graph, edge_attrs={"cost": 1})
+    assert isinstance(converted, ConvertedGraph)
+    assert interface.convert_from_nx(converted) is converted
+    assert nx.floyd_warshall(converted, weight="cost")["a"] == {"a": 0, "b": 2, "c": 3}
+    assert nx.floyd_warshall(converted, weight=None)["b"]["a"] == 1
+    with pytest.raises(nx.NetworkXError, match="'cost', not 'weight'"):
+        nx.floyd_warshall(converted)
+    with nx.config(fallback_to_nx=True):
+        assert nx.has_path(converted, "a", "c")
+    back = interface.convert_to_nx(converted)
+    assert type(back) is nx.DiGraph
+    assert list(back) == ["a", "b", "c"]
+    assert dict(back.edges) == {
+        ("a", "b"): {"cost": 2},
+        ("b", "a"): {"cost": 5},
+        ("b", "c"): {"cost": 1},
+    }
+
+
+def test_conversion_keeps_nodes_and_kind():
+    graph = nx.MultiGraph([(3, 1), (3, 1), ("x", 3)])
+    converted = interface.convert_from_nx(graph)
+    assert len(converted) == 3
+    assert list(converted) == [3, 1, "x"]
+    assert (converted.is_directed(), converted.is_multigraph()) == (False, False)
+    assert 3 in converted
+    assert [3] not in converted
+    back = interface.convert_to_nx(converted)
+    assert type(back) is nx.Graph
+    assert nx.utils.graphs_equal(back, nx.Graph([(3, 1), ("x", 3)]))
+    assert interface.convert_to_nx({0: 1}) == {0: 1}
