@@ -26,7 +26,6 @@
  *             PYAPSP_WIDTH       1  words in a vector: 1, 2, 4 or 8
  *             PYAPSP_ROWS        8  rows of a group
  *             PYAPSP_SCATTERED   1  1: neighbouring work-items take neighbouring rows
- *             PYAPSP_PLANES      1  1: distances are kept; 0: only how many there are
  *
  * Cost      Pull: at most m WORDS words read for each level and block; push: the arcs of the
  *           frontier. Device memory 3 + (digits of the longest distance) bits for each pair.
@@ -49,9 +48,6 @@
 #endif
 #ifndef PYAPSP_SCATTERED
 #define PYAPSP_SCATTERED 1
-#endif
-#ifndef PYAPSP_PLANES
-#define PYAPSP_PLANES 1
 #endif
 
 #define PYAPSP_JOIN_(a, b) a##b
@@ -160,11 +156,9 @@ static inline void keep(__global bits_t *seen, __global uint *planes, const size
                         const bits_t fresh, const int level, const ulong plane)
 {
     seen[place] |= fresh;
-#if PYAPSP_PLANES
     for (int digit = 0; level >> digit; digit++)
         if (level >> digit & 1)
             ((__global bits_t *)(planes + digit * plane))[place] |= fresh;
-#endif
 }
 
 /* Add to a number in two halves, in local memory. */

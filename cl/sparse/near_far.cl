@@ -149,7 +149,6 @@ __kernel GROUP void near_far(__global const long *first, __global const int *hea
             __global const int *list = near + (size_t)now * n;
             __global int *next = near + (size_t)(1 - now) * n;
             __global int *later = far + (size_t)day * n;
-            SYNCHRONIZE;
             if (item == 0)
                 nears[1 - now] = longs = 0;
             for (int i = item; i < count; i += PYAPSP_GROUP)

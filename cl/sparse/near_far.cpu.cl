@@ -14,11 +14,11 @@
  *             vertex 0 | w w w w | w w w w |     one arc u -> v: v's row = min(v's row, u's row + w)
  *             vertex 1 | w w w w | w w w w |
  *
- *           scratch, 5 n ints for each block:
+ *           scratch, 6 ints for each vertex and block, n rounded up to even:
+ *             keys   n values  the smallest cost that waits, infinity for none; room for 2 n ints
  *             near   n ints    a ring of vertices
  *             far    n ints    a list of vertices
  *             marks  n ints    which of the two a vertex is in: bits NEAR and FAR
- *             keys   n values  the smallest cost that waits, infinity for none (8 bytes each at most)
  *
  * Parameters  those of common/types.h and common/semiring.h, and
  *             PYAPSP_STRIPS  2  vectors that hold the costs of a vertex; sources = STRIPS x WIDTH

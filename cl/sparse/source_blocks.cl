@@ -74,15 +74,16 @@ TRANSPOSE(block_rows_of_predecessors, int)
 #define WAITING 1
 #define ADVANCED 2
 
-/* One work-item for each (s, v, block), as in the two kernels below. */
+/* One work-item for each (s and v in turn, block), as in the two kernels below: of the second index some
+ * devices have but few. */
 __kernel void block_fall(__global const long *first, __global const int *tails,
                          __global const value_t *weights, __global const int *sources,
                          __global const value_t *costs, __global int *before,
                          __global int *settled, __global int *state, const int n, const int width)
 {
-    const int s = get_global_id(0);
-    const int v = get_global_id(1);
-    if (s >= width || v >= n)
+    const int v = get_global_id(0) / width;
+    const int s = get_global_id(0) % width;
+    if (v >= n)
         return;
     costs += BLOCK(n, width);
     const size_t own = (size_t)v * width + s, place = BLOCK(n, width) + own;
@@ -106,9 +107,9 @@ __kernel void block_level(__global const long *first, __global const int *tails,
                           __global int *before, __global const int *settled, const int n,
                           const int width)
 {
-    const int s = get_global_id(0);
-    const int v = get_global_id(1);
-    if (s >= width || v >= n)
+    const int v = get_global_id(0) / width;
+    const int s = get_global_id(0) % width;
+    if (v >= n)
         return;
     const size_t block = BLOCK(n, width), own = block + (size_t)v * width + s;
     if (settled[own])
@@ -126,9 +127,9 @@ __kernel void block_level(__global const long *first, __global const int *tails,
 __kernel void block_settle(__global const int *before, __global int *settled, __global int *state,
                            const int n, const int width)
 {
-    const int s = get_global_id(0);
-    const int v = get_global_id(1);
-    if (s >= width || v >= n)
+    const int v = get_global_id(0) / width;
+    const int s = get_global_id(0) % width;
+    if (v >= n)
         return;
     const size_t own = BLOCK(n, width) + (size_t)v * width + s;
     if (settled[own])
@@ -175,9 +176,9 @@ __kernel void block_totals(__global const value_t *costs, __global value_t *larg
     reached[place] = count;
 }
 
-/* How many costs there are in each bin: bin i has those from i step to (i + 1) step. A work-group
- * counts near[] in local memory, of some entries of a block, the first being block. The counts are zero before; no bin gets
- * 2^32 of them, which is for the host to see to. */
+/* How many costs there are in each bin: bin i has those with floor(cost / step) = i. A work-item for
+ * each (some entries, block), from a first block on; a work-group counts the first bins in near[], in
+ * local memory. The counts are zero before; that no bin gets 2^32 is for the host to see to. */
 #define NEAR_BINS 2048
 /* the division of floats is rounded as in the host's only in double */
 #if PYAPSP_INTEGER

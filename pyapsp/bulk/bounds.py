@@ -114,7 +114,7 @@ def bounds(
         rest, *arrays = [cl.Buffer(device.context, flags, size * p) for size in sizes]
         try:
             for each in (rest, *arrays):
-                cl.enqueue_fill_buffer(queue, each, np.uint8(0), 0, each.size)
+                cl.enqueue_fill_buffer(queue, each, np.zeros(1, np.uint8), 0, each.size)
             memory = {
                 arrangement: _seconds(
                     queue,

@@ -92,8 +92,9 @@ class _Form(Generator):
         """Return the text of the kernel, which calls the function of this name."""
         outer, before, after = self.around(uses)
         call = ", ".join([*map(self.first, uses), *self.passed(bool(uses))])
+        head = ",\n                   ".join(["const int instances", *self.arguments(uses)])
         lines = [
-            f"__kernel void bulk({', '.join(['const int instances', *self.arguments(uses)])})",
+            f"__kernel void bulk({head})",
             "{",
             *outer,
             "    const int instance = get_global_id(0);",
@@ -349,7 +350,7 @@ class _Replay(_Form):
 
 
 class _Computing(_Form):
-    purpose = "Computes what the program does on arrays of one word."
+    purpose = "Computes what the program does on arrays of one word in local memory."
     memory = "local"
 
     def __init__(self, translation: Translation, group_size: int) -> None:

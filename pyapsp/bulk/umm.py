@@ -11,6 +11,8 @@ program of t accesses for p instances of n words takes
 that is a + b p with a = (l - 1) t. Width, latency and the length of a time unit of a device are
 measured by passes over arrays as large as those of the program, because caches make a device a
 different machine for different sizes: what stays in a cache is a group that need not be fetched.
+The machine knows nothing of arithmetic, nor of accesses that a compiler leaves out; what a program
+is bound by on a device is measured by `pyapsp.bulk.bounds`.
 
 Source: D. Takafuji's thesis, 2020, sections 4.1 and 4.2, lemmas 4.2.1 and 4.2.2, theorem 4.2.1.
 """

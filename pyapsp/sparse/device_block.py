@@ -14,7 +14,7 @@ from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.precision import arithmetic_defines
 from pyapsp.registry import Options
-from pyapsp.sparse.totals import Totals
+from pyapsp.sparse.totals import Totals, bins_of
 
 __all__ = ["DeviceBlock", "RowsTarget", "upload"]
 
@@ -175,7 +175,7 @@ class DeviceBlock:
     def _counts(self, largest: np.ndarray, width: Any) -> np.ndarray:
         """Return how many costs there are in each bin of this width."""
         step, kind = self._dtype.type(width), self._sum.type
-        bins = int(kind(largest.max(initial=0)) // kind(step)) + 1
+        bins = bins_of(kind(largest.max(initial=0)), kind(step))
         counts, found = np.zeros(bins, np.int64), np.empty(bins, np.uint32)
         buffer = self._buffer(found.nbytes)
         group = self._transposer[0] * self._transposer[1]
@@ -195,14 +195,15 @@ class DeviceBlock:
 
     def _launch(self, kernel: str, *arguments: Any) -> None:
         """Launch a kernel with a work-item for each (source, vertex, block)."""
-        x = min(self._width, self._group)
-        y = self._group // x
-        items = (-(-self._width // x) * x, -(-self._n // y) * y, self._blocks)
-        self._program.kernel(kernel)(self.queue, items, (x, y, 1), *arguments)
+        groups = -(-self._n * self._width // self._group)
+        items = groups * self._group, 1, self._blocks
+        self._program.kernel(kernel)(self.queue, items, (self._group, 1, 1), *arguments)
 
     def _read(self, rows: np.ndarray, kernel: str, block: cl.Buffer, scratch: cl.Buffer) -> None:
         """Download a block as rows, as many as there are."""
         if self._width > 1:
+            needed = self._n * self._width * self._blocks * rows.itemsize
+            assert scratch.size >= needed, "planned for totals alone"
             x, y = self._transposer
             items = (-(-self._n // _TILE) * x, -(-self._width // _TILE) * y, self._blocks)
             sizes = np.int32(self._n), np.int32(self._width)

@@ -24,12 +24,15 @@ from pyapsp.precision import (
 from pyapsp.registry import Options, Plan, check_memory, register
 from pyapsp.sparse.device_block import upload
 from pyapsp.sparse.dijkstra_cpu import DijkstraCpu
+from pyapsp.sparse.near_far import NearFar
 from pyapsp.sparse.source_blocks import BlockSolver, SourceBlocks
 from pyapsp.sparse.sssp import SsspIterative, SsspTasks, SsspTasksUnshared
 
 __all__ = ["Johnson"]
 
-_SEARCHES = {each.id: each for each in (SsspTasks, SsspTasksUnshared, SsspIterative, DijkstraCpu)}
+_SEARCHES = {
+    each.id: each for each in (NearFar, SsspTasks, SsspTasksUnshared, SsspIterative, DijkstraCpu)
+}
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,14 @@ class Johnson(SourceBlocks):
         """Check weights and memory, plan the search and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
-        parameters = {"search": SsspTasks.id} | self.parameters
+        parameters = {"search": NearFar.id} | self.parameters
         search = _SEARCHES[parameters["search"]]()
         inner, stand_in = options, graph
         buffers = []
         if graph.has_negative:
-            inner = replace(options, dtype=_held(graph, options), out=None, cutoff=None)
+            held = _held(graph, options)
+            # its rows are wanted, whatever is made of them
+            inner = replace(options, dtype=held, out=None, cutoff=None, totals=False)
             buffers = _buffers(graph, inner)
             check_memory(buffers, options)
             stand_in = graph.with_weights(abs(graph.weights))

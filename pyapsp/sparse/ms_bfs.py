@@ -32,7 +32,7 @@ _FEW = {True: (4, 2**31), False: (16, 1024)}
 _STATE = 6
 # Work-items for each compute unit, in rows of them.
 _ITEMS = {True: 16, False: 512}
-# Planes to begin with; there will be more where distances are longer.
+# Planes to begin with; there will be as many more at a time where distances are longer.
 _PLANES = 4
 # Ranges of vertices over which sums are made side by side.
 _RANGES = 16
@@ -149,7 +149,7 @@ class _Searches:
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
         graph, options, words = plan.graph, plan.options, plan.parameters["words"]
         device = options.device
-        self._dtype, self._sum = options.dtype, sum_type(options)
+        self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff
         self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
         self._blocks = _blocks(graph, options, words)
         self.size = self._blocks * words * _BITS
@@ -186,6 +186,8 @@ class _Searches:
     ) -> None:
         """Find the rows of some sources."""
         longest = int(infinity(distances.dtype)) - 1 if distances.dtype.kind in "iu" else self._n
+        if self._cutoff is not None:
+            longest = max(min(longest, int(self._cutoff)), 1)
         for _ in itertools.islice(self.search(sources), longest):
             pass
         sizes = np.int32(self._n), np.int32(self._digits), self._plane, np.int32(sources.size)
@@ -308,9 +310,9 @@ class _Searches:
         """Make planes for the digits of a level."""
         bits = 4 * self._blocks * self._n * self._words
         if level.bit_length() > self._capacity:
-            more = self._buffer(2 * self._capacity * bits)
+            more = self._buffer((self._capacity + _PLANES) * bits)
             cl.enqueue_copy(self._queue, more, self._planes)
-            self._planes, self._capacity = more, 2 * self._capacity
+            self._planes, self._capacity = more, self._capacity + _PLANES
         while self._digits < level.bit_length():
             self._zero(self._planes, self._digits * bits, bits)
             self._digits += 1
@@ -356,6 +358,9 @@ def _blocks(graph: Graph, options: Options, words: int) -> int:
     """Return how many blocks are searched side by side: all, or as many as fit."""
     wanted = -(-options.count(graph.n) // (words * _BITS))
     one = graph.n * (words * 4 * (3 + _PLANES) + 12)
+    # no distance is longer; the last planes are made beside those that there are
+    most = _PLANES * max(-(-graph.n.bit_length() // _PLANES), 1)
+    longest = graph.n * (words * 4 * (3 + 2 * most - _PLANES) + 12)
     capabilities = options.device.capabilities
     memory = capabilities.global_memory
     if options.memory_limit is not None:
@@ -363,9 +368,14 @@ def _blocks(graph: Graph, options: Options, words: int) -> int:
     room = memory // _PART
     if options.device.kind == "cpu":
         room = min(room, _CACHE)
-    one += _answer(graph, options) * words * _BITS
-    largest = graph.n * words * max(4 * _PLANES, _answer(graph, options) // max(graph.n, 1) * _BITS)
-    fits = min(room // max(one, 1), capabilities.max_allocation // max(largest, 1))
+    answer = _answer(graph, options) * words * _BITS
+    largest = max(graph.n * words * 4 * most, answer)
+    arcs = (8 * (graph.n + 1) + 4 * graph.m) * (1 + graph.directed) + 12 * (graph.n + graph.m)
+    fits = min(
+        room // max(one + answer, 1),
+        (memory - arcs) // max(longest + answer, 1),
+        capabilities.max_allocation // max(largest, 1),
+    )
     blocks = max(min(wanted, fits), 1)
     return max(-(-wanted // (-(-wanted // blocks) or 1)), 1)
 

@@ -60,7 +60,7 @@ class NearFar(TunableBlocks):
     }
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
-        """Yield what is right for the kind of device, then fewer sources where memory is short."""
+        """Yield what is right for the kind of device: on GPUs the largest group that it has."""
         if options.device.traits.scalar_groups or not _has_atomics(options):
             yield {"sources": 16 if options.dtype.itemsize == 2 else 8, "group": 1, "delta": 200}
             return
@@ -198,8 +198,8 @@ def _lists(graph: Graph, blocks: int) -> int:
 
 def _delta(graph: Graph, options: Options, percent: int) -> Any:
     """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
-    mean = float(graph.weights.mean()) if graph.m else 1.0
-    delta = mean * percent / 100
-    if options.dtype.kind in "iu":
-        delta = min(max(round(delta), 1), int(infinity(options.dtype)))
-    return options.dtype.type(delta)
+    with np.errstate(over="ignore"):  # an infinite delta is Bellman's order
+        delta = graph.weights.mean(dtype=np.float64) * percent / 100 if graph.m else 1.0
+        if options.dtype.kind in "iu":
+            delta = min(max(round(delta), 1), int(infinity(options.dtype)))
+        return options.dtype.type(delta)

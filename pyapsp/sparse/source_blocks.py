@@ -174,7 +174,7 @@ class Session:
         checked = not options.must_check(graph) or holds_all(graph, options.dtype)
         for start in range(0, sources.size, self.size):
             some = slice(start, start + self.size)
-            if find is not None and checked:
+            if find is not None and checked and options.cutoff is None:
                 with self._at_work():
                     totals = find(sources[some], width)
             else:

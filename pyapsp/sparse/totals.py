@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.errors import ParameterError
 from pyapsp.precision import infinity
 
-__all__ = ["Totals", "totals_of"]
+__all__ = ["Totals", "bins_of", "totals_of"]
+
+# Bins of a histogram, at most.
+_BINS = 2**28
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,28 @@ def totals_of(rows: np.ndarray, width: Any = None) -> Totals:
     kind = np.dtype(np.int64 if rows.dtype.kind in "iu" else np.float64)
     counts = None
     if width is not None:
-        bins = np.floor_divide(near[reached], width, dtype=kind)
+        bins_of(near.max(initial=0), width)
+        # as the kernels: a quotient rounds, and is not what remainders say
+        found = near[reached].astype(kind)
+        bins = found // int(width) if kind.kind == "i" else np.floor(found / width)
         counts = np.bincount(bins.astype(np.int64)).astype(np.int64)
     largest = near.max(axis=1, initial=0)
     return Totals(
         largest, near.sum(axis=1, dtype=kind), reached.sum(axis=1, dtype=np.int64), counts
     )
+
+
+def bins_of(largest: Any, width: Any) -> int:
+    """Return how many bins of this width there are up to the largest distance.
+
+    Raises
+    ------
+    ParameterError
+        If there are too many to count in.
+    """
+    whole = np.asarray(largest).dtype.kind in "iu"
+    bins = int(largest) // int(width) + 1 if whole else np.floor(float(largest) / width) + 1
+    if bins > _BINS:
+        rule = f"so wide that {largest} is in one of {_BINS} bins"
+        raise ParameterError.of("width", "distance_histogram", rule, width)
+    return int(bins)

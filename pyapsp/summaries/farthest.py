@@ -9,6 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.precision import infinity
 from pyapsp.registry import Method
 from pyapsp.sparse.totals import totals_of
 from pyapsp.summaries.searches import Searches
@@ -17,7 +18,7 @@ __all__ = ["diameter"]
 
 # Searches whose distances bound the others, at least; and the part of the vertices that two of them
 # must settle, or else vertices are searched from in batches, and only eccentricities kept.
-_PIVOTS, _GAIN, _BATCH = 3, 0.1, 512
+_PIVOTS, _GAIN, _BATCH = 6, 0.1, 512
 
 
 def diameter(
@@ -33,7 +34,8 @@ def diameter(
     Where u and v reach each other, no vertex is farther from u than d(u, v) plus the eccentricity
     of v. A search from v so bounds the eccentricities of its strongly connected component, and
     those whose bound is not above the largest distance found need not be searched from. Vertices
-    far out are searched from to find large distances, vertices in the middle for small bounds.
+    far from those before are searched from to find large distances, vertices in the middle of them
+    for small bounds. Exact but for the rounding of sums, where weights are not whole numbers.
 
     Source: F. W. Takes, W. A. Kosters, determining the diameter of small world networks, CIKM 2011;
     P. Crescenzi et al., on computing the diameter of real-world undirected graphs, TCS 514, 2013.
@@ -94,7 +96,10 @@ class _Bounds:
         kind = np.dtype(np.int64 if graph.is_integer else np.float64)
         # paths may leave a component only where arcs have a direction
         longest = graph.n - 1 if graph.directed else sizes[self._part] - 1
-        self._upper = np.full(graph.n, longest * np.array(graph.max_magnitude, kind), kind)
+        with np.errstate(over="ignore"):  # rounded up, and no larger than a distance can be
+            bound = longest * (float(graph.max_magnitude) * (1 + 2**-50))
+        bound = np.minimum(bound, float(infinity(kind)))
+        self._upper = np.full(graph.n, bound).astype(kind)
         degrees = np.diff(graph.indptr)
         self._upper[degrees == 0] = 0
         self._lower = np.zeros(graph.n, kind)
@@ -118,7 +123,8 @@ class _Bounds:
         if not self._searched.any():
             return int(left[np.argmax(self._degrees[left])])
         if len(self._sizes) % 2 == 0:
-            return int(left[np.argmax(self._part[left] == part)])
+            mine = left[self._part[left] == part]
+            return int(mine[np.argmax(self._lower[mine])])
         mine = np.flatnonzero((self._part == part) & ~self._searched)
         return int(mine[np.argmin(self._lower[mine])])
 

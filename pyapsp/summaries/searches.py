@@ -13,7 +13,7 @@ from pyapsp.choice import unmet
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
-from pyapsp.precision import holds_all
+from pyapsp.precision import holds_all, infinity
 from pyapsp.registry import Method, Options
 from pyapsp.registry import method as find_method
 from pyapsp.sparse.source_blocks import Session, SourceBlocks
@@ -45,6 +45,8 @@ class Searches:
     graph : Graph
         Undirected, if it is to be.
     sources : (k,) int64 ndarray
+    infinity : int or float
+        Above all distances, in the type that they are held in.
     kind : numpy.dtype
         int64 where all weights are whole numbers, else float64: the type of sums.
 
@@ -70,11 +72,16 @@ class Searches:
         self.sources = _vertices(sources, graph.n)
         self.kind = np.dtype(np.int64 if graph.is_integer else np.float64)
         chosen = choose(device)
-        options = Options(chosen, _held(graph, chosen), memory_limit=memory_limit, totals=not rows)
+        dtype = _held(graph, chosen)
+        # where a distance may be past the range, rows are looked through for it
+        totals = not rows and holds_all(graph, dtype)
+        options = Options(chosen, dtype, memory_limit=memory_limit, totals=totals)
         self._options = replace(options, sources=self.sources)
+        self.infinity = infinity(dtype)
         self._place: np.ndarray | None = None
         self._method = _method(method, graph, self._options)
-        if self._method.id != "ms-bfs" and self.sources.size >= _SOURCES:
+        # rows keep the caller's order
+        if not rows and self._method.id != "ms-bfs" and self.sources.size >= _SOURCES:
             order = _order(graph)
             if order is not None:
                 graph, self._place = _permuted(graph, order), np.argsort(order)
@@ -97,11 +104,8 @@ class Searches:
         """Return the distances from some vertices, a row for each."""
         assert self._session is not None
         rows = np.empty((vertices.size, self.graph.n), self._options.dtype)
-        if self._place is None:
-            self._session.fill(vertices, rows, None)
-            return rows
-        self._session.fill(self._place[vertices], rows, None)
-        return np.take(rows, self._place, axis=1)
+        self._session.fill(vertices, rows, None)
+        return rows
 
 
 def _method(method: str | Method, graph: Graph, options: Options) -> SourceBlocks:

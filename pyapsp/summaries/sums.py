@@ -7,13 +7,15 @@ its rows come back.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import ParameterError
+from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.graph import as_graph
 from pyapsp.registry import Method
+from pyapsp.sparse.totals import Totals
 from pyapsp.summaries.searches import Searches
 
 __all__ = [
@@ -96,28 +98,34 @@ def average_path_length(graph: Any, **options: Any) -> float:
     Parameters and errors are those of `eccentricity`. nan where no vertex reaches another.
     """
     searched = Searches(graph, **options)
-    total, pairs = searched.kind.type(0), 0
+    total: Any = 0
+    pairs = 0
     for _, totals in searched.totals(searched.sources):
-        total += totals.total.sum(dtype=searched.kind)
+        total += _sum(totals)
         pairs += int(totals.reached.sum()) - totals.reached.size
-    return float(total) / pairs if pairs else float("nan")
+    return total / pairs if pairs else float("nan")
 
 
 def wiener_index(graph: Any, **options: Any) -> int | float:
     """Return the sum of all distances, each pair once where the graph is undirected.
 
-    Parameters and errors are those of `eccentricity`. inf where a vertex does not reach another.
+    Parameters and errors are those of `eccentricity`, but for `sources`: all of them. inf where a
+    vertex does not reach another.
     """
+    if options.get("sources") is not None:
+        raise ParameterError.of("sources", "wiener_index", "left out", options["sources"])
     searched = Searches(graph, **options)
-    total, pairs = searched.kind.type(0), 0
+    total: Any = 0.0 if searched.kind.kind == "f" else 0
+    pairs = 0
     for _, totals in searched.totals(searched.sources):
-        total += totals.total.sum(dtype=searched.kind)
+        total += _sum(totals)
         pairs += int(totals.reached.sum())
     if pairs < searched.sources.size * searched.graph.n:
         return float("inf")
-    if searched.graph.directed:
-        return total.item()
-    return total.item() // 2 if searched.kind.kind == "i" else total.item() / 2
+    halves: int | float = total
+    if not searched.graph.directed:
+        halves = total // 2 if searched.kind.kind == "i" else total / 2
+    return halves
 
 
 def closeness(
@@ -146,6 +154,7 @@ def closeness(
     searched = Searches(graph.reversed() if graph.directed else graph, sources, **options)
     close = np.zeros(searched.sources.size)
     for some, totals in searched.totals(searched.sources):
+        _sum(totals)
         others, total = totals.reached - 1.0, totals.total.astype(np.float64)
         mean = np.divide(others, total, out=np.zeros_like(others), where=total > 0)
         close[some] = mean * others / max(graph.n - 1, 1) if improved else mean
@@ -166,7 +175,7 @@ def distance_histogram(
     graph, sources, **options
         As for `eccentricity`.
     width : int or float
-        Of a bin: bin i has the distances d with ``width * i <= d < width * (i + 1)``.
+        Of a bin: bin i has the distances d with ``floor(d / width) == i``.
 
     Returns
     -------
@@ -176,12 +185,21 @@ def distance_histogram(
     Raises
     ------
     ParameterError
-        If the width is not positive, or a fraction where the weights are whole numbers.
+        If the width is not positive, or a fraction where the weights are whole numbers; or so
+        small that there are more than 2^28 bins.
+    NegativeWeightError
+        If there is a negative weight.
     """
     searched = Searches(graph, sources, **options)
-    if not width > 0 or (searched.kind.kind == "i" and int(width) != width):
+    whole = searched.kind.kind == "i"
+    number = isinstance(width, Real) and 0 < width < np.inf
+    if not number or (whole and int(width) != width):
         rule = "a positive number, whole where the weights are"
         raise ParameterError.of("width", "distance_histogram", rule, width)
+    if searched.graph.has_negative:
+        raise NegativeWeightError("distance_histogram needs non-negative weights")
+    # beyond every distance it makes one bin, whatever the type that distances are held in
+    width = min(width, searched.infinity)
     counts = np.zeros(1, np.int64)
     for _, totals in searched.totals(searched.sources, width):
         found = totals.counts
@@ -191,3 +209,18 @@ def distance_histogram(
         counts[: found.size] += found
     counts[0] -= searched.sources.size
     return counts if searched.sources.size else counts[:0]
+
+
+def _sum(totals: Totals) -> int | float:
+    """Return the sum of all distances, of any size where they are whole numbers.
+
+    Raises
+    ------
+    PrecisionError
+        If that from one source may be past int64.
+    """
+    far, many = totals.largest.max(initial=0).item(), int(totals.reached.max(initial=0))
+    if totals.total.dtype.kind == "i" and far * many >= 2**63:
+        raise PrecisionError(f"{many} distances of up to {far} do not add up in int64")
+    total: int | float = sum(totals.total.tolist())
+    return total

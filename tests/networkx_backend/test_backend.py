@@ -31,7 +31,7 @@ def test_networkx_finds_the_backend():
 
 
 def test_what_is_announced_is_there():
-    others = {"can_run", "convert_from_nx", "convert_to_nx", "on_start_tests", "should_run"}
+    others = {"can_run", "convert_from_nx", "convert_to_nx", "should_run"}
     assert set(interface.__all__) == {*FUNCTIONS, *others}
     for name in FUNCTIONS:
         assert "pyapsp" in getattr(nx, name).backends

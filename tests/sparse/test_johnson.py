@@ -19,7 +19,7 @@ from pyapsp.graph import Graph, generators
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.registry import Options
 
-SEARCHES = ["sssp-tasks", "sssp-tasks-unshared", "sssp-iterative", "dijkstra-cpu"]
+SEARCHES = ["near-far", "sssp-tasks", "sssp-tasks-unshared", "sssp-iterative", "dijkstra-cpu"]
 
 
 def negative(n, m, seed=0, most=30, zeros=False):
@@ -208,7 +208,7 @@ def test_graphs_without_negative_weights_go_to_the_search(device):
     graph = generators.random_graph(60, 300, seed=1)
     asked = {"dtype": "int16", "predecessors": True, "device": device}
     result = pyapsp.solve(graph, "johnson", **asked)
-    direct = pyapsp.solve(graph, "sssp-tasks", **asked)
+    direct = pyapsp.solve(graph, "near-far", **asked)
     np.testing.assert_array_equal(result.distances, direct.distances)
     assert result.stats["peak_device_bytes"] == direct.stats["peak_device_bytes"]
 

@@ -247,11 +247,13 @@ def test_the_search_ends_where_the_type_does(dtype, device, monkeypatch):
     np.testing.assert_array_equal(before == NO_PREDECESSOR, ~reached | (exact == 0))
 
 
-def test_a_cutoff(device):
+@pytest.mark.parametrize("cutoff", [0, 0.5, 1, 40, 40.5])
+def test_a_cutoff(cutoff, device, directions):
     graph = line(150)
-    result = solve(graph, device, dtype="int16", cutoff=40)
+    result = solve(graph, device, dtype="int16", cutoff=cutoff)
     expected = expected_rows(graph)
-    assert_solves_within(result, np.where(expected > 40, np.inf, expected))
+    assert_solves_within(result, np.where(expected > cutoff, np.inf, expected))
+    assert len(directions) == max(int(cutoff), 1)
 
 
 def assert_solves_within(result, expected):
@@ -293,6 +295,29 @@ def test_memory_decides_how_many_blocks(device):
         assert_solves(graph, result, device)
         launches.append(len(steps))
     assert launches[0] > launches[1] > launches[2] == 1
+
+
+def test_long_distances_stay_within_the_memory(device, monkeypatch):
+    """Planes that come while searching are there in the limit, too."""
+    live = [0, 0]
+
+    class Counted(ms_bfs.cl.Buffer):
+        taken = 0
+
+        def __init__(self, context, flags, size=0, hostbuf=None):
+            super().__init__(context, flags, size, hostbuf=hostbuf)
+            self.taken = 0 if hostbuf is not None else size
+            live[0] += self.taken
+            live[1] = max(live)
+
+        def __del__(self):
+            live[0] -= self.taken
+
+    monkeypatch.setattr(ms_bfs.cl, "Buffer", Counted)
+    graph, limit = line(1100), 3_100_000
+    result = solve(graph, device, 16, memory_limit=limit, predecessors=False)
+    assert live[1] <= limit
+    assert_solves(graph, result, device)
 
 
 # -- any graph ---------------------------------------------------------------------------------

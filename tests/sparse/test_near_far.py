@@ -147,6 +147,15 @@ def test_integers_near_their_infinity(dtype, shape, device, monkeypatch):
     np.testing.assert_array_equal(np.where(finite, result.distances.astype(np.int64), -1), exact)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_weights_near_the_largest_float(dtype, device):
+    heavy = float(np.finfo(dtype).max) / 1.5
+    graph = Graph.from_arcs(4, [0, 1, 2, 0], [1, 2, 3, 3], [heavy, heavy / 9, heavy / 9, heavy])
+    graph = graph.with_weights(graph.weights.astype(dtype))
+    result = pyapsp.solve(graph, "near-far", dtype=dtype, device=device)
+    assert verify.against_scipy(graph, result).ok
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 def test_zero_weights_only(dtype, shape, device):

@@ -115,6 +115,13 @@ def test_random_lengths(device, monkeypatch):
         np.testing.assert_allclose(found, largest(graph), rtol=1e-13)
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_weights_whose_bound_is_past_int64(directed, device):
+    weights = [2**62 - 9, 0, 1, 2, 0, 0, 3]
+    graph = Graph.from_arcs(8, range(7), range(1, 8), weights, directed=directed)
+    assert summaries.diameter(graph, device=device) == 2**62 - 3
+
+
 def test_arcs_walked_both_ways(device):
     graph = generators.random_graph(60, 90, 9, seed=3)
     found = summaries.diameter(graph, directed=False, device=device)
@@ -139,7 +146,7 @@ def test_few_searches_on_a_grid(weighted, device, searched):
         away = csgraph.dijkstra(graph.to_scipy().astype(float), indices=range(0, 3600, 100))
         # no bound is proved here, but every distance is one
         assert summaries.diameter(graph, device=device) >= away.max()
-    assert len(searched) < 700
+    assert len(searched) < (400 if weighted else 20)
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -17,6 +17,7 @@ from pyapsp.errors import (
     NegativeCycleError,
     NegativeWeightError,
     ParameterError,
+    PrecisionError,
 )
 from pyapsp.graph import Graph, generators
 from pyapsp.summaries import searches
@@ -271,6 +272,34 @@ def test_the_matrix_is_never_there(device):
         summaries.eccentricity(graph, memory_limit=20_000, device=device)
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_paths_past_the_range_of_the_type(kind, device):
+    """No distance is, but a bound says that one may be: rows are looked through."""
+    heavy = 2**61 if kind is np.int64 else 1.1e308 / 3
+    n = 300
+    weights = np.append(np.full(n - 2, kind(0.5) if kind is np.float64 else 1), kind(heavy))
+    graph = Graph.from_arcs(n, range(n - 1), range(1, n), weights)
+    found = summaries.eccentricity(graph, device=device)
+    expected = np.append(weights[::-1].cumsum()[::-1], 0)
+    np.testing.assert_allclose(found, expected, rtol=0 if kind is np.int64 else 1e-12)
+    assert summaries.diameter(graph, device=device) == found.max()
+    with pytest.raises(PrecisionError, match="a distance is too large"):
+        summaries.eccentricity(Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [2**61] * 3), device=device)
+
+
+def test_sums_past_a_word(device):
+    """Of one source they fit, of all they do not; then not even of one."""
+    chain = Graph.from_arcs(40, range(39), range(1, 40), [2**55] + [0] * 38, directed=False)
+    stars = Graph.from_arcs(40, [0] * 39, range(1, 40), [2**56] * 39, directed=False)
+    assert summaries.wiener_index(chain, device=device) == 39 * 2**55
+    pairs = 39 * 38 // 2
+    assert summaries.wiener_index(stars, device=device) == (39 + 2 * pairs) * 2**56
+    with pytest.raises(PrecisionError, match="do not add up in int64"):
+        summaries.closeness(stars.with_weights(stars.weights * 8), device=device)
+    mean = summaries.average_path_length(stars, device=device)
+    np.testing.assert_allclose(mean, (39 + 2 * pairs) * 2**56 / (39 * 20), rtol=1e-15)
+
+
 # -- errors ------------------------------------------------------------------------------------
 
 ALL = [
@@ -307,13 +336,43 @@ def test_methods_that_the_graph_does_not_suit(device):
             summary(Graph.from_arcs(2, [0, 1], [1, 0], [-2, 1]), device=device)
 
 
-@pytest.mark.parametrize("width", [0, -1, 1.5, float("nan")])
+@pytest.mark.parametrize("width", [0, -1, 1.5, float("nan"), float("inf"), "3", None])
 def test_widths_of_no_meaning(width, device):
     with pytest.raises(ParameterError, match="a positive number, whole where the weights are"):
         summaries.distance_histogram(GRAPHS["weighted"], width=width, device=device)
     if width != 1.5:
         with pytest.raises(ParameterError, match="a positive number"):
             summaries.distance_histogram(GRAPHS["quarters"], width=width, device=device)
+
+
+@pytest.mark.parametrize("method", ["auto", "dijkstra-cpu"])
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_bins_without_number(kind, method, device):
+    far = Graph.from_arcs(3, [0, 1], [1, 2], np.array([2.0**33, 2.0**40]).astype(kind) / kind(1))
+    with pytest.raises(ParameterError, match="so wide that"):
+        summaries.distance_histogram(far, method=method, device=device)
+    found = summaries.distance_histogram(far, width=2**34, method=method, device=device)
+    assert (found[0], found.sum(), found.size) == (1, 3, 65)
+    for width in (2**40, 2**70, 1e300):
+        near = GRAPHS["weighted"]
+        found = summaries.distance_histogram(near, width=width, method=method, device=device)
+        assert found.tolist() == [np.isfinite(rows_of(near)).sum() - near.n]
+
+
+@pytest.mark.parametrize("method", ["auto", "dijkstra-cpu"])
+def test_a_distance_has_the_same_bin_beside_any_other(method, device):
+    # 1 / 0.1 rounds to 10, while ten times the float 0.1 is more than 1
+    for lengths in ([0.5, 0.5], [0.5, 0.5, 0.25]):
+        n = len(lengths) + 1
+        graph = Graph.from_arcs(n, range(n - 1), range(1, n), lengths)
+        found = summaries.distance_histogram(graph, [0], width=0.1, method=method, device=device)
+        assert np.flatnonzero(found).tolist() == [5, 10, 12][: n - 1]
+
+
+def test_negative_distances_have_no_bins(device):
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [4, -7])
+    with pytest.raises(NegativeWeightError, match="distance_histogram"):
+        summaries.distance_histogram(graph, device=device)
 
 
 def test_graphs_without_vertices(device):
@@ -324,6 +383,11 @@ def test_graphs_without_vertices(device):
     for summary in (summaries.radius, summaries.diameter):
         with pytest.raises(ParameterError, match="at least one vertex"):
             summary(empty, device=device)
+
+
+def test_the_wiener_index_of_some_is_none(device):
+    with pytest.raises(ParameterError, match="'sources' parameter of wiener_index"):
+        summaries.wiener_index(GRAPHS["weighted"], sources=[0], device=device)
 
 
 def test_no_sources(device):
