@@ -140,7 +140,8 @@ class DeviceBlock:
         """
         sizes = np.int32(self._n), np.int32(self._width)
         before, settled = self.words, self.marks
-        cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
+        if not self._falls:
+            cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
         found = before, settled, self.flag, *sizes
         self._launch("block_fall", *self._entering, self.sources, self.costs, *found)
         # where every arc adds to a whole number, all have fallen
