@@ -17,7 +17,7 @@ __all__ = ["can_run", "should_run"]
 
 # What searches from sources by distance, so that no weight may be negative.
 _DIJKSTRA = {"all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length"}
-# Whole numbers up to here are floats without rounding; sums are in 64 bits.
+# Whole numbers up to here are floats without rounding; sums of a row are in 64 bits.
 _EXACT, _LARGEST = 2**53, 2**63
 
 
@@ -92,8 +92,8 @@ def _unfit(name: str, method: str | None, weights: np.ndarray, n: int) -> str | 
     if searched and weights.min() < 0:
         return "Dijkstra's algorithm is undefined for the negative weights"
     longest = float(np.abs(weights).max()) * max(n - 1, 1)
-    if sums and weights.dtype.kind == "i" and longest * n * n >= _LARGEST:
-        return "the sum of the distances may not fit into 64 bits"
+    if sums and weights.dtype.kind == "i" and longest * n >= _LARGEST:
+        return "the sum of the distances from a node may not fit into 64 bits"
     if sums and weights.dtype.kind == "f" and longest >= _EXACT:
         return "distances may be so large that sums are rounded"
     return None if math.isfinite(longest) else "distances may be infinite"

@@ -54,6 +54,7 @@ def graphs():
         "connected floats": weighted(connected.copy(), part),
         "whole floats": weighted(connected.copy(), lambda: float(whole())),
         "zeros": weighted(connected.copy(), lambda: 0),
+        "zero floats": weighted(nx.cycle_graph(3), lambda: 0.0),
         "parallel": parallel,
         "odd nodes": weighted(odd, whole),
         "negative": negative,

@@ -62,31 +62,36 @@ def test_networkx_loads_nothing_heavy_with_the_backend():
     assert not {"numpy", "scipy", "pyopencl"} & set(loaded)
 
 
-TIMED = """
-import sys, time
-import {before}
-times = []
-for _ in range(9):
-    for name in [name for name in sys.modules if name.startswith("pyapsp")]:
-        del sys.modules[name]
+# How long NetworkX waits for this package while it is imported.
+INFORMED = """
+import importlib.metadata, time
+load = importlib.metadata.EntryPoint.load
+def timed(entry):
     started = time.perf_counter()
-    {timed}
-    times.append(time.perf_counter() - started)
-print(1000 * min(times))
+    loaded = load(entry)
+    if (entry.group, entry.name) != ("networkx.backend_info", "pyapsp"):
+        return loaded
+    def call():
+        info = loaded()
+        print(time.perf_counter() - started)
+        return info
+    return call
+importlib.metadata.EntryPoint.load = timed
+import networkx
+"""
+IMPORTED = """
+import time
+started = time.perf_counter()
+import pyapsp
+print(time.perf_counter() - started)
 """
 
 
 @pytest.mark.parametrize(
-    ("before", "timed", "limit"),
-    [
-        ("networkx", "import pyapsp.networkx_backend as b; b.get_info()", 5),
-        ("typing", "import pyapsp", 30),
-    ],
-    ids=["import networkx", "import pyapsp"],
+    ("code", "limit"), [(INFORMED, 0.005), (IMPORTED, 0.030)], ids=["networkx", "pyapsp"]
 )
-def test_imports_are_fast(before, timed, limit):
-    (milliseconds,) = run(TIMED.format(before=before, timed=timed))
-    assert float(milliseconds) < limit
+def test_imports_are_fast(code, limit):
+    assert min(float(run(code)[0]) for _ in range(4)) < limit
 
 
 class Log(logging.Handler):
@@ -155,7 +160,7 @@ def test_large_whole_numbers_among_floats_stay_with_networkx():
 
 
 @pytest.mark.parametrize(
-    ("weight", "reason"), [(2**59, "64 bits"), (1e300, "rounded"), (2.0**53, "rounded")]
+    ("weight", "reason"), [(3 * 2**59, "64 bits"), (1e300, "rounded"), (2.0**53, "rounded")]
 )
 def test_sums_that_would_be_rounded_stay_with_networkx(weight, reason):
     for name in ("wiener_index", "average_shortest_path_length"):
@@ -169,6 +174,10 @@ def test_whole_numbers_stay_exact():
     graph.remove_edge(2, 0)
     assert nx.floyd_warshall(graph, backend="pyapsp")[0] == {0: 0, 1: 2**53 + 1, 2: 2**53 + 2}
     assert nx.diameter(graph, weight="weight", backend="pyapsp") == 2**53 + 2
+    many = nx.cycle_graph(101)
+    nx.set_edge_attributes(many, 2**49 + 1, "weight")
+    expected = nx.wiener_index(many, weight="weight", backend="networkx")
+    assert nx.wiener_index(many, weight="weight", backend="pyapsp") == expected > 2**63
 
 
 @pytest.mark.parametrize(
