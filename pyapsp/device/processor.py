@@ -22,6 +22,8 @@ __all__ = ["name_processor"]
 
 # Bytes of the device object that are looked through for the address of the name.
 _OBJECT = 4096
+# The objects that were looked at; they stay where they are.
+_seen: set[int] = set()
 
 
 def name_processor(handle: cl.Device) -> None:
@@ -29,6 +31,9 @@ def name_processor(handle: cl.Device) -> None:
 
     Nothing happens to other devices, nor where the name is not found.
     """
+    if handle.int_ptr in _seen:
+        return
+    _seen.add(handle.int_ptr)
     refused, known = nearest_processor(str(handle.version), _features())
     if not known:
         return

@@ -23,7 +23,7 @@ __all__ = ["MsBfs"]
 
 _BITS = 32
 # The part of the memory that blocks may take, and the bytes that they may on CPUs, if several.
-_PART, _CACHE = 3, 2**26
+_PART, _CACHE = 3, 2**24
 # Arcs that a row of work-items looks at, one after the other.
 _PIECE = {True: 4096, False: 256}
 # Push where the frontier has fewer arcs than one of so many, and no vertex has more than that.
@@ -56,8 +56,8 @@ class MsBfs(TunableBlocks):
     carries_predecessors = True
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
-        """Yield rows of a cache line, and narrower ones where memory is short."""
-        widest = 16 if options.device.traits.scalar_groups else 32
+        """Yield what is fastest, and narrower rows where memory is short."""
+        widest = 8 if options.device.traits.scalar_groups else 32
         for words in reversed(self.choices["words"]):
             if words <= widest:
                 yield {"words": words}

@@ -41,6 +41,7 @@ class Handle:
 @pytest.fixture
 def zen(monkeypatch):
     monkeypatch.setattr("pyapsp.device.processor._features", lambda: ZEN)
+    monkeypatch.setattr("pyapsp.device.processor._seen", set())
 
 
 def test_the_name_is_written_over(zen):

@@ -186,12 +186,18 @@ def test_dense_graphs_come_from_a_seed():
 @pytest.mark.parametrize("peer", peers.installed(), ids=lambda peer: peer.name)
 def test_peers_compute_what_they_say(peer):
     graph = generators.random_graph(150, m=2000, max_weight=30, seed=9)
-    call, as_array = peer.prepare(graph, False)
+    if peer.unweighted:
+        graph = graph.with_weights(np.ones(graph.m))
+    call, as_array = peer.prepare(graph, False, *[None] * peer.some)
     found = [as_array(call()) for _ in range(2)]
     np.testing.assert_array_equal(found[0], found[1])  # a call leaves its input as it was
     assert found[0].dtype == peer.dtype
     if peer.what == "distances":
         np.testing.assert_array_equal(found[0], csgraph.dijkstra(graph.to_scipy()))
+        if peer.some:
+            call, as_array = peer.prepare(graph, False, np.array([5, 3]))
+            rows = csgraph.dijkstra(graph.to_scipy(), indices=[5, 3])
+            np.testing.assert_array_equal(as_array(call()), rows)
     else:
         matrix = graph.to_dense()
         np.fill_diagonal(matrix, 0)
