@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pyapsp import errors as errors
     from pyapsp import sweep as sweep
     from pyapsp import verify as verify
+    from pyapsp.dense.batch.pinned import pinned_empty as pinned_empty
     from pyapsp.device import devices as devices
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
-    from pyapsp.dense.batch.pinned import pinned_empty as pinned_empty
     from pyapsp.many import solve_each as solve_each
     from pyapsp.many import solve_many as solve_many
     from pyapsp.registry import method as method

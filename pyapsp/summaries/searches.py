@@ -24,6 +24,8 @@ __all__ = ["Searches"]
 # An order that keeps neighbours together is looked for where vertices have at most so many arcs and
 # there are at least so many sources, and is taken if it makes arcs so much shorter.
 _ARCS, _SOURCES, _SHORTER = 16, 1024, 2
+# Sources whose bits are in one word.
+_ONE_WORD = 32
 
 
 class Searches:
@@ -113,6 +115,11 @@ def _method(method: str | Method, graph: Graph, options: Options) -> SourceBlock
     if method == "auto":
         searched = "johnson" if graph.has_negative else "near-far"
         method = "ms-bfs" if graph.is_unweighted and graph.m else searched
+        few = method == "ms-bfs" and options.count(graph.n) <= _ONE_WORD
+        if few and options.device.traits.scalar_groups:
+            method = find_method("bfs-all", sources=1)  # launches for each level take longer
+        elif few:
+            method = find_method("ms-bfs", words=1)  # wider rows would be empty
     found = method if isinstance(method, Method) else find_method(method)
     if not isinstance(found, SourceBlocks):
         raise ParameterError.of("method", "a summary", "one that searches from sources", found.id)

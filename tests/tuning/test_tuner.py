@@ -371,6 +371,7 @@ def test_a_space_knows_what_is_legal(device):
 def test_methods_from_sources_are_tuned(method, device, tmp_path):
     cls = type(pyapsp.method(method))
     options = Options(device, np.dtype(np.int32))
-    report = Tuner(cls, options, 300, journal=tmp_path / "journal", repeat=1).run(max_configurations=2)
+    tuner = Tuner(cls, options, 300, journal=tmp_path / "journal", repeat=1)
+    report = tuner.run(max_configurations=2)
     assert report.row.method == method
     assert not [each for each in report.outcomes if each.state in ("wrong", "failed")]
