@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -31,12 +32,10 @@ def name_processor(handle: cl.Device) -> None:
 
     Nothing happens to other devices, nor where the name is not found.
     """
-    if handle.int_ptr in _seen:
+    refused, known = nearest_processor(str(handle.version), _features())
+    if not known or handle.int_ptr in _seen:
         return
     _seen.add(handle.int_ptr)
-    refused, known = nearest_processor(str(handle.version), _features())
-    if not known:
-        return
     # Reading through the file: an address that is none is an error there, not a crash.
     with suppress(OSError), open("/proc/self/mem", "r+b", buffering=0) as memory:
         place = _place(memory, handle.int_ptr, refused.encode() + b"\0")
@@ -62,6 +61,7 @@ def _read(memory: IO[bytes], address: int, count: int) -> bytes:
         return b""
 
 
+@cache
 def _features() -> frozenset[str]:
     """Return the instruction sets of the processor, as the kernel names them."""
     try:

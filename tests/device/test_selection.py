@@ -21,7 +21,6 @@ class Fake(Device):
 
 def fake(spec, kind, name, platform, *, unified=False, memory=1, units=1):
     handle = SimpleNamespace(
-        int_ptr=0,
         version="OpenCL 1.2",
         host_unified_memory=unified,
         global_mem_size=memory,
