@@ -37,6 +37,9 @@ _ACCESSES = 512
 _BYTES = 256 * 2**20
 _REPEAT = 3
 
+# Seconds for an instance below which the clock says nothing.
+_LEAST = 1e-13
+
 
 @dataclass(frozen=True)
 class Line:
@@ -186,6 +189,7 @@ def measure(device: Device, n: int, *, counts: Sequence[int] = ()) -> MemoryMach
         lines[arrangement] = fit(counts, [kernel_seconds(program, p) for p in counts])
     t = 2 * steps
     row, column = lines["row"], lines["column"]
-    width = min(max(row.b / column.b, 1.0), n)
-    unit = column.b * width / t
+    slope = max(column.b, _LEAST)  # counts so small may take no longer than one
+    width = min(max(row.b / slope, 1.0), n)
+    unit = slope * width / t
     return MemoryMachine(width, 1 + column.a / (t * unit), unit)
