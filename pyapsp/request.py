@@ -20,7 +20,7 @@ from pyapsp.precision import resolve
 from pyapsp.registry import Method, Options, Plan
 from pyapsp.registry import method as find_method
 
-__all__ = ["Planned", "Request", "least", "plans", "reasons", "record", "requested"]
+__all__ = ["Planned", "Request", "least", "plans", "reasons", "record", "requested", "vertices"]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def requested(
     graph = as_graph(graph)
     if not directed:
         graph = graph.symmetrized()
-    rows = None if sources is None else _rows(sources, graph.n, owner)
+    rows = None if sources is None else vertices(sources, graph.n, owner)
     if memory_limit is not None and not (isinstance(memory_limit, Integral) and memory_limit > 0):
         raise ParameterError.of("memory_limit", owner, "a positive number of bytes", memory_limit)
     if progress is not None and not callable(progress):
@@ -123,7 +123,8 @@ def requested(
     return Request(graph, asked, options, cutoff, reason)
 
 
-def _rows(sources: Sequence[int] | np.ndarray, n: int, owner: str) -> np.ndarray:
+def vertices(sources: Sequence[int] | np.ndarray, n: int, owner: str) -> np.ndarray:
+    """Return sources that a function was given as int64, if they are vertices."""
     rows = np.atleast_1d(np.asarray(sources))
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise ParameterError.of("sources", owner, "a sequence of vertices", sources)

@@ -74,8 +74,8 @@ TRANSPOSE(block_rows_of_predecessors, int)
 #define WAITING 1
 #define ADVANCED 2
 
-/* One work-item for each (s and v in turn, block), as in the two kernels below: of the second index some
- * devices have but few. */
+/* One work-item for each (s and v in turn, block), as in the two kernels below: some devices
+ * have few places in the second index. */
 __kernel void block_fall(__global const long *first, __global const int *tails,
                          __global const value_t *weights, __global const int *sources,
                          __global const value_t *costs, __global int *before,

@@ -8,12 +8,13 @@ counted once, so that nested loops take about as long to count as single ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from pycparser import c_ast
 
-from pyapsp.bulk.constants import NotConstant, Value, binary, constant_of, unary
+from pyapsp.bulk.constants import NotConstantError, Value, binary, constant_of, unary
 from pyapsp.bulk.flows import STEPS, needed, nodes
 from pyapsp.bulk.frontend import Symbol
 from pyapsp.bulk.resolve import Function
@@ -26,7 +27,7 @@ __all__ = ["count_accesses"]
 _MOST_ROUNDS = 1_000_000
 
 
-class _Uncounted(Exception):  # noqa: N818
+class _UncountedError(Exception):
     """The number cannot be found, or not in a reasonable time."""
 
 
@@ -64,7 +65,7 @@ def count_accesses(translation: Translation) -> int | None:
     counter = _Counter(translation)
     try:
         counter.call(translation.resolved.entry, {})
-    except (_Uncounted, RecursionError):
+    except (_UncountedError, RecursionError):
         return None
     return counter.count
 
@@ -96,7 +97,7 @@ class _Counter:
             self._bound = outer
         return None
 
-    def _once(self, node: c_ast.Node, work: Any) -> Value | None:
+    def _once(self, node: c_ast.Node, work: Callable[[], Value | None]) -> Value | None:
         """Do some work, or what it did when it began with the same values."""
         if node not in self._needed:
             self._needed[node] = needed(self._resolved, self._steady, node, self._followed)
@@ -105,10 +106,10 @@ class _Counter:
         key = node, before, tuple(self._bound.items())
         if key not in self._cache:
             count = self.count
-            result = work()
+            result: Value | None = work()
             after = [self._values.get(each) for each in names]
             self._cache[key] = self.count - count, after, result
-            return result  # type: ignore[no-any-return]
+            return result
         count, after, result = self._cache[key]
         self.count += count
         for symbol, value in zip(names, after, strict=True):
@@ -179,7 +180,7 @@ class _Counter:
             first = True
             self._rounds += 1
             if self._rounds > _MOST_ROUNDS:
-                raise _Uncounted
+                raise _UncountedError
             try:
                 self._statement(body)
             except _Break:
@@ -192,7 +193,7 @@ class _Counter:
     def _irregular(self, condition: c_ast.Node, parts: list[Any]) -> None:
         """Pass over a loop on data: it has no accesses."""
         if condition in self._steady:
-            raise _Uncounted
+            raise _UncountedError
         for node in parts:
             for each in nodes(node) if node is not None else ():
                 symbol = self._resolved.symbols.get(each)
@@ -202,7 +203,7 @@ class _Counter:
     def _on_switch(self, node: c_ast.Switch) -> None:
         self._value(node.cond)
         if node.cond in self._steady:
-            raise _Uncounted
+            raise _UncountedError
         for each in getattr(node.stmt, "block_items", None) or [node.stmt]:
             for item in each.stmts if isinstance(each, (c_ast.Case, c_ast.Default)) else [each]:
                 self._perhaps([lambda item=item: self._statement(item)])
@@ -224,7 +225,7 @@ class _Counter:
         if condition in self._steady and any(
             self._resolved.symbols.get(each) in self._followed for each in nodes(condition)
         ):
-            raise _Uncounted
+            raise _UncountedError
         self._perhaps(ways)
         return None
 
@@ -247,7 +248,7 @@ class _Counter:
         handler = getattr(self, f"_of_{type(node).__name__.lower()}")
         try:
             found: Value | None = handler(node)
-        except NotConstant:
+        except NotConstantError:
             return None
         return found
 

@@ -162,7 +162,7 @@ class Body(CGenerator):  # type: ignore[misc]
         lines = [line for each in node.stmts for line in self._statement(each, indent + _INDENT)]
         return [f"{indent}{label}", *lines]
 
-    def visit_DeclList(self, n: c_ast.DeclList) -> str:  # noqa: N802, D102
+    def visit_DeclList(self, n: c_ast.DeclList) -> str:
         first, *others = n.decls  # in the head of a loop
         return ", ".join(
             [self.visit_Decl(first), *(self.visit_Decl(each, True) for each in others)]
@@ -182,7 +182,7 @@ class Body(CGenerator):  # type: ignore[misc]
             self._program.tables[symbol] = None
         return self._program.name_of(symbol.name)
 
-    def visit_ID(self, n: c_ast.ID) -> str:  # noqa: N802, D102
+    def visit_ID(self, n: c_ast.ID) -> str:
         symbol = self._resolved.symbols.get(n)
         if symbol is not None:
             name = self._name(symbol)
@@ -226,7 +226,7 @@ class Body(CGenerator):  # type: ignore[misc]
             return None
         return self._name(place[0]), " ".join(place[1])
 
-    def visit_ArrayRef(self, n: c_ast.ArrayRef) -> str:  # noqa: N802, D102
+    def visit_ArrayRef(self, n: c_ast.ArrayRef) -> str:
         found = self._global(n)
         if found is None:
             return str(super().visit_ArrayRef(n))
@@ -235,7 +235,7 @@ class Body(CGenerator):  # type: ignore[misc]
             return f"{name} + AT({offset})" if offset else name
         return f"{name}[AT({offset})]" if offset else f"{name}[0]"
 
-    def visit_UnaryOp(self, n: c_ast.UnaryOp) -> str:  # noqa: N802, D102
+    def visit_UnaryOp(self, n: c_ast.UnaryOp) -> str:
         if n.op == "sizeof":
             return literal(self._resolved.unit.value(n))
         found = self._global(n) if n.op in ("*", "&") else None
@@ -246,7 +246,7 @@ class Body(CGenerator):  # type: ignore[misc]
             return f"{name} + AT({offset})" if offset else name
         return f"{name}[AT({offset})]" if offset else f"{name}[0]"
 
-    def visit_BinaryOp(self, n: c_ast.BinaryOp) -> str:  # noqa: N802, D102
+    def visit_BinaryOp(self, n: c_ast.BinaryOp) -> str:
         kind = self._resolved.types.get(n)
         found = self._global(n) if kind is not None and kind.pointer else None
         if found is not None:
@@ -268,7 +268,7 @@ class Body(CGenerator):  # type: ignore[misc]
 
     # Calls
 
-    def visit_FuncCall(self, n: c_ast.FuncCall) -> str:  # noqa: N802, D102
+    def visit_FuncCall(self, n: c_ast.FuncCall) -> str:
         given = [] if n.args is None else n.args.exprs
         function = self._resolved.calls[n]
         if isinstance(function, Twin):
@@ -305,18 +305,18 @@ class Body(CGenerator):  # type: ignore[misc]
 
     # Types, literals and statements
 
-    def visit_Constant(self, n: c_ast.Constant) -> str:  # noqa: N802, D102
+    def visit_Constant(self, n: c_ast.Constant) -> str:
         if "char" in n.type:
             return str(n.value)
         text = re.sub(r"(?i)ll", "L", str(n.value))
         is_float = self._resolved.types.get(n, Type("int")).base in FLOATS
         return text.rstrip("lL") if is_float else text
 
-    def visit_Cast(self, n: c_ast.Cast) -> str:  # noqa: N802, D102
+    def visit_Cast(self, n: c_ast.Cast) -> str:
         base = self._resolved.unit.type_of(n.to_type).base
         return f"({base}){self._parenthesize_unless_simple(n.expr)}"
 
-    def visit_Decl(self, n: c_ast.Decl, no_type: bool = False) -> str:  # noqa: N802, D102
+    def visit_Decl(self, n: c_ast.Decl, no_type: bool = False) -> str:
         symbol = self._resolved.symbols.get(n)
         if symbol is None:
             return ""  # a prototype
@@ -331,7 +331,7 @@ class Body(CGenerator):  # type: ignore[misc]
         initial = self.visit(n.init)
         return f"{text} = " + (f"{{{initial}}}" if isinstance(n.init, c_ast.InitList) else initial)
 
-    def visit_Pragma(self, n: c_ast.Pragma) -> str:  # noqa: N802, D102
+    def visit_Pragma(self, n: c_ast.Pragma) -> str:
         return f"#pragma {n.string}" if (n.string or "").startswith("unroll") else ""
 
 

@@ -11,7 +11,15 @@ from pycparser import c_ast, c_parser
 
 from pyapsp.bulk.scalars import BITS, FLOATS, TYPEDEFS, Number, base_of, common, wrap
 
-__all__ = ["NotConstant", "Value", "binary", "constant_of", "evaluate", "parse_expression", "unary"]
+__all__ = [
+    "NotConstantError",
+    "Value",
+    "binary",
+    "constant_of",
+    "evaluate",
+    "parse_expression",
+    "unary",
+]
 
 #: A number and the OpenCL name of its type.
 Value: TypeAlias = tuple[Number, str]
@@ -38,7 +46,7 @@ _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlL]*)")
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34}
 
 
-class NotConstant(Exception):  # noqa: N818
+class NotConstantError(Exception):
     """The expression has no value that is known here; carries the node."""
 
     def __init__(self, node: c_ast.Node) -> None:
@@ -47,7 +55,7 @@ class NotConstant(Exception):  # noqa: N818
 
 
 def _refuse(node: c_ast.Node) -> Value:
-    raise NotConstant(node)
+    raise NotConstantError(node)
 
 
 def parse_expression(text: str) -> c_ast.Node:
@@ -69,7 +77,7 @@ def constant_of(node: c_ast.Constant) -> Value:
 
     Raises
     ------
-    NotConstant
+    NotConstantError
         It is text, or no number of C.
     """
     text = node.value
@@ -79,9 +87,9 @@ def constant_of(node: c_ast.Constant) -> Value:
             return ord(body), "int"
         if len(body) == 2 and body[1] in _ESCAPES:
             return _ESCAPES[body[1]], "int"
-        raise NotConstant(node)
+        raise NotConstantError(node)
     if node.type == "string":
-        raise NotConstant(node)
+        raise NotConstantError(node)
     if match := _INTEGER.fullmatch(text):
         return _integer(match[1], match[2].lower())
     single = text[-1] in "fF" and "x" not in text.lower()
@@ -89,7 +97,7 @@ def constant_of(node: c_ast.Constant) -> Value:
         digits = text.rstrip("fFlL") if "x" not in text.lower() else text
         value = float.fromhex(digits) if "x" in text.lower() else float(digits)
     except ValueError:
-        raise NotConstant(node) from None
+        raise NotConstantError(node) from None
     return (wrap(value, "float"), "float") if single else (value, "double")
 
 
@@ -117,7 +125,7 @@ def unary(op: str, value: Value, node: c_ast.Node) -> Value:
         return number, promoted
     if op == "~" and promoted not in FLOATS:
         return wrap(~int(number), promoted), promoted
-    raise NotConstant(node)
+    raise NotConstantError(node)
 
 
 def binary(op: str, left: Value, right: Value, node: c_ast.Node) -> Value:
@@ -126,7 +134,7 @@ def binary(op: str, left: Value, right: Value, node: c_ast.Node) -> Value:
     if op in ("<<", ">>"):
         base = common(left[1], "int")
         if base in FLOATS or right[1] in FLOATS or not 0 <= right[0] < BITS[base]:
-            raise NotConstant(node)
+            raise NotConstantError(node)
         number, count = int(left[0]), int(right[0])
         return wrap(number << count if op == "<<" else number >> count, base), base
     a, b = wrap(left[0], base), wrap(right[0], base)
@@ -136,13 +144,13 @@ def binary(op: str, left: Value, right: Value, node: c_ast.Node) -> Value:
         return wrap(_ARITHMETIC[op](a, b), base), base
     if base in FLOATS:
         if op != "/" or b == 0:
-            raise NotConstant(node)
+            raise NotConstantError(node)
         return wrap(a / b, base), base
     i, k = int(a), int(b)
     if op in _BITWISE:
         return wrap(_BITWISE[op](i, k), base), base
     if k == 0:
-        raise NotConstant(node)
+        raise NotConstantError(node)
     quotient = abs(i) // abs(k) * (1 if (i < 0) == (k < 0) else -1)  # towards zero
     return wrap(quotient if op == "/" else i - quotient * k, base), base
 
@@ -158,7 +166,7 @@ def evaluate(node: c_ast.Node, other: Callable[[c_ast.Node], Value] = _refuse) -
 
     Raises
     ------
-    NotConstant
+    NotConstantError
         It has none.
     """
     if isinstance(node, c_ast.Constant):

@@ -11,7 +11,7 @@ from typing import Any
 from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
-from pyapsp.bulk.constants import NotConstant, Value, evaluate, parse_expression
+from pyapsp.bulk.constants import NotConstantError, Value, evaluate, parse_expression
 from pyapsp.bulk.library import CONSTANTS
 from pyapsp.bulk.preprocess import Text, preprocess
 from pyapsp.bulk.scalars import TYPEDEFS, Type, base_of
@@ -93,7 +93,7 @@ class Unit:
 
         Raises
         ------
-        NotConstant
+        NotConstantError
             It has none.
         """
         return evaluate(node, self._named)
@@ -110,7 +110,7 @@ class Unit:
         if is_size and isinstance(node.expr, c_ast.Typename):
             found = self.type_of(node.expr)
             return found.size * _BYTES[found.base], "ulong"
-        raise NotConstant(node)
+        raise NotConstantError(node)
 
     def type_of(self, decl: c_ast.Decl | c_ast.Typename, *, parameter: bool = False) -> Type:
         """Return the type that a declaration gives.
@@ -145,7 +145,7 @@ class Unit:
             if node.dim is None and isinstance(decl.init, c_ast.InitList):
                 return len(decl.init.exprs)
             number = 0 if node.dim is None else self.value(node.dim)[0]
-        except NotConstant:
+        except NotConstantError:
             raise self.error(node.dim, "the length of an array must be constant") from None
         if not isinstance(number, int) or number < 1:
             raise self.error(decl, "the length of an array must be a positive whole number")

@@ -20,7 +20,7 @@ from pathlib import Path
 from pycparser import c_ast
 from pycparser.c_parser import ParseError
 
-from pyapsp.bulk.constants import NotConstant, Value, evaluate, parse_expression
+from pyapsp.bulk.constants import NotConstantError, Value, evaluate, parse_expression
 from pyapsp.errors import ProgramError
 
 __all__ = ["Text", "preprocess"]
@@ -186,14 +186,14 @@ class _State:
             return False
         try:
             evaluate(parse_expression(body), self._constant)
-        except (NotConstant, ParseError):
+        except (NotConstantError, ParseError):
             return False
         return True
 
     def _constant(self, node: c_ast.Node) -> Value:
         if isinstance(node, c_ast.ID) and node.name in self.constants:
             return evaluate(parse_expression(self.constants[node.name]), self._constant)
-        raise NotConstant(node)
+        raise NotConstantError(node)
 
     def _holds(self, word: str, rest: str, path: str, number: int) -> bool:
         if word == "if":
@@ -216,7 +216,7 @@ class _State:
 
         try:
             return bool(evaluate(parse_expression(text), value)[0])
-        except (NotConstant, ParseError):
+        except (NotConstantError, ParseError):
             raise ProgramError(
                 f"#if needs a constant expression, not {text!r}", path, number
             ) from None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from pyapsp.bulk.constants import NotConstant, constant_of
+from pyapsp.bulk.constants import NotConstantError, constant_of
 from pyapsp.bulk.frontend import Symbol, Unit
 from pyapsp.bulk.library import ALLOCATION, CONSTANTS, FUNCTIONS, INPUT_OUTPUT, Twin
 from pyapsp.bulk.scalars import BITS, FLOATS, Type, common
@@ -220,7 +220,7 @@ class _Body:
     def _on_case(self, node: c_ast.Case) -> None:
         try:
             self._unit.value(node.expr)
-        except NotConstant:
+        except NotConstantError:
             raise self._unit.error(node.expr, "the value of a case must be constant") from None
         self._number(node.expr)
         for each in node.stmts:
@@ -275,7 +275,7 @@ class _Body:
     def _of_constant(self, node: c_ast.Constant) -> Type:
         try:
             return Type(constant_of(node)[1])
-        except NotConstant:
+        except NotConstantError:
             raise self._unit.error(node, "text is not supported") from None
 
     def _of_id(self, node: c_ast.ID) -> Type:
@@ -301,7 +301,7 @@ class _Body:
         if node.op == "sizeof":
             try:
                 return Type(self._unit.value(node)[1])
-            except NotConstant:
+            except NotConstantError:
                 raise self._unit.error(node, "sizeof is supported for types only") from None
         if node.op == "*":
             found = self._expression(node.expr)

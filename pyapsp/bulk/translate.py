@@ -10,7 +10,7 @@ import numpy as np
 from pycparser import c_ast
 
 from pyapsp.bulk import frontend
-from pyapsp.bulk.constants import NotConstant
+from pyapsp.bulk.constants import NotConstantError
 from pyapsp.bulk.frontend import Symbol, Unit
 from pyapsp.bulk.generate import ARRANGEMENTS, Arrangement, Array, generate
 from pyapsp.bulk.oblivious import Accesses, check
@@ -142,7 +142,7 @@ def _initial(unit: Unit, symbol: Symbol) -> tuple[Number, ...]:
         if isinstance(node, c_ast.InitList) and not symbol.type.dims:
             node = node.exprs[0]
         fill(values, node)
-    except (NotConstant, IndexError, ValueError):
+    except (NotConstantError, IndexError, ValueError):
         raise unit.error(
             symbol.node, f"the initial values of {symbol.name} are not supported"
         ) from None

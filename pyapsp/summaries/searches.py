@@ -16,6 +16,7 @@ from pyapsp.graph import Graph, as_graph
 from pyapsp.precision import holds_all, infinity
 from pyapsp.registry import Method, Options
 from pyapsp.registry import method as find_method
+from pyapsp.request import vertices
 from pyapsp.sparse.source_blocks import Session, SourceBlocks
 from pyapsp.sparse.totals import Totals
 
@@ -71,7 +72,9 @@ class Searches:
     ) -> None:
         graph = as_graph(graph)
         self.graph = graph = graph if directed else graph.symmetrized()
-        self.sources = _vertices(sources, graph.n)
+        self.sources = (
+            np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
+        )
         self.kind = np.dtype(np.int64 if graph.is_integer else np.float64)
         chosen = choose(device)
         dtype = _held(graph, chosen)
@@ -134,17 +137,6 @@ def _held(graph: Graph, device: Any) -> np.dtype:
     if graph.is_integer:
         return np.dtype(np.int32 if holds_all(graph, np.dtype(np.int32)) else np.int64)
     return np.dtype(np.float64 if device.capabilities.fp64 else np.float32)
-
-
-def _vertices(sources: Sequence[int] | np.ndarray | None, n: int) -> np.ndarray:
-    if sources is None:
-        return np.arange(n)
-    rows = np.atleast_1d(np.asarray(sources))
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise ParameterError.of("sources", "a summary", "a sequence of vertices", sources)
-    if rows.size and (rows.min() < 0 or rows.max() >= n):
-        raise ParameterError.of("sources", "a summary", f"vertices in [0, {n})", sources)
-    return rows.astype(np.int64)
 
 
 def _order(graph: Graph) -> np.ndarray | None:

@@ -73,7 +73,7 @@ def written(tmp_path):
 
 
 @pytest.fixture
-def same(native, device):
+def assert_same(native, device):
     """Compare a program on a device with what the C compiler makes of it, to the bit."""
 
     def compare(path, inputs, *, rtol=0.0, arrangements=("column", "row"), **defines):

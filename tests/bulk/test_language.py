@@ -133,12 +133,12 @@ void run(void)
 
 
 @pytest.mark.parametrize("name", SNIPPETS)
-def test_as_the_c_compiler_does(name, written, same):
+def test_as_the_c_compiler_does(name, written, assert_same):
     path = written(f"{PREFIX}{SNIPPETS[name]}\n}}\n")
     inputs = {"x": ints(8)}
     if name == "helpers with arrays":
         inputs["g"] = ints(2, 3, seed=1)
-    same(path, inputs)
+    assert_same(path, inputs)
 
 
 CONSTANTS = """(1 - 2u) / 1073741823u; -7 / 2; -7 % 3; 1 << 20 | 5; ~0u >> 28; 0x80000000 / 3;
@@ -147,7 +147,7 @@ CONSTANTS = """(1 - 2u) / 1073741823u; -7 / 2; -7 % 3; 1 << 20 | 5; ~0u >> 28; 0
 (N > 1) + (N != 8) * 2; -(-3) - +4; INT_MIN; UINT_MAX; LONG_MAX; sizeof(int) * 3; 7 ^ 2 & 3"""
 
 
-def test_constant_expressions(written, same):
+def test_constant_expressions(written, assert_same):
     values = [each.strip() for each in CONSTANTS.split(";")]
     text = f"""
 #include <limits.h>
@@ -157,13 +157,13 @@ int x, lengths[(1 - 2u) / 1073741823u];
 #pragma kernel
 void run(void) {{ for (int i = 0; i < {len(values)}; i++) v[i] ^= x; lengths[3] = x; }}
 """
-    same(written(text), {"x": ints()})
+    assert_same(written(text), {"x": ints()})
 
 
-def test_what_is_not_given_begins_as_in_c(written, same):
-    found = same(written(f"{PREFIX}{SNIPPETS['scalars']}\n}}\n"), {"x": ints(8)})
+def test_what_is_not_given_begins_as_in_c(written, assert_same):
+    found = assert_same(written(f"{PREFIX}{SNIPPETS['scalars']}\n}}\n"), {"x": ints(8)})
     assert set(found["y"][:, 0]) == {42}
-    found = same(
+    found = assert_same(
         written(f"{PREFIX}{SNIPPETS['scalars']}\n}}\n"),
         {"x": ints(8), "count": ints(seed=2), "offset": ints(seed=3)},
     )
@@ -172,7 +172,7 @@ def test_what_is_not_given_begins_as_in_c(written, same):
 
 @pytest.mark.parametrize("base", ["char", "unsigned char", "short", "uint16_t", "int", "unsigned"])
 @pytest.mark.parametrize("shape", [(3,), (2, 3)])
-def test_arrays_of_every_type(base, shape, written, same):
+def test_arrays_of_every_type(base, shape, written, assert_same):
     dtype = {"char": "i1", "unsigned char": "u1", "short": "i2", "uint16_t": "u2", "int": "i4"}
     dims = "".join(f"[{each}]" for each in shape)
     at = "[i]" if len(shape) == 1 else "[1][i]"
@@ -186,11 +186,11 @@ void run(void) {{ for (int i = 0; i < 3; i++) {{ w += v{at}; v{at} = v{at} * 3 -
 """
     )
     values = ints(*shape, low=0, high=100, dtype=dtype.get(base, "u4"))
-    same(written(text), {"v": values, "w": ints(dtype=np.int64)})
+    assert_same(written(text), {"v": values, "w": ints(dtype=np.int64)})
 
 
 @pytest.mark.parametrize("base", ["float", "double", "long", "uint64_t"])
-def test_wide_and_floating_arrays(base, written, same):
+def test_wide_and_floating_arrays(base, written, assert_same):
     text = f"""#include <stdint.h>
 typedef {base} value_t;
 value_t v[2][2], w;
@@ -202,10 +202,10 @@ void run(void) {{ w = v[0][0] * v[1][1] - v[0][1] * v[1][0]; v[0][1] = w / (valu
         floats(2, 2, dtype=dtype) if base in ("float", "double") else ints(2, 2, dtype=dtype, low=1)
     )
     # division of floats is within 2.5 ulp in OpenCL
-    same(written(text), {"v": values}, rtol=3e-7 if base == "float" else 0)
+    assert_same(written(text), {"v": values}, rtol=3e-7 if base == "float" else 0)
 
 
-def test_types_of_expressions_are_those_of_c(written, same):
+def test_types_of_expressions_are_those_of_c(written, assert_same):
     """In float: 0.1f; in double, rounded once: 0.1; integers stay integers."""
     text = """
 #include <math.h>
@@ -224,11 +224,11 @@ void run(void)
     y[7] = 16777217 + x[0];
 }
 """
-    same(written(text), {"x": floats(4), "k": ints()}, rtol=1.3e-7)
-    same(written(text.replace("y[6] =", "x[3] +=")), {"x": floats(4), "k": ints()})
+    assert_same(written(text), {"x": floats(4), "k": ints()}, rtol=1.3e-7)
+    assert_same(written(text.replace("y[6] =", "x[3] +=")), {"x": floats(4), "k": ints()})
 
 
-def test_functions_of_math_h(written, same):
+def test_functions_of_math_h(written, assert_same):
     one = (
         "acos asin atan cbrt ceil cos erf exp exp2 expm1 fabs floor log1p rint round sin sinh tanh"
     )
@@ -262,7 +262,7 @@ void run(void)
         "u": np.random.default_rng(2).uniform(0.5, 2, P),
         "k": ints(),
     }
-    same(written(text), inputs, rtol=3e-6)
+    assert_same(written(text), inputs, rtol=3e-6)
 
 
 def test_no_double_precision_on_the_device(written, device, monkeypatch):

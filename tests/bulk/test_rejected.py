@@ -358,12 +358,12 @@ void run(void)
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_allowed_and_right(name, written, same):
+def test_allowed_and_right(name, written, assert_same):
     import numpy as np
 
     rng = np.random.default_rng(0)
     numbers = rng.integers(-90, 90, (100, 8)).astype(np.int32)
-    same(written(f"{HELPERS}{ALLOWED[name]}\n}}\n"), {"b": numbers})
+    assert_same(written(f"{HELPERS}{ALLOWED[name]}\n}}\n"), {"b": numbers})
 
 
 @pytest.mark.parametrize("name", REFUSED)
