@@ -110,7 +110,7 @@ def test_other_methods_take_one_device(device):
 
 
 def test_auto_takes_it_when_nothing_else_fits(device):
-    graph = halves(1300, 6000)
+    graph = halves(1300, 700_000)  # the arcs alone, kept by every search, are more than the limit
     result = pyapsp.solve(graph, device=device, memory_limit=10_000_000)
     assert result.stats["method"] == "fw-outofcore"
     assert result.stats["peak_device_bytes"] <= 10_000_000
@@ -363,7 +363,7 @@ rng = np.random.default_rng(int(seed))
 graph = Graph.from_arcs(1200, *rng.integers(0, 1200, (2, 9000)), rng.random(9000))
 array = np.lib.format.open_memmap(out, "w+", np.float32, (1200, 1200))
 def progress(done, total):
-    print(done, flush=True)
+    print(done, total, flush=True)
 pyapsp.solve(graph, pyapsp.method("fw-outofcore", block=96, rows=32, interval=0), out=array,
              device=device, checkpoint=folder or None, progress=progress)
 """
@@ -387,14 +387,17 @@ def test_kill_at_any_instant(tmp_path):
     draw, reached, kills = random.Random(1), [], 0
     while True:
         process = start(str(tmp_path / "checkpoint"), tmp_path / "killed.npy")
-        reached.append(int(process.stdout.readline() or -1))
+        first = process.stdout.readline()
         if kills < 20:
             time.sleep(draw.uniform(0, 0.06))
             process.send_signal(signal.SIGKILL)
+        said = [first, *process.stdout.read().splitlines()]
         ended = process.wait()
         process.stdout.close()
-        over = reached[-1] > 0 and not (tmp_path / "checkpoint" / "manifest.json").exists()
-        if ended == 0 or (over and len(reached) > 1):  # the checkpoint goes at the very end
+        reached.append(int(first.split()[0]))
+        done, total = said[-1].split()
+        gone = not (tmp_path / "checkpoint" / "manifest.json").exists()
+        if ended == 0 or (done == total and gone):  # the checkpoint goes at the very end
             break
         assert ended == -signal.SIGKILL
         kills += 1
