@@ -53,11 +53,13 @@ typedef PYAPSP_VALUE value_t;
 typedef value_t strip_t;
 typedef int index_strip_t;
 #define INDEX_MASK(mask) (mask)
+#define ANY(mask) (mask)
 #else
 typedef PYAPSP_JOIN(PYAPSP_VALUE, PYAPSP_WIDTH) strip_t;
 typedef PYAPSP_JOIN(int, PYAPSP_WIDTH) index_strip_t;
 /* comparing strips gives masks as wide as their values; predecessors are 32-bit */
 #define INDEX_MASK(mask) PYAPSP_JOIN(convert_int, PYAPSP_WIDTH)(mask)
+#define ANY(mask) any(mask)
 #endif
 
 /* The strip at an address, to read or to assign: STRIP(__global const, row + x). The address must be

@@ -42,12 +42,6 @@
 #define NEAR 1
 #define FAR 2
 
-#if PYAPSP_WIDTH == 1
-#define ANY(mask) (mask)
-#else
-#define ANY(mask) any(mask)
-#endif
-
 /* The smallest value of a strip. */
 #define HALF(width) PYAPSP_JOIN(PYAPSP_VALUE, width)
 static inline value_t smallest(const strip_t strip)

@@ -20,7 +20,8 @@
  *               v . b . .  ->   s a b c .
  *               v . c . .       s . . . .
  *
- * Parameters  those of common/types.h with PYAPSP_WIDTH 1 and of common/semiring.h, and
+ * Parameters  those of common/types.h, with PYAPSP_WIDTH a divisor of the sources of a block, and of
+ *             common/semiring.h, and
  *             PYAPSP_GROUP_X 32  work-items of a group that transposes, along the rows
  *             PYAPSP_GROUP_Y  8  and across them
  *
@@ -47,7 +48,21 @@
 /* Where the entries of the block begin. */
 #define BLOCK(n, width) ((size_t)get_global_id(2) * (n) * (width))
 
-/* Groups of tiles (v, s); rows past the block are not written. */
+/* Groups of tiles (v, s); rows past the block are not written. A work-item on its own has the tile in
+ * the cache. */
+#if PYAPSP_GROUP_X * PYAPSP_GROUP_Y == 1
+#define TRANSPOSE(name, type)                                                                      \
+    __kernel GROUP void name(__global const type *block, __global type *rows, const int n,         \
+                             const int width)                                                      \
+    {                                                                                              \
+        const int v = get_group_id(0) * TILE, s = get_group_id(1) * TILE;                          \
+        block += BLOCK(n, width) + (size_t)v * width;                                              \
+        rows += BLOCK(n, width) + v;                                                               \
+        for (int y = s; y < min(s + TILE, width); y++)                                             \
+            for (int x = 0; x < min(TILE, n - v); x++)                                             \
+                rows[(size_t)y * n + x] = block[x * width + y];                                    \
+    }
+#else
 #define TRANSPOSE(name, type)                                                                      \
     __kernel GROUP void name(__global const type *block, __global type *rows, const int n,         \
                              const int width)                                                      \
@@ -66,6 +81,7 @@
                 if (v + x < n && s + y < width)                                                    \
                     rows[(size_t)(s + y) * n + v + x] = tile[x][y];                                \
     }
+#endif
 
 TRANSPOSE(block_rows, value_t)
 TRANSPOSE(block_rows_of_predecessors, int)
@@ -74,34 +90,48 @@ TRANSPOSE(block_rows_of_predecessors, int)
 #define WAITING 1
 #define ADVANCED 2
 
-/* One work-item for each (s and v in turn, block), as in the two kernels below: some devices
- * have few places in the second index. */
+/* Whether all sources of a strip have found theirs is looked at for one arc of so many: on CPUs a look
+ * takes longer than an arc. */
+#define LOOK (PYAPSP_WIDTH == 1 ? 1 : 8)
+
+/* One work-item for each (strip of sources and v in turn, block): some devices have few places in the
+ * second index. Where `levels` is 0 every arc adds to a whole number, so nothing is left waiting. */
 __kernel void block_fall(__global const long *first, __global const int *tails,
                          __global const value_t *weights, __global const int *sources,
                          __global const value_t *costs, __global int *before,
-                         __global int *settled, __global int *state, const int n, const int width)
+                         __global int *settled, __global int *state, const int n, const int width,
+                         const int levels)
 {
-    const int v = get_global_id(0) / width;
-    const int s = get_global_id(0) % width;
+    const int strips = width / PYAPSP_WIDTH;
+    const int v = get_global_id(0) / strips;
+    const int s = get_global_id(0) % strips * PYAPSP_WIDTH;
     if (v >= n)
         return;
-    costs += BLOCK(n, width);
-    const size_t own = (size_t)v * width + s, place = BLOCK(n, width) + own;
-    const value_t cost = costs[own];
-    const int needs = cost != PYAPSP_INFINITY && sources[get_global_id(2) * width + s] != v;
-    int found = NO_PREDECESSOR;
-    for (long a = first[v]; needs && found == NO_PREDECESSOR && a < first[v + 1]; a++) {
-        const value_t less = costs[(size_t)tails[a] * width + s];
-        if (less < cost && extend(less, weights[a]) == cost)
-            found = tails[a];
+    costs += BLOCK(n, width) + s;
+    const size_t own = (size_t)v * width, place = BLOCK(n, width) + own + s;
+    const strip_t cost = STRIP(__global const, costs + own);
+    const index_strip_t source =
+        INDEX_STRIP(__global const, sources + get_global_id(2) * width + s);
+    index_strip_t needs = INDEX_MASK(cost != (strip_t)(PYAPSP_INFINITY)) & (source != v);
+    index_strip_t found = NO_PREDECESSOR;
+    for (long a = first[v]; a < first[v + 1] && (a % LOOK || ANY(needs)); a++) {
+        const int tail = tails[a];
+        const strip_t less = STRIP(__global const, costs + (size_t)tail * width);
+        const strip_t sum = extend(weights[a], less);
+        const index_strip_t tight = needs & INDEX_MASK((less < cost) & (sum == cost));
+        found = tight ? tail : found;
+        needs = needs & ~tight;
     }
-    before[place] = found;
-    settled[place] = !needs || found != NO_PREDECESSOR;
-    if (!settled[place])
+    INDEX_STRIP(__global, before + place) = found;
+    if (!levels)
+        return;
+    INDEX_STRIP(__global, settled + place) = needs == 0;
+    if (ANY(needs))
         atomic_or(state, WAITING);
 }
 
-/* Reads what was settled before this launch, and settles nothing itself. */
+/* One work-item for each (s and v in turn, block), as in the kernel below.
+ * Reads what was settled before this launch, and settles nothing itself. */
 __kernel void block_level(__global const long *first, __global const int *tails,
                           __global const value_t *weights, __global const value_t *costs,
                           __global int *before, __global const int *settled, const int n,
@@ -117,7 +147,7 @@ __kernel void block_level(__global const long *first, __global const int *tails,
     const value_t cost = costs[own];
     for (long a = first[v]; a < first[v + 1]; a++) {
         const size_t other = block + (size_t)tails[a] * width + s;
-        if (settled[other] && costs[other] == cost && extend(cost, weights[a]) == cost) {
+        if (settled[other] && costs[other] == cost && (value_t)(cost + weights[a]) == cost) {
             before[own] = tails[a];
             return;
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -78,6 +79,7 @@ class DeviceBlock:
         self.queue = options.device.queue()
         self._n, self._width, self._blocks, self._watch = graph.n, width, blocks, watch
         self._program, self._dtype = program, options.dtype
+        self._lanes = _lanes(options, width)
         self._sum = sum_type(options)
         self._falls = options.dtype.kind in "iu" and (graph.min_weight or 0) > 0
         self._transposer = _transposer(options.device)
@@ -91,10 +93,10 @@ class DeviceBlock:
         self._state = np.zeros(1, np.int32)
 
     @staticmethod
-    def build(options: Options) -> Program:
+    def build(options: Options, width: int) -> Program:
         """Build the kernels of rows and predecessors."""
         x, y = _transposer(options.device)
-        defines = arithmetic_defines(options.device, options.dtype)
+        defines = arithmetic_defines(options.device, options.dtype, width=_lanes(options, width))
         defines |= {"PYAPSP_GROUP_X": x, "PYAPSP_GROUP_Y": y}
         return build(options.device, "sparse/source_blocks.cl", defines)
 
@@ -143,7 +145,8 @@ class DeviceBlock:
         if not self._falls:
             cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
         found = before, settled, self.flag, *sizes
-        self._launch("block_fall", *self._entering, self.sources, self.costs, *found)
+        falling = *self._entering, self.sources, self.costs, *found, np.int32(not self._falls)
+        self._launch("block_fall", *falling, lanes=self._lanes)
         # where every arc adds to a whole number, all have fallen
         waiting = 0 if self._falls else self.read_flag() & _WAITING
         while waiting:
@@ -194,21 +197,26 @@ class DeviceBlock:
             counts += found
         return counts
 
-    def _launch(self, kernel: str, *arguments: Any) -> None:
-        """Launch a kernel with a work-item for each (source, vertex, block)."""
-        groups = -(-self._n * self._width // self._group)
+    def _launch(self, kernel: str, *arguments: Any, lanes: int = 1) -> None:
+        """Launch a kernel with a work-item for each (strip of sources, vertex, block)."""
+        groups = -(-self._n * self._width // lanes // self._group)
         items = groups * self._group, 1, self._blocks
         self._program.kernel(kernel)(self.queue, items, (self._group, 1, 1), *arguments)
 
     def _read(self, rows: np.ndarray, kernel: str, block: cl.Buffer, scratch: cl.Buffer) -> None:
         """Download a block as rows, as many as there are."""
         if self._width > 1:
-            needed = self._n * self._width * self._blocks * rows.itemsize
-            assert scratch.size >= needed, "planned for totals alone"
             x, y = self._transposer
             items = (-(-self._n // _TILE) * x, -(-self._width // _TILE) * y, self._blocks)
             sizes = np.int32(self._n), np.int32(self._width)
-            self._program.kernel(kernel)(self.queue, items, (x, y, 1), block, scratch, *sizes)
+            transpose = self._program.kernel(kernel)
+            if in_place(self.queue.device) and len(rows) == self._width * self._blocks:
+                with _as_buffer(self.queue, rows) as target:
+                    transpose(self.queue, items, (x, y, 1), block, target, *sizes)
+                return
+            needed = self._n * self._width * self._blocks * rows.itemsize
+            assert scratch.size >= needed, "planned for totals alone"
+            transpose(self.queue, items, (x, y, 1), block, scratch, *sizes)
             block = scratch
         self.queue.finish()
         with self._watch.by_the_host("transfer"):
@@ -255,13 +263,20 @@ class RowsTarget:
             with self._watch.by_the_host("transfer"):
                 cl.enqueue_copy(self._queue, rows, self._buffer)
             return
-        flags = cl.mem_flags
-        buffer = cl.Buffer(self._queue.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=rows)
-        yield buffer
-        read = cl.map_flags.READ
-        mapped, _ = cl.enqueue_map_buffer(self._queue, buffer, read, 0, rows.shape, rows.dtype)
-        mapped.base.release(self._queue)
-        self._queue.finish()
+        with _as_buffer(self._queue, rows) as buffer:
+            yield buffer
+
+
+@contextmanager
+def _as_buffer(queue: cl.CommandQueue, rows: np.ndarray) -> Iterator[cl.Buffer]:
+    """Give an array as a buffer; afterwards it has what was written to that."""
+    flags = cl.mem_flags
+    buffer = cl.Buffer(queue.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=rows)
+    yield buffer
+    read = cl.map_flags.READ
+    mapped, _ = cl.enqueue_map_buffer(queue, buffer, read, 0, rows.shape, rows.dtype)
+    mapped.base.release(queue)
+    queue.finish()
 
 
 def sum_type(options: Options) -> np.dtype:
@@ -283,6 +298,11 @@ def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Bu
         with watch.by_the_host("transfer"):
             cl.enqueue_copy(queue, buffer, array)
     return buffer
+
+
+def _lanes(options: Options, width: int) -> int:
+    """Return how many sources of a block are in a strip, whose predecessors are ints."""
+    return math.gcd(options.device.traits.lanes(max(options.dtype.itemsize, 4)), width)
 
 
 def _transposer(device: Device) -> tuple[int, int]:

@@ -109,7 +109,7 @@ class NearFar(TunableBlocks):
                 "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
             }
             search = build(device, "sparse/near_far.cl", defines)
-        return _Programs(search, DeviceBlock.build(options))
+        return _Programs(search, DeviceBlock.build(options, parameters["sources"]))
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:
         """Bring the graph to the device."""

@@ -91,7 +91,8 @@ class _Scattering(TunableBlocks):
             "PYAPSP_HAS_INT64_ATOMICS": int(atomics),
         }
         search = build(device, "sparse/sssp.cl", defines)
-        return _Programs(search, DeviceBlock.build(options), 2 if wide and not atomics else 1)
+        block = DeviceBlock.build(options, self.sources(parameters))
+        return _Programs(search, block, 2 if wide and not atomics else 1)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:
         """Bring the graph to the device."""

@@ -21,7 +21,7 @@ def block_of(graph, costs, device, sources=None):
     sources = np.arange(len(costs)) if sources is None else np.asarray(sources)
     width = len(sources)
     options = Options(device, costs.dtype, predecessors=True)
-    block = DeviceBlock(graph, options, width, 1, DeviceBlock.build(options), Stopwatch())
+    block = DeviceBlock(graph, options, width, 1, DeviceBlock.build(options, width), Stopwatch())
     block.begin(sources)
     cl.enqueue_copy(block.queue, block.costs, np.ascontiguousarray(costs.T))
     rows, before = np.empty_like(costs), np.empty(costs.shape, np.int32)
