@@ -224,7 +224,7 @@ class DeviceBlock:
 
     def _upload(self, graph: Graph) -> list[cl.Buffer]:
         """Bring arcs to the device."""
-        weights = graph.weights.astype(self._dtype)
+        weights = graph.weights.astype(self._dtype, copy=False)
         arrays = graph.indptr, graph.indices, weights
         return [upload(self.queue, array, self._watch) for array in arrays]
 
@@ -292,8 +292,14 @@ def in_place(device: cl.Device) -> bool:
 
 
 def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Buffer:
-    """Return a device buffer with the content of an array, of at least 4 bytes."""
-    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(array.nbytes, 4))
+    """Return a device buffer with the content of an array, of at least 4 bytes.
+
+    Where the device is the host, an array that nobody may write to is the buffer.
+    """
+    flags = cl.mem_flags
+    if array.size and not array.flags.writeable and in_place(queue.device):
+        return cl.Buffer(queue.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
+    buffer = cl.Buffer(queue.context, flags.READ_WRITE, max(array.nbytes, 4))
     if array.size:
         with watch.by_the_host("transfer"):
             cl.enqueue_copy(queue, buffer, array)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from pyapsp.errors import ParameterError
@@ -72,10 +73,11 @@ def diameter(
             row = single.rows(pivot)
             bounds.add(pivot[0], row[0], row[0] if back is single else back.rows(pivot)[0])
             continue
+        batch = bounds.likeliest(left, _BATCH)
         if several is None:
-            several = Searches(graph, left[:_BATCH], **options)
-        for some, totals in several.totals(left[:_BATCH]):
-            bounds.settle(left[some], totals.largest)
+            several = Searches(graph, batch, depth=int(bounds.largest), **options)
+        for some, totals in several.totals(batch):
+            bounds.settle(batch[some], totals.largest)
     found: int | float = bounds.largest.item()
     return found
 
@@ -90,27 +92,43 @@ class _Bounds:
     """
 
     def __init__(self, graph: Graph) -> None:
-        weights = graph.to_scipy()
-        self._part = connected_components(weights, connection="strong")[1]
-        sizes = np.bincount(self._part)
-        kind = np.dtype(np.int64 if graph.is_integer else np.float64)
-        # paths may leave a component only where arcs have a direction
-        longest = graph.n - 1 if graph.directed else sizes[self._part] - 1
-        with np.errstate(over="ignore"):  # rounded up, and no larger than a distance can be
-            bound = longest * (float(graph.max_magnitude) * (1 + 2**-50))
-        bound = np.minimum(bound, float(infinity(kind)))
-        self._upper = np.full(graph.n, bound).astype(kind)
-        degrees = np.diff(graph.indptr)
-        self._upper[degrees == 0] = 0
-        self._lower = np.zeros(graph.n, kind)
-        self._degrees, self._searched = degrees, np.zeros(graph.n, bool)
-        self.largest = kind.type(0)
+        self._graph, self._degrees = graph, np.diff(graph.indptr)
+        self._kind = np.dtype(np.int64 if graph.is_integer else np.float64)
+        self._upper = np.full(graph.n, self._longest(graph.n))
+        self._upper[self._degrees == 0] = 0
+        self._lower = np.zeros(graph.n, self._kind)
+        self._searched = np.zeros(graph.n, bool)
+        self.largest = self._kind.type(0)
         self._sizes: list[int] = []
+        # without directions the first search finds its component, and so most of them all
+        self._part: np.ndarray | None = None
+        if graph.directed:
+            self._part = connected_components(graph.to_scipy(), connection="strong")[1]
+
+    def _longest(self, vertices: Any) -> Any:
+        """Return what a path through so many vertices cannot be longer than."""
+        with np.errstate(over="ignore"):  # rounded up, and no larger than a distance can be
+            length = np.subtract(vertices, 1) * (float(self._graph.max_magnitude) * (1 + 2**-50))
+        return np.minimum(length, float(infinity(self._kind))).astype(self._kind)
+
+    def _divide(self, row: np.ndarray) -> None:
+        """Find the components, given the distances from a vertex."""
+        reached = row < infinity(row.dtype)
+        self._part = np.where(reached, 0, -1)
+        self._upper[reached] = self._longest(np.count_nonzero(reached))
+        rest = np.flatnonzero(~reached & (self._degrees > 0))
+        if rest.size:
+            parts = connected_components(_within(self._graph, rest), directed=False)[1]
+            self._part[rest] = parts + 1
+            self._upper[rest] = self._longest(np.bincount(parts))[parts]
 
     def open(self) -> np.ndarray:
-        """Return the vertices that may be farther from one than any found, the likeliest first."""
-        left = np.flatnonzero(~self._searched & (self._upper > self.largest))
-        return left[np.argsort(-self._upper[left], kind="stable")]
+        """Return the vertices that may be farther from one than any found."""
+        return np.flatnonzero((self._upper > self.largest) & ~self._searched)
+
+    def likeliest(self, left: np.ndarray, count: int) -> np.ndarray:
+        """Return some of these vertices, those with the largest bounds."""
+        return left[np.argsort(-self._upper[left], kind="stable")[:count]]
 
     def gains(self, count: int) -> bool:
         """Return whether the last two pivots settled enough of the vertices that are open."""
@@ -119,25 +137,39 @@ class _Bounds:
 
     def pivot(self, left: np.ndarray) -> int:
         """Return a vertex of the component with most open ones: far out, or in the middle."""
-        part = np.argmax(np.bincount(self._part[left]))
-        if not self._searched.any():
+        if self._part is None or not self._searched.any():
             return int(left[np.argmax(self._degrees[left])])
+        part = np.argmax(np.bincount(self._part[left]))
         if len(self._sizes) % 2 == 0:
             mine = left[self._part[left] == part]
-            return int(mine[np.argmax(self._lower[mine])])
+            farthest = mine[self._lower[mine] == self._lower[mine].max()]
+            return int(farthest[np.argmax(self._upper[farthest])])
         mine = np.flatnonzero((self._part == part) & ~self._searched)
         return int(mine[np.argmin(self._lower[mine])])
 
     def add(self, v: int, away: np.ndarray, towards: np.ndarray) -> None:
         """Take in the distances from a vertex, and those to it."""
-        part = np.flatnonzero(self._part == self._part[v])
-        farthest = self.largest.dtype.type(totals_of(away[None]).largest[0])
-        away, towards = away[part].astype(farthest.dtype), towards[part].astype(farthest.dtype)
-        self._upper[part] = np.minimum(self._upper[part], towards + farthest)
-        self._lower[part] = np.maximum(self._lower[part], np.maximum(towards, farthest - away))
+        if self._part is None:
+            self._divide(away)
+        assert self._part is not None
+        farthest = self._kind.type(totals_of(away[None]).largest[0])
+        same = self._part == self._part[v]
+        mine = slice(None) if same.all() else np.flatnonzero(same)
+        away, towards = away[mine].astype(self._kind), towards[mine].astype(self._kind)
+        self._upper[mine] = np.minimum(self._upper[mine], towards + farthest)
+        self._lower[mine] = np.maximum(self._lower[mine], np.maximum(towards, farthest - away))
         self.settle(np.array([v]), np.array([farthest]))
 
     def settle(self, vertices: np.ndarray, farthest: np.ndarray) -> None:
         """Take in eccentricities."""
         self._searched[vertices] = True
         self.largest = max(self.largest, self.largest.dtype.type(farthest.max()))
+
+
+def _within(graph: Graph, vertices: np.ndarray) -> csr_array:
+    """Return the arcs between vertices that have none to others."""
+    counts = np.diff(graph.indptr)[vertices]
+    first = np.concatenate([[0], np.cumsum(counts)])
+    arcs = np.repeat(graph.indptr[vertices] - first[:-1], counts) + np.arange(first[-1])
+    heads = np.searchsorted(vertices, graph.indices[arcs])
+    return csr_array((np.ones(heads.size, np.int8), heads, first), shape=(vertices.size,) * 2)

@@ -25,8 +25,9 @@ __all__ = ["Searches"]
 # An order that keeps neighbours together is looked for where vertices have at most so many arcs and
 # there are at least so many sources, and is taken if it makes arcs so much shorter.
 _ARCS, _SOURCES, _SHORTER = 16, 1024, 2
-# Sources whose bits are in one word.
-_ONE_WORD = 32
+# Sources whose bits are in one word; and vertices and arcs that a CPU passes in the time that the
+# launches for a level take.
+_ONE_WORD, _LEVEL = 32, 500_000
 
 
 class Searches:
@@ -42,6 +43,8 @@ class Searches:
         ``"auto"``, or one that is derived from `SourceBlocks`.
     rows : bool
         Whether `rows` will be asked for.
+    depth : int, optional
+        About how far the farthest vertices are, if that is known.
 
     Attributes
     ----------
@@ -69,6 +72,7 @@ class Searches:
         device: Any = None,
         memory_limit: int | None = None,
         rows: bool = False,
+        depth: int | None = None,
     ) -> None:
         graph = as_graph(graph)
         self.graph = graph = graph if directed else graph.symmetrized()
@@ -84,7 +88,7 @@ class Searches:
         self._options = replace(options, sources=self.sources)
         self.infinity = infinity(dtype)
         self._place: np.ndarray | None = None
-        self._method = _method(method, graph, self._options)
+        self._method = _method(method, graph, self._options, depth)
         # rows keep the caller's order
         if not rows and self._method.id != "ms-bfs" and self.sources.size >= _SOURCES:
             order = _order(graph)
@@ -113,16 +117,14 @@ class Searches:
         return rows
 
 
-def _method(method: str | Method, graph: Graph, options: Options) -> SourceBlocks:
+def _method(
+    method: str | Method, graph: Graph, options: Options, depth: int | None
+) -> SourceBlocks:
     """Return the method to search with."""
     if method == "auto":
-        searched = "johnson" if graph.has_negative else "near-far"
-        method = "ms-bfs" if graph.is_unweighted and graph.m else searched
-        few = method == "ms-bfs" and options.count(graph.n) <= _ONE_WORD
-        if few and options.device.traits.scalar_groups:
-            method = find_method("bfs-all", sources=1)  # launches for each level take longer
-        elif few:
-            method = find_method("ms-bfs", words=1)  # wider rows would be empty
+        method = "johnson" if graph.has_negative else "near-far"
+        if graph.is_unweighted and graph.m:
+            method = _breadth_first(graph, options, depth)
     found = method if isinstance(method, Method) else find_method(method)
     if not isinstance(found, SourceBlocks):
         raise ParameterError.of("method", "a summary", "one that searches from sources", found.id)
@@ -130,6 +132,17 @@ def _method(method: str | Method, graph: Graph, options: Options) -> SourceBlock
     if error is not None:
         raise error
     return found
+
+
+def _breadth_first(graph: Graph, options: Options, depth: int | None) -> str | Method:
+    """Return how to search from some vertices: wider rows of bits than these need are empty."""
+    count = options.count(graph.n)
+    if options.device.traits.scalar_groups:
+        alone = count * (graph.n + graph.m)
+        if count <= _ONE_WORD if depth is None else alone < depth * _LEVEL:
+            return find_method("bfs-all", sources=1 if count == 1 else 4)
+    words = -(-count // _ONE_WORD)
+    return find_method("ms-bfs", words=1 << (words - 1).bit_length()) if words <= 4 else "ms-bfs"
 
 
 def _held(graph: Graph, device: Any) -> np.dtype:

@@ -19,7 +19,7 @@ from pyapsp.errors import (
     ParameterError,
     PrecisionError,
 )
-from pyapsp.graph import Graph, generators
+from pyapsp.graph import Graph, as_graph, generators
 from pyapsp.summaries import searches
 
 METHODS = ["near-far", "sssp-tasks", "dijkstra-cpu", "johnson"]
@@ -402,3 +402,31 @@ def test_graphs_of_other_packages(device):
     assert summaries.eccentricity(path, device=device).tolist() == [4, 3, 2, 3, 4]
     assert summaries.wiener_index(path, device=device) == networkx.wiener_index(path)
     assert summaries.diameter(path, device=device) == 4
+
+
+@pytest.mark.parametrize("weights", [(1, 1), (1, 7)])
+@pytest.mark.parametrize("first", ["star", "path"])
+def test_diameter_over_components(weights, first, device):
+    """The longest is not where the first search begins; more vertices than go in a batch."""
+    star, path, ring = networkx.star_graph(1200), networkx.path_graph(900), networkx.cycle_graph(75)
+    graph = networkx.disjoint_union_all([star, ring, networkx.empty_graph(3), path, ring])
+    if first == "path":  # a hub in the path's component
+        graph.add_edges_from((1400, 10_000 + leaf) for leaf in range(1300))
+    rng = np.random.default_rng(len(graph))
+    for *_, data in graph.edges(data=True):
+        data["weight"] = int(rng.integers(*weights, endpoint=True))
+    ours = as_graph(graph)
+    expected = max(
+        networkx.diameter(graph.subgraph(part), weight="weight")
+        if len(part) < 1000
+        else _of_a_tree(graph.subgraph(part))
+        for part in networkx.connected_components(graph)
+    )
+    assert summaries.diameter(ours, device=device) == expected
+
+
+def _of_a_tree(tree):
+    """Two searches find the diameter of a tree."""
+    lengths = networkx.single_source_dijkstra_path_length(tree, next(iter(tree)))
+    end = max(lengths, key=lengths.get)
+    return max(networkx.single_source_dijkstra_path_length(tree, end).values())
