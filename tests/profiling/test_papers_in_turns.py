@@ -268,6 +268,9 @@ def test_programs_run_in_both_arrangements_and_on_one_core(experiment, device):
         times = [run["seconds"]["kernel"] for run in document["runs"][:-1]]
         a, b = lines[arrangement]["measured"]
         assert 0.2 * min(times) < a + 70 * b < 5 * max(times)
+        bounds = about["bounds"]
+        longer = max(bounds["memory"][arrangement], bounds["computing"])
+        assert bounds["seconds"][arrangement] == longer > 0
 
 
 @pytest.mark.parametrize("experiment", PROGRAMS)
@@ -289,7 +292,7 @@ def test_without_a_compiler_there_is_no_core_to_compare_with(device, monkeypatch
     (left_out,) = document["left_out"]
     assert left_out == {"arrangement": "none", "why": "there is no C compiler 'no-such-compiler'"}
     # one point is no line
-    assert document["inputs"][0]["machine"] is None
+    assert document["inputs"][0]["machine"] is document["inputs"][0]["bounds"] is None
 
 
 def test_what_the_compiler_refuses_is_told(device, monkeypatch):

@@ -211,8 +211,10 @@ def executed(tmp_path_factory):
         "row": {"measured": [0.003, 8e-6], "predicted": [0.002, 9e-6]},
     }
     machine = {"width": 3.0, "latency": 5.0, "unit": 1e-9}
-    about = {"words": 32, "accesses": 960, "machine": machine, "lines": lines}
-    plain = {"words": 64, "accesses": None, "machine": None, "lines": {}}
+    memory, seconds = {"column": 0.009, "row": 0.05}, {"column": 0.012, "row": 0.05}
+    bounds = {"memory": memory, "computing": 0.012, "seconds": seconds}
+    about = {"words": 32, "accesses": 960, "machine": machine, "lines": lines, "bounds": bounds}
+    plain = {"words": 64, "accesses": None, "machine": None, "lines": {}, "bounds": None}
     groups = [
         run({"b": 1024}, {"total": 16.0, "latency": 0.5, "largest_latency": 2.0}, instances=4000)
     ]
@@ -269,14 +271,20 @@ def test_the_memory_machine_is_beside_what_was_measured(executed):
         "ms then, predicted: ours",
         "row-wise over column-wise: ours",
         "row-wise over column-wise, predicted: ours",
-        "off by, %",
+        "predicted, off by, %",
+        "ms then, accesses alone: ours",
+        "ms then, arithmetic alone: ours",
+        "row-wise over column-wise, by the bounds: ours",
+        "by the bounds, off by, %",
     ]
     few, many = 2 + 3e-3 * 1024, 2 + 9e-3 * 1024
     assert executed.numbers("figure-4.10-model", rest, n=32, arrangement="row") == near(
-        3, 5, 1024, 40.96, many, 4, many / few, 100 * (many / few / 4 - 1)
+        *(3, 5, 1024, 40.96, many, 4, many / few, 100 * (many / few / 4 - 1)),
+        *(50, 12, 50 / 12, 100 * (50 / 12 / 4 - 1)),
     )
     (without,) = executed.rows("figure-4.12-model", arrangement="row")
-    assert without["a, ms: ours"] == without["off by, %"] == ""
+    missing = ("a, ms: ours", "predicted, off by, %", "by the bounds, off by, %")
+    assert [without[each] for each in missing] == [""] * 3
     assert float(without["row-wise over column-wise: ours"]) == pytest.approx(2)
 
 

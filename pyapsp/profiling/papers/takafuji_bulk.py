@@ -17,7 +17,7 @@ from pyapsp.profiling.papers.experiment import Case, InTurns, Request
 from pyapsp.profiling.papers.turns import Runner, Turn, require_equal, spread
 
 if TYPE_CHECKING:
-    from pyapsp.bulk import Program
+    from pyapsp.bulk import Program, Translation
     from pyapsp.bulk.generate import Arrangement
 
 __all__ = ["EXPERIMENTS"]
@@ -205,7 +205,7 @@ def _bulk(algorithm: _Algorithm, n: int, request: Request) -> Iterator[Case]:
             "reference": {"what": algorithm.reference},
         },
         [*runners, Runner({"arrangement": "none"}, on_one_core)],
-        partial(_model, request.device, algorithm.words(n), accesses, counts),
+        partial(_model, request.device, translation, data.inputs, algorithm.words(n), counts),
     )
 
 
@@ -217,16 +217,22 @@ def _together(program: Program, data: _Data, arrangement: str, p: int) -> Turn:
 
 def _model(
     device: Device,
+    translation: Translation,
+    inputs: Arrays,
     words: int,
-    accesses: int | None,
     counts: list[int],
     runs: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Return the lines a + b p of both arrangements, measured and predicted; seconds."""
-    from pyapsp.bulk import umm
+    """Return the lines a + b p of both arrangements, measured and predicted; seconds.
 
+    For the largest p also what bounds the time: the accesses alone, and the arithmetic alone.
+    """
+    from pyapsp.bulk import count_accesses, umm
+    from pyapsp.bulk.bounds import bounds
+
+    accesses = count_accesses(translation)
     if len(counts) < 2 or accesses is None:
-        return {"machine": None, "lines": {}}
+        return {"machine": None, "lines": {}, "bounds": None}
     machine = umm.measure(device, words, counts=counts)
     lines = {}
     for arrangement in _ARRANGEMENTS:
@@ -238,7 +244,14 @@ def _model(
             "predicted": [predicted.a, predicted.b],
         }
     about = {"width": machine.width, "latency": machine.latency, "unit": machine.unit}
-    return {"machine": about, "lines": lines}
+    found = bounds(translation, device, counts[-1], inputs)
+    parts = {"memory": found.memory, "computing": found.computing}
+    predicted_seconds = {each: found.seconds(each) for each in _ARRANGEMENTS}
+    return {
+        "machine": about,
+        "lines": lines,
+        "bounds": parts | {"seconds": predicted_seconds},
+    }
 
 
 def _grouped(algorithm: _Algorithm, n: int, request: Request) -> Iterator[Case]:

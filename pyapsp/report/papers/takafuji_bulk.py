@@ -135,14 +135,17 @@ def _model(measured: Measured, experiment: str) -> Exhibit:
     for n in sorted(sizes):
         given = measured.inputs(experiment, n)
         about = given[0] if given else {}
-        machine = about.get("machine") or {}
+        machine, bounds = about.get("machine") or {}, about.get("bounds")
         most = max((p for size, p in _counts(measured, experiment) if size == n), default=0)
         slopes: dict[str, list[float | None]] = {}
         for arrangement in _ARRANGEMENTS:
             a, b = _line(measured, experiment, n, arrangement, "measured")
             expected = _line(measured, experiment, n, arrangement, "predicted")
             taken = measured.phases(experiment, n, arrangement=arrangement, p=most).get("kernel")
-            slopes[arrangement] = [taken, _at(expected, most)]
+            memory, bounded = (
+                bounds[what][arrangement] if bounds else None for what in ("memory", "seconds")
+            )
+            slopes[arrangement] = [taken, _at(expected, most), bounded]
             here = {"exhibit": exhibit, "n": n}
             there = {
                 what: _published().value(quantity=what, **here) if arrangement == "column" else None
@@ -164,16 +167,20 @@ def _model(measured: Measured, experiment: str) -> Exhibit:
                     "largest p": most or None,
                     "ms then: ours": milliseconds(taken),
                     "ms then, predicted: ours": milliseconds(_at(expected, most)),
+                    "ms then, accesses alone: ours": milliseconds(memory),
+                    "ms then, arithmetic alone: ours": milliseconds(
+                        bounds["computing"] if bounds else None
+                    ),
                 }
             )
-        (taken, expected), (taken_by_rows, expected_by_rows) = slopes.values()
-        found, predicted = ratio(taken_by_rows, taken), ratio(expected_by_rows, expected)
-        off = ratio(predicted, found)
-        rows[-1] |= {
-            "row-wise over column-wise: ours": found,
-            "row-wise over column-wise, predicted: ours": predicted,
-            "off by, %": None if off is None else 100 * (off - 1),
-        }
+        found, *models = (ratio(row, column) for column, row in zip(*slopes.values(), strict=True))
+        rows[-1] |= {"row-wise over column-wise: ours": found}
+        for name_of_model, model in zip(("predicted", "by the bounds"), models, strict=True):
+            off = ratio(model, found)
+            rows[-1] |= {
+                f"row-wise over column-wise, {name_of_model}: ours": model,
+                f"{name_of_model}, off by, %": None if off is None else 100 * (off - 1),
+            }
     return Exhibit(
         f"figure-{figure}-model",
         f"Figure {figure} by the memory machine: the time of {name} is a + b p",
