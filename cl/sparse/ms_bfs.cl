@@ -97,18 +97,22 @@ static inline void enlist(__global int *marks, __global uint *list, __global uin
     add_long(&state[ARCS], (ulong)degree);
 }
 
+/* How many bits are set; in vectors by sums of ever larger parts of a word, because compilers take
+ * the function of a vector apart. */
 static inline uint ones(const bits_t bits)
 {
-    uint count = 0;
 #if PYAPSP_WIDTH == 1
-    count = popcount(bits);
+    return popcount(bits);
 #else
-    uint each[PYAPSP_WIDTH] ALIGNED;
-    *(bits_t *)each = bits;
+    uint each[PYAPSP_WIDTH] ALIGNED, count = 0;
+    bits_t parts = bits - (bits >> 1 & 0x55555555u);
+    parts = (parts & 0x33333333u) + (parts >> 2 & 0x33333333u);
+    parts = (parts + (parts >> 4)) & 0x0f0f0f0fu;
+    *(bits_t *)each = parts * 0x01010101u >> 24;
     for (int i = 0; i < PYAPSP_WIDTH; i++)
-        count += popcount(each[i]);
-#endif
+        count += each[i];
     return count;
+#endif
 }
 
 /* The frontier's row of a vertex of this block. */
