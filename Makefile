@@ -1,5 +1,6 @@
 # make demo    solve the bundled graphs with every method, check, tabulate, plot
 # make papers  measure what papers measured, and tabulate it beside their figures
+# make docs    build the site of the documentation
 # make test    run the tests
 # make lint    check style and types
 # make clean   remove everything that the others made
@@ -12,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo papers test lint clean
+.PHONY: demo papers docs test lint clean
 
 demo: $(VENV)/.demo
 	$(BIN)/snakemake --cores $(CORES) --quiet rules
@@ -27,6 +28,11 @@ papers: $(VENV)/.demo
 	@echo "The tables and figures:"
 	@ls $(CURDIR)/results/papers/*/*/index.html
 
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet docs docs/_build/html
+	@echo
+	@echo "The site: $(CURDIR)/docs/_build/html/index.html"
+
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CORES)
 
@@ -38,8 +44,8 @@ lint: $(VENV)/.dev
 	$(BIN)/snakemake --lint
 
 clean:
-	rm -rf $(VENV) results build dist .snakemake .pytest_cache .hypothesis .mypy_cache .ruff_cache
-	find pyapsp tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) results docs/_build build dist .snakemake .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find docs pyapsp tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The files .venv/.* say what was installed there, so that a second call installs nothing.
 $(VENV)/.made:
@@ -49,6 +55,10 @@ $(VENV)/.made:
 
 $(VENV)/.demo: pyproject.toml $(VENV)/.made
 	$(INSTALL) ".[cpu,workflow]"
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml $(VENV)/.made
+	$(INSTALL) ".[docs]"
 	@touch $@
 
 $(VENV)/.test: pyproject.toml $(VENV)/.made

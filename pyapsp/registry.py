@@ -89,7 +89,8 @@ class Options:
     totals : bool
         Whether only sums over rows are wanted, so that no memory for rows is needed.
     progress : callable or None
-        Called as ``progress(done, total)``; an exception from it ends the run.
+        Called as ``progress(done, total)``, by the methods that search from sources with the
+        number of sources; an exception from it ends the run.
     helpers : tuple of Device
         Further devices, for the methods that use several.
     checkpoint : path-like or None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -266,7 +269,10 @@ def record(
             "kind": device.kind,
             "version": device.version,
             "driver": device.driver_version,
+            "units": device.capabilities.compute_units,
+            "memory": device.capabilities.global_memory,
         },
+        "environment": _environment(),
         "kernel_hash": stats["kernel_hash"],
         "graph": {
             "name": graph.name,
@@ -289,3 +295,10 @@ def record(
         "sources": rows,
         "cutoff": request.cutoff,
     }
+
+
+@cache
+def _environment() -> dict[str, str]:
+    """Return the versions of what else a run depends on."""
+    packages = {name: version(name) for name in ("numpy", "scipy", "pyopencl")}
+    return {"python": platform.python_version(), **packages, "os": platform.platform()}

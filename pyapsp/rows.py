@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.device import let_go
 from pyapsp.errors import DeviceError, DeviceMemoryError, ParameterError, StallError
 from pyapsp.host import available_memory
+from pyapsp.progress import of_sources
 from pyapsp.registry import Method
 from pyapsp.request import Planned, Request, least, plans, reasons, record, requested
 from pyapsp.result import Result
@@ -112,7 +114,10 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
         results = follow(request, planned, block, started)
         try:
             first = next(results, None)
-        except (DeviceMemoryError, StallError) as error:
+        except DeviceError as error:
+            let_go(error)
+            if not isinstance(error, DeviceMemoryError | StallError):
+                raise
             refused.append(error)
             continue
         if first is not None:
@@ -130,7 +135,7 @@ def _searched(
     assert isinstance(planned.method, SourceBlocks)
     n, options = request.graph.n, request.options
     sources = options.rows(n)
-    session = planned.method.start(planned.plan)
+    session, tell = planned.method.start(planned.plan), of_sources(options.progress)
 
     def block_of(some: slice) -> Result:
         rows = sources[some]
@@ -142,8 +147,8 @@ def _searched(
     each = block or _rows_of(request, session.size)
     for start in range(0, sources.size, each):
         yield block_of(slice(start, start + each))
-        if options.progress is not None:
-            options.progress(min(start + each, sources.size), sources.size)
+        if tell is not None:
+            tell(min(start + each, sources.size), sources.size)
 
 
 def _sliced(

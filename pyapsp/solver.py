@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.device import let_go
 from pyapsp.errors import DeviceError, DeviceMemoryError, StallError
 from pyapsp.precision import check_answer, check_diagonal, converted
 from pyapsp.registry import Answer, Method, Options
@@ -73,7 +74,8 @@ def solve(
         Folder for checkpoints, for the methods that write them (``fw-outofcore``). A run that
         ended early goes on from there; at the end the checkpoint is removed.
     progress : callable, optional
-        Called as ``progress(done, total)``; an exception from it ends the run.
+        Called as ``progress(done, total)``, by the methods that search from sources with the
+        number of sources; an exception from it ends the run.
     check : bool
         Look whether a distance passed the range of its type, in the cases where the weights
         alone do not rule it out. Costs O(n m) on the host.
@@ -181,7 +183,10 @@ def _run(request: Request) -> tuple[Planned, Answer]:
     for planned in plans(request, refused):
         try:
             return planned, planned.method.run(planned.plan)
-        except (DeviceMemoryError, StallError) as error:
+        except DeviceError as error:
+            let_go(error)
+            if not isinstance(error, DeviceMemoryError | StallError):
+                raise
             refused.append(error)
     raise least(refused)
 

@@ -15,13 +15,14 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from pyapsp import __version__, errors
+from pyapsp import __version__
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]
 
 _COMMANDS = (
     "solve",
     "path",
+    "measure",
     "verify",
     "fetch",
     "convert",
@@ -32,33 +33,51 @@ _COMMANDS = (
     "methods",
     "devices",
     "doctor",
+    "selftest",
     "report",
     "papers",
+    "completion",
 )
+_EXIT_CODES = """\
+Exit codes: 0 ok, 1 a check failed, 2 usage, 3 input, 4 no device or capability, 5 memory or disk,
+6 negative cycle, 70 a fault of pyapsp itself.
 
-
+For example:
+  pyapsp solve --help
+  pyapsp fetch rome99 -o rome99.gr
+  pyapsp solve rome99.gr -o rome99.npz --predecessors
+  pyapsp path rome99.npz 1 3353
+"""
 # An exception that nobody foresaw; not 1, which says that a check failed.
 _OWN_FAULT = 70
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="pyapsp", description="All-pairs shortest paths on any OpenCL device."
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line.
+
+    What a command needs beyond its options it imports when it runs, so that this is quick.
+    """
+    whole = argparse.ArgumentParser(
+        prog="pyapsp",
+        description="All-pairs shortest paths on any OpenCL device.",
+        epilog=_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"pyapsp {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    whole.add_argument("--version", action="version", version=f"pyapsp {__version__}")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in _COMMANDS:
         module = importlib.import_module(f"pyapsp.cli.{name}")
-        summary = (module.__doc__ or "").splitlines()[0]
+        about, mark, examples = (module.__doc__ or "").partition("For example:\n")
         command = commands.add_parser(
             name,
-            help=summary,
-            description=module.__doc__,
+            help=about.splitlines()[0],
+            description=about.rstrip(),
+            epilog=mark + examples,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.configure(command)
         command.set_defaults(run=module.run)
-    return parser
+    return whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,13 +93,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    parsed = _parser().parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     try:
         code: int = parsed.run(parsed)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here a full disk is an error, at the end of the process it is not
         return code
     except BrokenPipeError:
         # the reader of a pipe went away: not our failure, and nothing to say
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_lost_output()
         return 0
     except KeyboardInterrupt:
         print("pyapsp: interrupted", file=sys.stderr)
@@ -91,11 +112,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             traceback.print_exc()
             return _OWN_FAULT
         print(f"pyapsp: {error}", file=sys.stderr)
+        _drop_lost_output()
         return failure
+
+
+def _drop_lost_output() -> None:
+    """Drop what cannot be written to standard output: the interpreter would try again, and fail."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _exit_code(error: Exception) -> int | None:
     """Return the exit code of an error that the user can do something about."""
+    from pyapsp import errors
+
     codes: tuple[tuple[type[Exception], int], ...] = (
         (errors.VerificationError, 1),
         (errors.ParameterError, 2),

@@ -16,7 +16,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import check_outputs, commit, write_json
+from pyapsp.cli.options import (
+    add_json,
+    add_progress,
+    add_size,
+    check_outputs,
+    commit,
+    print_json,
+    status,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--method",
         nargs="+",
         default=["auto"],
-        metavar="ID",
+        metavar="METHOD",
         help="see 'pyapsp methods'; 'all' for every one (auto)",
     )
     parser.add_argument(
@@ -73,15 +82,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "none is named (scipy for a file, none for dense graphs)",
     )
     dense = parser.add_argument_group(f"{_DENSE} random graphs")
-    dense.add_argument("--n", nargs="+", type=int, metavar="N", help="vertices (512 1024)")
+    add_size(dense, "vertices (512 1024)", nargs="+")
     dense.add_argument(
         "--density",
         type=float,
         metavar="P",
         help="arcs of n (n - 1), between 0 and 1 (0.1, at most 2^20 arcs)",
     )
-    dense.add_argument("--seed", type=int, metavar="SEED", help="of the random graphs (0)")
+    dense.add_argument("--seed", type=int, metavar="N", help="of the random graphs (0)")
     parser.add_argument("-o", "--output", metavar="OUT.json", help="write all that was measured")
+    add_progress(parser)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -108,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif not peers:
         peers = _PEERS
     sizes = given.pop("n", [512, 1024]) if is_dense else [None]
-    console, terminal = Console(), Console(stderr=True)
+    console = Console(quiet=arguments.json)
     if not console.is_terminal:
         console.width = 200  # into a file or a pipe: no line of a table is broken
     outcomes = []
@@ -122,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
                 rule = f"between 1 and n = {graph.n}"
                 raise ParameterError.of("--sources", "bench", rule, arguments.sources)
             sources = np.arange(arguments.sources) * graph.n // arguments.sources
-        with terminal.status("") as status:
+        with status(arguments) as tell:
             outcome = bench.run(
                 graph,
                 methods,
@@ -132,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
                 repeat=arguments.repeat,
                 peers=peers,
                 sources=sources,
-                progress=status.update,
+                progress=tell,
             )
         console.print(_table(outcome, arguments.repeat))
         for name, reason in outcome.left_out.items():
@@ -140,8 +151,11 @@ def run(arguments: argparse.Namespace) -> int:
         outcomes.append(outcome)
     for id_, name in {id_: name for each in outcomes for id_, name in each.devices.items()}.items():
         console.print(f"device {id_}: {name}", markup=False, highlight=False)
+    document = _document(outcomes)
+    if arguments.json:
+        print_json(document)
     if arguments.output:
-        write_json(arguments.output, _document(outcomes))
+        write_json(arguments.output, document)
     return 0 if all(outcome.ok for outcome in outcomes) else 1
 
 

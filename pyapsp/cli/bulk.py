@@ -9,11 +9,12 @@ Which addresses the function uses must not depend on data: no subscript that doe
 around accesses whose number of rounds does; an 'if' on data is fine. No pointer variables,
 recursion, allocation, goto, input or output in it.
 
+In Python, pyapsp.bulk.load("program.c") runs it.
+
 For example:
   pyapsp bulk --list
+  pyapsp bulk program.c -D N=64 --check
   pyapsp bulk program.c -D N=64 -o program.cl
-
-In Python, pyapsp.bulk.load("program.c") runs it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from __future__ import annotations
 import argparse
 import re
 from typing import TYPE_CHECKING
+
+from pyapsp.cli.options import add_json, print_json
 
 if TYPE_CHECKING:
     from pyapsp.bulk import Translation
@@ -59,6 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--list", action="store_true", help="list the programs that come with the package"
     )
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,18 +76,23 @@ def run(arguments: argparse.Namespace) -> int:
             f"pyapsp bulk needs {error.name}; install the extra 'bulk' of pyapsp"
         ) from None
     if arguments.list:
-        for name, path in bulk.programs().items():
-            print(f"{name:16} {path}")
+        listed = {name: str(path) for name, path in bulk.programs().items()}
+        if arguments.json:
+            print_json(listed)
+        else:
+            print(*(f"{name:16} {path}" for name, path in listed.items()), sep="\n")
         return 0
     if arguments.program is None:
         raise ParameterError("which program? pyapsp bulk PROGRAM.c, or --list")
+    if arguments.json and not arguments.check:
+        raise ParameterError("--json goes with --list or --check")
     found = bulk.translate(
         arguments.program,
         defines=dict(arguments.define),
         arrangement=arguments.arrangement,
     )
     if arguments.check:
-        _tell(found)
+        _tell(found, arguments.json)
     elif arguments.output is None:
         print(found.source, end="")
     else:
@@ -101,10 +110,25 @@ def _definition(text: str) -> tuple[str, str]:
     return match[1], "1" if match[2] is None else match[2]
 
 
-def _tell(found: Translation) -> None:
+def _tell(found: Translation, as_json: bool) -> None:
     """Print what a program is."""
     from pyapsp.bulk import count_accesses
 
+    accesses = count_accesses(found)
+    if as_json:
+        arrays = [
+            {
+                "name": each.name,
+                "shape": each.shape,
+                "dtype": str(each.dtype),
+                "in": each.loaded,
+                "out": each.stored,
+            }
+            for each in found.arrays
+        ]
+        told = {"program": str(found.path), "entry": found.entry, "arrays": arrays}
+        print_json({**told, "double_precision": found.double, "accesses": accesses})
+        return
     print(f"{found.path}: {found.entry} is oblivious")
     for each in found.arrays:
         dims = "".join(f"[{length}]" for length in each.shape)
@@ -112,5 +136,4 @@ def _tell(found: Translation) -> None:
         print(f"  {each.name + dims:24} {each.dtype!s:8} {use}")
     if found.double:
         print("  needs a device with double precision")
-    accesses = count_accesses(found)
     print(f"  {'an unknown number of' if accesses is None else f'{accesses:,}'} accesses")

@@ -1,27 +1,31 @@
-"""Convert a graph from one file format to another; the suffixes say which."""
+"""Convert a graph from one file format to another; the suffixes say which.
+
+For example:
+  pyapsp convert graph.mtx graph.gr
+  pyapsp convert ratings.csv costs.npz --weights subtract-from:11 --undirected
+"""
 
 from __future__ import annotations
 
 import argparse
 
+from pyapsp.cli.options import add_json, facts, print_json
+
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this command."""
+    """Add the arguments."""
     parser.add_argument("input", metavar="IN", help="file to read")
     parser.add_argument("output", metavar="OUT", help="file to write")
     parser.add_argument(
         "--weights",
         metavar="RECIPE",
         default="as-is",
-        help="unweighted, absolute, or subtract-from:K (the weight becomes K minus it)",
+        help="as-is (default), unweighted, absolute, or subtract-from:K (K minus the weight)",
     )
-    parser.add_argument(
-        "--undirected",
-        action="store_true",
-        help="let every arc run both ways, with the smaller weight",
-    )
+    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,5 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.undirected:
         graph = graph.symmetrized()
     write(graph, arguments.output)
-    print(f"{arguments.output}: {graph!r}")
+    if arguments.json:
+        print_json({**facts(graph), "file": arguments.output})
+    else:
+        print(f"{arguments.output}: {graph!r}")
     return 0

@@ -1,33 +1,45 @@
-"""List every OpenCL device and what it can do, best first."""
+"""List every OpenCL device and what it can do, best first.
+
+For example:
+  pyapsp devices
+  pyapsp devices --json
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
+from typing import TYPE_CHECKING
 
-from pyapsp.device import Device, devices, loader
+from pyapsp.cli.options import add_json, print_json
+
+if TYPE_CHECKING:
+    from pyapsp.device import Device
 
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.add_argument("--json", action="store_true", help="print JSON with every capability")
+    """Add the arguments."""
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the devices.
+    """Print the devices; as JSON with every capability.
 
     Raises
     ------
     NoDeviceError
         There is none.
     """
-    found = devices()
+    from pyapsp import device
+
+    found = device.devices()
     if not found:
+        from pyapsp.device import loader
+
         raise loader.no_device()
     if arguments.json:
-        print(json.dumps([device.describe() for device in found], indent=2))
+        print_json([each.describe() for each in found])
     else:
         _print_table(found)
     return 0

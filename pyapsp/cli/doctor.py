@@ -1,11 +1,18 @@
-"""Say what is installed, which OpenCL was found, and whether every device works."""
+"""Say what is installed, which OpenCL was found, and whether every device works.
+
+Each driver is called in a process of its own, which it may take down. Exit code 4 when no device
+works. 'pyapsp selftest' then looks whether what runs on a device is right.
+
+For example:
+  pyapsp doctor
+  pyapsp doctor --json --timeout 30
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 
-from pyapsp.device import doctor
+from pyapsp.cli.options import add_json, print_json
 
 __all__ = ["configure", "run"]
 
@@ -13,19 +20,24 @@ _NO_DEVICE = 4
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    """Add the arguments."""
+    add_json(parser)
     parser.add_argument(
         "--timeout",
         type=float,
         default=120.0,
         metavar="SECONDS",
-        help="how long to wait for each driver (default: %(default)g)",
+        help="how long to wait for each driver (120)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Examine and print; 0 when a device works, 4 when none does."""
+    from pyapsp.device import doctor
+
     examined = doctor.examine(arguments.timeout)
-    print(json.dumps(examined, indent=2) if arguments.json else doctor.report(examined))
+    if arguments.json:
+        print_json(examined)
+    else:
+        print(doctor.report(examined))
     return 0 if examined["ok"] else _NO_DEVICE

@@ -2,33 +2,49 @@
 
 The sources are, in this order: the bundled samples, the cache (PYAPSP_CACHE), the mirror
 PYAPSP_DATA_MIRROR (a folder or URL), and the official address.
+
+For example:
+  pyapsp fetch --list
+  pyapsp fetch rome99 -o rome99.gr
 """
 
 from __future__ import annotations
 
 import argparse
 
+from pyapsp.cli.options import add_json, print_json
+
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this command."""
+    """Add the arguments."""
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("name", metavar="NAME", nargs="?", help="a name of the register")
+    what.add_argument("name", metavar="DATASET", nargs="?", help="a name of the register")
     what.add_argument("--list", action="store_true", help="list the register and stop")
     parser.add_argument("-o", "--output", metavar="FILE", help="put a copy there")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Fetch one graph, or list all."""
+    from dataclasses import asdict
+
     from pyapsp.graph import datasets
 
     if not arguments.list:
-        print(datasets.fetch(arguments.name, to=arguments.output))
+        path = datasets.fetch(arguments.name, to=arguments.output)
+        if arguments.json:
+            print_json({**asdict(datasets.get(arguments.name)), "file": str(path)})
+        else:
+            print(path)
+        return 0
+    rows = [datasets.get(name) for name in datasets.names()]
+    if arguments.json:
+        print_json([asdict(row) for row in rows])
         return 0
     print(f"{'name':<20} {'n':>7} {'m':>8}  {'kind':<10}  source")
-    for name in datasets.names():
-        row = datasets.get(name)
+    for row in rows:
         kind = "directed" if row.directed else "undirected"
         source = row.url or "comes with pyapsp"
         print(f"{row.name:<20} {row.n:>7,} {row.m:>8,}  {kind:<10}  {source}")

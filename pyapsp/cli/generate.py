@@ -1,4 +1,10 @@
-"""Generate a graph from a seed and write it to a file."""
+"""Generate a graph from a seed and write it to a file.
+
+For example:
+  pyapsp generate random -n 4096 -m 16384 --seed 1 -o random.npz
+  pyapsp generate grid -n 4900 -o grid.gr
+  pyapsp generate small-world -n 1000 -k 6 -p 0.2 -o world.mtx
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.errors import ParameterError
+from pyapsp.cli.options import add_json, add_size, facts, print_json
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
@@ -28,32 +34,38 @@ _OPTIONS: dict[str, set[str]] = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of this command."""
+    """Add the arguments."""
     parser.add_argument("kind", metavar="KIND", choices=list(_OPTIONS), help=", ".join(_OPTIONS))
-    parser.add_argument(
-        "-n",
-        type=int,
+    add_size(
+        parser,
+        "vertices; rmat: a power of two; grid: as square as its divisors allow",
         required=True,
-        help="number of vertices; rmat: a power of two; grid: as square as its divisors allow",
     )
     parser.add_argument(
         "-m",
         type=int,
+        metavar="M",
         help="arcs: random, power-law (4n), connected: twice the edges (4n); "
         "rmat: drawn, a multiple of n (16n)",
     )
-    parser.add_argument("-k", type=int, help="small-world: neighbours on the ring (4)")
-    parser.add_argument("-p", type=float, help="small-world: probability of rewiring (0.1)")
-    parser.add_argument("--max-degree", type=int, help="power-law: largest out-degree (0.18n)")
+    parser.add_argument("-k", type=int, metavar="K", help="small-world: neighbours on the ring (4)")
     parser.add_argument(
-        "--max-weight", type=int, help="weights are 1..MAX_WEIGHT (n); not for grid"
+        "-p", type=float, metavar="P", help="small-world: probability of rewiring (0.1)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed (0)")
+    parser.add_argument(
+        "--max-degree", type=int, metavar="N", help="power-law: largest out-degree (0.18n)"
+    )
+    parser.add_argument(
+        "--max-weight", type=int, metavar="N", help="weights are 1..N (n); not for grid"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the graph (0)")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Generate and write."""
+    from pyapsp.errors import ParameterError
     from pyapsp.graph import write
 
     given = {
@@ -67,11 +79,15 @@ def run(arguments: argparse.Namespace) -> int:
             raise ParameterError.of(option, "generate", rule, given[option])
     graph = _generate(arguments.kind, arguments.n, arguments.seed, given)
     write(graph, arguments.output)
-    print(f"{arguments.output}: {graph!r}")
+    if arguments.json:
+        print_json({**facts(graph), "file": arguments.output})
+    else:
+        print(f"{arguments.output}: {graph!r}")
     return 0
 
 
 def _generate(kind: str, n: int, seed: int, options: dict[str, Any]) -> Graph:
+    from pyapsp.errors import ParameterError
     from pyapsp.graph import generators, validation
 
     if kind == "grid":

@@ -1,18 +1,24 @@
-"""List the methods, their parameters and their sources."""
+"""List the methods, their parameters and their sources.
+
+For example:
+  pyapsp methods
+  pyapsp methods --json
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from typing import Any
+
+from pyapsp.cli.options import add_json, print_json
 
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
             }
             for method in pyapsp.methods()
         ]
-        print(json.dumps(rows, indent=2))
+        print_json(rows)
         return 0
     for method in pyapsp.methods():
         print(f"{method.id}: {method.summary}\n    {method.source}")

@@ -1,32 +1,102 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what they mean."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyapsp.errors import ParameterError
-from pyapsp.files import atomic_write
+if TYPE_CHECKING:
+    from pyapsp.graph import Graph
 
-__all__ = ["add_device", "bytes_of", "check_outputs", "commit", "parameter_of", "write_json"]
+__all__ = [
+    "add_device",
+    "add_json",
+    "add_progress",
+    "add_size",
+    "add_sources",
+    "bytes_of",
+    "check_outputs",
+    "commit",
+    "facts",
+    "parameter_of",
+    "print_json",
+    "printer",
+    "status",
+    "vertices",
+    "wants_progress",
+    "write_json",
+]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 
 
-def add_device(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add ``--device``, for one or several."""
+def add_device(parser: argparse.ArgumentParser, several: str = "") -> None:
+    """Add ``--device``; for several, say what they do together."""
     parser.add_argument(
         "--device",
         metavar="SPEC",
         nargs="+" if several else None,
         help="which OpenCL device: an id or part of a name from 'pyapsp devices', 'gpu' or 'cpu'"
-        + ("; of several the first leads, for methods that use several" if several else ""),
+        + (f"; {several}" if several else ""),
     )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``, for `print_json`."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON document in place of text; null stands for what is not a number",
+    )
+
+
+def add_progress(parser: argparse.ArgumentParser) -> None:
+    """Add ``--progress`` and ``--no-progress``, for `wants_progress`."""
+    parser.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        help="show how far the run is, on standard error: drawn anew on a terminal, else a line "
+        "every few seconds; the default is on a terminal only",
+    )
+
+
+def add_size(parser: argparse._ActionsContainer, what: str, **rules: Any) -> None:
+    """Add ``-n``, also written ``--n``."""
+    parser.add_argument("-n", "--n", type=int, metavar="N", help=what, **rules)
+
+
+def add_sources(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--sources``, for `vertices`."""
+    parser.add_argument(
+        "--sources",
+        nargs="+",
+        metavar="VERTEX",
+        help=f"{what} these vertices, as they are named in the graph file, in this order; @FILE "
+        "has names between white space",
+    )
+
+
+def wants_progress(arguments: argparse.Namespace) -> bool:
+    """Return whether to show how far the run is."""
+    asked: bool | None = arguments.progress
+    return sys.stderr.isatty() if asked is None else asked
+
+
+def status(arguments: argparse.Namespace) -> AbstractContextManager[Callable[[str], None]]:
+    """Return what shows texts of how far the run is, if that is wanted."""
+    from pyapsp.progress import Status
+
+    return Status() if wants_progress(arguments) else nullcontext(lambda text: None)
 
 
 def bytes_of(text: str) -> int:
@@ -45,11 +115,77 @@ def parameter_of(text: str) -> tuple[str, int | str]:
     return match[1], match[3] if match[2] is None else int(match[2])
 
 
-def write_json(path: str | Path, content: dict[str, Any]) -> None:
+def vertices(labels: Any, n: int, names: Iterable[str], owner: str) -> list[int]:
+    """Return the vertices of names, and of those in files ``@FILE``.
+
+    Parameters
+    ----------
+    labels : (n,) ndarray or None
+        The names of all vertices; 0..n-1 where None.
+    n : int
+    names : iterable of str
+    owner : str
+        The command, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such vertex.
+    OSError
+        If a file cannot be read.
+    """
+    from pyapsp.errors import ParameterError
+
+    known = range(n) if labels is None else labels
+    vertex = {str(label): number for number, label in enumerate(known)}
+    found = []
+    for name in names:
+        listed = Path(name[1:]).read_text().split() if name.startswith("@") else [name]
+        for each in listed:
+            if each not in vertex:
+                raise ParameterError.of("--sources", owner, "vertices of the graph", each)
+            found.append(vertex[each])
+    return found
+
+
+def facts(graph: Graph) -> dict[str, Any]:
+    """Return what JSON documents say of a graph."""
+    return {"name": graph.name, "n": graph.n, "m": graph.m, "directed": graph.directed}
+
+
+def printer(arguments: argparse.Namespace) -> Callable[[str], None]:
+    """Return what prints a line of text at once; nothing where JSON was asked for."""
+    return (lambda text: None) if arguments.json else partial(print, flush=True)
+
+
+def print_json(content: Any) -> None:
+    """Print a JSON document."""
+    print(_json(content))
+
+
+def write_json(path: str | Path, content: Any) -> None:
     """Write a JSON file that appears only when it is complete."""
+    from pyapsp.files import atomic_write
+
     with atomic_write(path) as file:
-        json.dump(content, file, indent=2)
-        file.write("\n")
+        file.write(_json(content) + "\n")
+
+
+def _json(content: Any) -> str:
+    return json.dumps(_plain(content), indent=2, allow_nan=False)
+
+
+def _plain(content: Any) -> Any:
+    """Return what JSON can hold: it has neither NumPy's types nor nan and inf."""
+    if isinstance(content, dict):
+        return {str(key): _plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_plain(each) for each in content]
+    if hasattr(content, "tolist"):
+        return _plain(content.tolist())
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content
 
 
 def check_outputs(*paths: str | None) -> None:
@@ -62,6 +198,8 @@ def check_outputs(*paths: str | None) -> None:
     OSError
         If one is a directory, or its directory does not exist or cannot be written to.
     """
+    from pyapsp.errors import ParameterError
+
     given = [Path(path) for path in paths if path is not None]
     if len({path.resolve() for path in given}) < len(given):
         raise ParameterError(f"the output files must differ: {', '.join(map(str, given))}")

@@ -1,15 +1,24 @@
 """Measure again what papers measured, and put their figures beside ours.
 
 For example:
-  pyapsp papers measure okuyama-times --n 512 -o 512.json
+  pyapsp papers measure okuyama-times -n 512 -o 512.json
   pyapsp papers report okuyama 256.json 512.json -o report
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from pyapsp.cli.options import add_device, check_outputs, commit, write_json
+from pyapsp.cli.options import (
+    add_device,
+    add_progress,
+    add_size,
+    check_outputs,
+    commit,
+    status,
+    write_json,
+)
 
 __all__ = ["configure", "run"]
 
@@ -55,15 +64,24 @@ _SETTINGS = {
     "tasks": "sources at most (ino-paths)",
     "pixels": "width and height of a slice (ino-histogram)",
 }
+_MEASURE = """\
+  pyapsp papers measure okuyama-times -n 512 -o 512.json
+  pyapsp papers measure matsumoto-blocks -n 1024 --blocks 128 256 --device gpu -o blocks.json
+"""
+_REPORT = """\
+  pyapsp papers report okuyama 256.json 512.json -o report
+"""
 _SIZE = "vertices; images, slices, pixels across (ino-); numbers, bits (takafuji-sort, -montgomery)"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
-    measure = parts.add_parser("measure", help="run an experiment of size n")
-    measure.add_argument("experiment", choices=_EXPERIMENTS, metavar="EXPERIMENT")
-    measure.add_argument("--n", type=int, required=True, metavar="N", help=_SIZE)
+    measure = _part(parts, "measure", "Run an experiment of size n.", _MEASURE)
+    measure.add_argument(
+        "experiment", choices=_EXPERIMENTS, metavar="EXPERIMENT", help=", ".join(_EXPERIMENTS)
+    )
+    add_size(measure, _SIZE, required=True)
     measure.add_argument("--repeat", type=int, default=3, metavar="N", help="timed turns (3)")
     measure.add_argument(
         "--limit",
@@ -75,11 +93,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
         kind = float if name == "densities" else int
         measure.add_argument(f"--{name}", nargs="+", type=kind, default=[], metavar="N", help=what)
     add_device(measure)
-    measure.add_argument("-o", "--output", required=True, metavar="OUT.json")
-    report = parts.add_parser("report", help="make the tables and figures of a source")
+    measure.add_argument(
+        "-o", "--output", required=True, metavar="OUT.json", help="write all that was measured"
+    )
+    add_progress(measure)
+    report = _part(parts, "report", "Make the tables and figures of a source.", _REPORT)
     report.add_argument("source", choices=_SOURCES, metavar="SOURCE", help=", ".join(_SOURCES))
-    report.add_argument("measured", nargs="+", metavar="MEASURED.json")
+    report.add_argument(
+        "measured", nargs="+", metavar="MEASURED.json", help="from 'pyapsp papers measure'"
+    )
     report.add_argument("-o", "--output", required=True, metavar="DIR", help="for the files")
+
+
+def _part(parts: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
+    """Add a part of the command."""
+    part: argparse.ArgumentParser = parts.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog=f"For example:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return part
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -88,13 +123,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _measure(arguments: argparse.Namespace) -> int:
-    from rich.console import Console
-
     from pyapsp.profiling import papers
 
     check_outputs(arguments.output)
     settings = {name: getattr(arguments, name) for name in _SETTINGS}
-    with Console(stderr=True).status("") as status:
+    with status(arguments) as tell:
         measured = papers.measure(
             arguments.experiment,
             arguments.n,
@@ -102,7 +135,7 @@ def _measure(arguments: argparse.Namespace) -> int:
             repeat=arguments.repeat,
             settings=settings,
             limit=arguments.limit,
-            progress=status.update,
+            progress=tell,
         )
     write_json(arguments.output, {**measured, "commit": commit()})
     print(f"{arguments.experiment}, n = {arguments.n}: {len(measured['runs'])} runs, all verified")

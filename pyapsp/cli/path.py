@@ -4,11 +4,14 @@ Vertices are given as they are named in the graph file.
 
 For example:
   pyapsp path rome99.npz 1 3353
+  pyapsp path rome99.npz 1 3353 --json
 """
 
 from __future__ import annotations
 
 import argparse
+
+from pyapsp.cli.options import add_json, print_json
 
 __all__ = ["configure", "run"]
 
@@ -16,8 +19,9 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("result", metavar="RESULT.npz", help="from 'pyapsp solve --predecessors'")
-    parser.add_argument("source", metavar="FROM")
-    parser.add_argument("target", metavar="TO")
+    parser.add_argument("source", metavar="FROM", help="the first vertex")
+    parser.add_argument("target", metavar="TO", help="the last vertex")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,9 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
         if name not in vertex:
             raise ParameterError(f"there is no vertex {name!r} in {arguments.result}")
     path = result.path(vertex[arguments.source], vertex[arguments.target])
-    if not path:
+    length = None
+    if path:
+        length = result.distances[(result.sources == path[0]).argmax(), path[-1]]
+    if arguments.json:
+        print_json({"length": length, "path": [names[v] for v in path]})
+    elif path:
+        print(f"length {length}: {' -> '.join(names[v] for v in path)}")
+    else:
         print(f"no path from {arguments.source} to {arguments.target}")
-        return 0
-    row = int((result.sources == path[0]).argmax())
-    print(f"length {result.distances[row, path[-1]]}: {' -> '.join(names[v] for v in path)}")
     return 0

@@ -1,7 +1,8 @@
-"""Make tables, figures and a page from the records of runs.
+"""Make tables, figures and a page from what solves and benches wrote.
 
-Example:
+For example:
   pyapsp report records/*.json -o report
+  pyapsp report bench.json -o report
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import argparse
 __all__ = ["configure", "run"]
 
 # the parts of pyapsp.report.PARTS, named here so that --help does not load pandas
-_PARTS = ("tables", "speed", "times", "page")
+_PARTS = ("tables", "page")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "records",
         nargs="+",
         metavar="RECORD",
-        help="a record written by 'pyapsp solve' or 'pyapsp verify', or a collected runs.csv",
+        help="a record of 'pyapsp solve' or 'pyapsp verify', or a document of 'pyapsp bench'",
     )
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="directory the files are written to"
@@ -31,8 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=_PARTS,
         default=_PARTS,
         metavar="PART",
-        help="write only these parts: tables (runs.csv, runs.md, runs.html), speed (speed.svg), "
-        "times (times.svg), page (index.html); without it all of them",
+        help="write only these parts: tables (runs.csv, runs.md), page (index.html, and figures/); "
+        "without it both",
     )
 
 

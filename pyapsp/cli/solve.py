@@ -4,32 +4,39 @@ For example:
   pyapsp solve rome99.gr -o rome99.npz
   pyapsp solve graph.mtx -o out.npz --method fw-blocked --set tile=32 --dtype auto --predecessors
   pyapsp solve rome99.gr -o rows.npy --sources 1 17 3353 --cutoff 20000
+  pyapsp solve rome99.gr --dry-run --memory-limit 512MiB
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import (
     add_device,
+    add_json,
+    add_progress,
+    add_sources,
     bytes_of,
     check_outputs,
     commit,
+    facts,
     parameter_of,
+    print_json,
+    vertices,
+    wants_progress,
     write_json,
 )
-from pyapsp.progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np
 
     from pyapsp.graph import Graph
+    from pyapsp.registry import Method
 
 __all__ = ["configure", "run"]
 
@@ -44,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the result; OUT.npy has the distances alone, and is written through a mapping: for "
         "matrices larger than memory",
     )
-    parser.add_argument("--method", default="auto", metavar="ID", help="see 'pyapsp methods'")
+    parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
     parser.add_argument(
         "--set",
         action="append",
@@ -58,16 +65,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TYPE",
         help="float64 (default), float32, float16, int64, int32, int16, uint16 or auto",
     )
-    add_device(parser, several=True)
+    add_device(parser, several="of several the first leads, for methods that use several")
     parser.add_argument("--predecessors", action="store_true", help="also store the paths")
     parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
-    parser.add_argument(
-        "--sources",
-        nargs="+",
-        metavar="VERTEX",
-        help="only the rows of these vertices, as they are named in the graph file, in this order; "
-        "@FILE has names between white space",
-    )
+    add_sources(parser, "only the rows of")
     parser.add_argument(
         "--cutoff",
         type=float,
@@ -91,17 +92,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="only say what would be done, with the memory it takes and the time if it is known",
     )
-    parser.add_argument(
-        "--progress",
-        action=argparse.BooleanOptionalAction,
-        help="show how far the run is, on standard error; the default is on a terminal only",
-    )
+    add_progress(parser)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve, save, and say what was done."""
     import pyapsp
     from pyapsp.errors import ParameterError
+    from pyapsp.progress import Progress
 
     parameters = dict(arguments.set)
     if arguments.method == "auto" and parameters:
@@ -113,7 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError("-o OUT is needed: where the result goes")
     check_outputs(arguments.output, arguments.record)
     graph = pyapsp.read(arguments.graph)
-    sources = None if arguments.sources is None else _vertices(graph, arguments.sources)
+    sources = None
+    if arguments.sources is not None:
+        sources = vertices(graph.labels, graph.n, arguments.sources, "solve")
     asked = {
         "sources": sources,
         "cutoff": arguments.cutoff,
@@ -125,12 +126,11 @@ def run(arguments: argparse.Namespace) -> int:
         "checkpoint": arguments.checkpoint,
     }
     if arguments.dry_run:
-        print(pyapsp.explain(graph, method, **asked))
-        return 0
-    shown = sys.stderr.isatty() if arguments.progress is None else arguments.progress
+        with _mapped(graph, sources, arguments) as out:
+            return _dry_run(graph, method, {**asked, "out": out}, arguments)
     with (
         _mapped(graph, sources, arguments) as out,
-        Progress(graph.n) if shown else nullcontext() as progress,
+        Progress(graph.n) if wants_progress(arguments) else nullcontext() as progress,
     ):
         result = pyapsp.solve(graph, method, out=out, progress=progress, **asked)
     if arguments.roof:
@@ -144,8 +144,12 @@ def run(arguments: argparse.Namespace) -> int:
         result = replace(result, stats=roofs.with_roof(result.stats, roof))
     if out is None:
         result.save(arguments.output)
+    told = {**result.stats, "commit": commit()}
     if arguments.record:
-        write_json(arguments.record, {**result.stats, "commit": commit()})
+        write_json(arguments.record, told)
+    if arguments.json:
+        print_json(told)
+        return 0
     print(result.explain())
     stats = result.stats
     rate, fraction = stats["updates_per_second"], stats["fraction_of_roof"]
@@ -159,34 +163,64 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _vertices(graph: Graph, names: list[str]) -> list[int]:
-    """Return the vertices of these names, and of those in files @FILE.
+def _dry_run(
+    graph: Graph, method: str | Method, asked: dict[str, Any], arguments: argparse.Namespace
+) -> int:
+    """Print what would be done, the memory it takes and the time."""
+    from pyapsp.errors import DeviceError
+    from pyapsp.request import least, plans, reasons, requested
 
-    Raises
-    ------
-    ParameterError
-        If there is no such vertex.
-    """
-    from pyapsp.errors import ParameterError
+    request = requested(graph, method, **asked)
+    refused: list[DeviceError] = []
+    planned = next(plans(request, refused), None)
+    if planned is None:
+        raise least(refused)
+    plan, options = planned.plan, request.options
+    seconds = planned.method.predict(plan.graph, plan.options)
+    each = options.dtype.itemsize + (4 if options.predecessors else 0)
+    answer = options.count(graph.n) * graph.n * each
+    if arguments.json:
+        print_json(
+            {
+                "method": planned.method.id,
+                "parameters": plan.parameters,
+                "dtype": options.dtype.name,
+                "held_dtype": plan.options.dtype.name,
+                "device": plan.options.device.id,
+                "graph": facts(plan.graph),
+                "device_bytes": plan.device_bytes,
+                "answer_bytes": answer,
+                "predicted_seconds": seconds,
+                "reasons": reasons(request, planned),
+            }
+        )
+        return 0
+    print(*reasons(request, planned), sep="\n")
+    where = "on disk" if _is_mapped(arguments) else "of the host"
+    print(f"answer: {answer / 2**20:,.1f} MiB {where}")
+    if seconds is not None:
+        print(f"predicted time: {seconds:.3g} s in kernels")
+    elif not planned.method.outofcore:  # which has said it
+        tunable = planned.method.choices and hasattr(planned.method, "candidates")
+        hint = f"; 'pyapsp tune {planned.method.id}' finds out" if tunable else ""
+        print(f"predicted time: not known here{hint}")
+    return 0
 
-    known = range(graph.n) if graph.labels is None else graph.labels
-    vertex = {str(label): number for number, label in enumerate(known)}
-    found = []
-    for name in names:
-        listed = Path(name[1:]).read_text().split() if name.startswith("@") else [name]
-        for each in listed:
-            if each not in vertex:
-                raise ParameterError.of("--sources", "solve", "vertices of the graph", each)
-            found.append(vertex[each])
-    return found
+
+def _is_mapped(arguments: argparse.Namespace) -> bool:
+    """Return whether the distances are written through a mapping."""
+    return arguments.output is not None and arguments.output.endswith(".npy")
 
 
 @contextmanager
 def _mapped(
     graph: Graph, sources: list[int] | None, arguments: argparse.Namespace
 ) -> Iterator[np.ndarray | None]:
-    """Give a mapped file for OUT.npy, which gets its name when it is complete; else nothing."""
-    if not arguments.output.endswith(".npy"):
+    """Give a mapped file for OUT.npy, which gets its name when it is complete; else nothing.
+
+    Of a dry run nothing is kept: what is planned, and how fast, depends on where the rows go.
+    """
+    if not _is_mapped(arguments):
         yield None
         return
     import numpy as np
@@ -203,6 +237,8 @@ def _mapped(
         rows = graph.n if sources is None else len(sources)
         out = np.lib.format.open_memmap(part, "w+", dtype, (rows, graph.n))
         yield out
+        if arguments.dry_run:
+            return
         out.flush()
         part.rename(path)
         if beside.exists():

@@ -6,7 +6,7 @@ PYAPSP_TUNING or else the user's data folder. The best of several methods take t
 their rates are what "auto" goes by. Exit code 1 when a set gave a wrong answer.
 
 For example:
-  pyapsp tune fw-blocked --dtype float32 int32 --n 1024 --budget 60
+  pyapsp tune fw-blocked --dtype float32 int32 -n 1024 --budget 60
   pyapsp tune fw-blocked --dtype float64 --export cl/tuning/dense.json
 """
 
@@ -18,7 +18,17 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_device, check_outputs, commit
+from pyapsp.cli.options import (
+    add_device,
+    add_json,
+    add_progress,
+    add_size,
+    check_outputs,
+    commit,
+    print_json,
+    printer,
+    status,
+)
 
 if TYPE_CHECKING:
     from pyapsp.tuning.tuner import Report
@@ -32,15 +42,15 @@ _SHOWN = 6
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("method", nargs="+", metavar="METHOD", help="see 'pyapsp methods'")
-    parser.add_argument("--dtype", nargs="+", default=["float32"], metavar="TYPE")
     parser.add_argument(
-        "--n", nargs="+", type=int, default=[1024], metavar="N", help="vertices (1024)"
+        "--dtype", nargs="+", default=["float32"], metavar="TYPE", help="number types (float32)"
     )
+    add_size(parser, "vertices (1024)", nargs="+", default=[1024])
     parser.add_argument("--predecessors", action="store_true", help="tune with predecessors")
     parser.add_argument(
         "--strategy",
         default="auto",
-        metavar="NAME",
+        metavar="STRATEGY",
         help="'all' legal sets in random order, 'climb' from the default to better neighbours, or "
         "'auto': climb when there are more sets than the budget allows",
     )
@@ -81,10 +91,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     before.add_argument("--restart", action="store_true", help="measure everything anew")
     add_device(parser)
+    add_progress(parser)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Tune one after the other, and print a table for each."""
+    from dataclasses import asdict
+
     import numpy as np
 
     from pyapsp.device import choose
@@ -105,7 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
     for target in targets:
         if target.exists():
             database.load(target)  # what is no database is an error now, not after the work
-    wrong = 0
+    say = printer(arguments)
+    best, wrong = [], []
     for dtype, n in product(dtypes, arguments.n):
         tuners, rows = [], []
         for method in methods:
@@ -121,25 +136,29 @@ def run(arguments: argparse.Namespace) -> int:
             )
             title = f"{method.id} {dtype} n = {n:,}"
             title += " with predecessors" * arguments.predecessors
-            print(f"{title} on {device}")
+            say(f"{title} on {device}")
             report = _with_progress(tuner, arguments)
             tuners.append(tuner)
             rows.append(report.row)
             for target in targets:
                 database.merge(target, [report.row])
-            _print_table(report)
+            if not arguments.json:
+                _print_table(report)
             for outcome in report.outcomes:
                 if outcome.state == "wrong":
-                    wrong += 1
-                    print(f"WRONG with {_text(outcome.parameters)}: {outcome.detail}")
+                    wrong.append({"method": method.id, **asdict(outcome)})
+                    say(f"WRONG with {_text(outcome.parameters)}: {outcome.detail}")
         if len(tuners) > 1:
             rows = in_turns(tuners, rows)
             for target in targets:
                 database.merge(target, rows)
-            print(f"in turns, {dtype}, n = {n:,}:")
+            say(f"in turns, {dtype}, n = {n:,}:")
             for row in sorted(rows, key=lambda row: -row.updates_per_second):
-                print(f"    {row.method:<16} {row.updates_per_second / 1e9:,.4g} G updates/s")
-    print(f"-> {', '.join(map(str, targets))}")
+                say(f"    {row.method:<16} {row.updates_per_second / 1e9:,.4g} G updates/s")
+        best += [asdict(row) for row in rows]
+    say(f"-> {', '.join(map(str, targets))}")
+    if arguments.json:
+        print_json({"rows": best, "wrong": wrong, "databases": [str(target) for target in targets]})
     return 1 if wrong else 0
 
 
@@ -173,16 +192,13 @@ def _dtype(name: str) -> str:
 
 
 def _with_progress(tuner: Any, arguments: argparse.Namespace) -> Report:
-    """Run the tuner; on a terminal, show how far it is."""
-    from rich.console import Console
-
+    """Run the tuner, and show how far it is."""
     counts = {"ok": 0, "slow": 0, "wrong": 0, "failed": 0}
-    console = Console(stderr=True)
-    with console.status("starting") as status:
+    with status(arguments) as tell:
 
         def told(outcome: Any) -> None:
             counts[outcome.state] += 1
-            status.update(", ".join(f"{count} {state}" for state, count in counts.items()))
+            tell(", ".join(f"{count} {state}" for state, count in counts.items()))
 
         report: Report = tuner.run(
             strategy=arguments.strategy,

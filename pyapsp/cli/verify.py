@@ -4,6 +4,7 @@ Exit code 1 when a check fails.
 
 For example:
   pyapsp verify rome99.gr rome99.npz
+  pyapsp verify rome99.gr rome99.npz --record run.json -o verified.json
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pyapsp.cli.options import add_device, check_outputs, write_json
+from pyapsp.cli.options import add_device, add_json, check_outputs, print_json, write_json
 
 __all__ = ["configure", "run"]
 
@@ -29,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="OUT.json", help="write the record with the outcome added"
     )
     add_device(parser)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,19 +54,23 @@ def run(arguments: argparse.Namespace) -> int:
         if not isinstance(record, dict):
             raise FormatError(arguments.record, None, "not the record of a run")
     certificate = verify.certificate(graph, result, device=arguments.device)
-    print(f"certificate: {'holds' if certificate.ok else certificate.fault}")
+    told = [f"certificate: {'holds' if certificate.ok else certificate.fault}"]
     verified, max_error = certificate.ok, None
     if not arguments.no_oracle:
         comparison = verify.against_scipy(graph, result)
         verified, max_error = verified and comparison.ok, comparison.max_error
         word = "agrees" if comparison.ok else "DIFFERS"
-        print(f"SciPy: {word}, largest difference {comparison.max_error:g}")
+        told.append(f"SciPy: {word}, largest difference {comparison.max_error:g}")
+    outcome = {
+        "verified": verified,
+        "certificate": "holds" if certificate.ok else certificate.fault,
+        "max_error": max_error,
+        "predecessors_valid": certificate.ok if certificate.predecessors else None,
+    }
+    if arguments.json:
+        print_json(outcome)
+    else:
+        print(*told, sep="\n")
     if arguments.output:
-        outcome = {
-            "verified": verified,
-            "certificate": "holds" if certificate.ok else certificate.fault,
-            "max_error": max_error,
-            "predecessors_valid": certificate.ok if certificate.predecessors else None,
-        }
         write_json(arguments.output, {**record, **outcome})
     return 0 if verified else 1

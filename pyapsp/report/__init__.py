@@ -1,48 +1,37 @@
-"""Tables, figures and a page made from the records of runs.
+"""Tables, figures and a page made from what solves and benches wrote.
 
-A record is the JSON file that ``pyapsp solve --record`` writes and ``pyapsp verify`` completes.
-This is the only room that imports pandas, Matplotlib and Jinja2 (the extra ``report``).
+A record is the JSON file that ``pyapsp solve --record`` writes and ``pyapsp verify`` completes;
+``pyapsp bench -o`` writes documents of many, timed in turns beside other packages. This is the only
+room that imports pandas, Matplotlib and Jinja2 (the extra ``report``).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pyapsp.files import atomic_write
 from pyapsp.report import figures, page, tables
-
-if TYPE_CHECKING:
-    import pandas as pd
+from pyapsp.report.records import collect
 
 __all__ = ["PARTS", "write_report"]
 
-# part -> the files it consists of, each with the function that makes its text
-PARTS: dict[str, dict[str, Callable[[pd.DataFrame], str]]] = {
-    "tables": {
-        "runs.csv": tables.csv_table,
-        "runs.md": tables.markdown_table,
-        "runs.html": page.table_page,
-    },
-    "speed": {"speed.svg": lambda runs: figures.svg(figures.speed_figure(runs))},
-    "times": {"times.svg": lambda runs: figures.svg(figures.times_figure(runs))},
-    "page": {"index.html": page.report_page},
-}
+#: ``tables``: runs.csv and runs.md; ``page``: index.html, and its figures in the folder figures.
+PARTS = ("tables", "page")
 
 
 def write_report(
     paths: Sequence[str | os.PathLike[str]],
     directory: str | os.PathLike[str],
-    parts: Collection[str] = tuple(PARTS),
+    parts: Collection[str] = PARTS,
 ) -> list[Path]:
     """Write tables, figures and the page of some runs.
 
     Parameters
     ----------
     paths : sequence of path-like
-        Records (``.json``), or tables collected from records (``runs.csv``).
+        Records of runs, and documents of benches.
     directory : path-like
         Where the files go; made when it does not exist.
     parts : collection of str
@@ -56,15 +45,25 @@ def write_report(
     Raises
     ------
     FormatError
-        If a file is not a record of a run.
+        If a file is something else.
     """
-    runs = tables.load_runs(paths)
-    target = Path(directory)
-    target.mkdir(parents=True, exist_ok=True)
+    collected = collect(paths)
+    texts = {}
+    if "tables" in parts:
+        texts["runs.csv"] = tables.csv_table(collected.runs)
+        texts["runs.md"] = tables.markdown_table(collected.runs)
+    if "page" in parts:
+        drawn = {
+            name: (figures.svg(figure), caption)
+            for name, (figure, caption) in figures.drawn(collected.runs).items()
+        }
+        texts |= {f"figures/{name}.svg": svg for name, (svg, _) in drawn.items()}
+        texts["index.html"] = page.report_page(collected, drawn)
     written = []
-    for part in parts:
-        for name, make in PARTS[part].items():
-            with atomic_write(target / name) as file:
-                file.write(make(runs))
-            written.append(target / name)
+    for name, text in texts.items():
+        target = Path(directory) / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(target) as file:
+            file.write(text)
+        written.append(target)
     return written

@@ -3,126 +3,141 @@
 from __future__ import annotations
 
 import io
-import math
+import re
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import (
+    EngFormatter,
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    ScalarFormatter,
+)
+
+from pyapsp.report.records import OVER
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["speed_figure", "svg", "times_figure"]
+__all__ = ["Drawn", "against_n", "drawn", "inline", "svg"]
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart
-_COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
+# Okabe and Ito's colours, which colour-blind readers can tell apart, without the yellow, which is
+# too faint for a line; with the markers 56 pairs
+_COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000"]
 _MARKERS = "os^Dv*Xp"
-_PANELS_PER_ROW = 3
 
 
-def _with_variants(runs: pd.DataFrame) -> pd.DataFrame:
-    """Name what solved each run: the method, and the device when there are several."""
-    devices = runs["device"] + ", " + runs["platform"]
-    several = devices.nunique() > 1
-    return runs.assign(variant=runs["method"] + " on " + devices if several else runs["method"])
+class Drawn(NamedTuple):
+    """A figure and the sentence below it."""
+
+    figure: Figure
+    caption: str
 
 
-def speed_figure(runs: pd.DataFrame) -> Figure:
-    """Draw updates per second: a panel per graph, bars grouped by method, a colour per dtype.
-
-    Parameters
-    ----------
-    runs : pandas.DataFrame
-        What `pyapsp.report.tables.load_runs` returns.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    runs = _with_variants(runs)
-    graphs = list(runs["graph"].unique())
-    variants = sorted(runs["variant"].unique())
-    dtypes = sorted(runs["dtype"].unique())
-    colours = dict(zip(dtypes, cycle(_COLOURS), strict=False))
-    columns = min(_PANELS_PER_ROW, len(graphs))
-    rows = math.ceil(len(graphs) / columns)
-    # inches: the names on the left, and a fixed thickness for every bar
-    width = 0.08 * max(map(len, variants)) + 2.8 * columns
-    height = 0.6 + rows * (0.9 + 0.16 * len(variants) * (len(dtypes) + 1))
-    figure = Figure(figsize=(width, height), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False, sharey=True).flat
-    thickness = 1 / (len(dtypes) + 1)
-    for graph, panel in zip(graphs, panels, strict=False):
-        here = runs[runs["graph"] == graph]
-        for slot, dtype in enumerate(dtypes):
-            bars = here[here["dtype"] == dtype]
-            middle = bars["variant"].map(variants.index) + thickness * (
-                slot - (len(dtypes) - 1) / 2
-            )
-            panel.barh(
-                middle, bars["updates_per_second"], thickness, color=colours[dtype], label=dtype
-            )
-        panel.set_title(f"{graph} (n = {here['n'].iloc[0]})", fontsize="medium")
-        panel.set_yticks(range(len(variants)), variants)
-        panel.set_ylim(len(variants) - 0.5, -0.5)
-        panel.xaxis.set_major_formatter(EngFormatter())
-        panel.xaxis.set_major_locator(MaxNLocator(4))
-        panel.set_xlabel("updates/s")
-    for panel in panels:
-        panel.set_axis_off()
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(dtypes), frameon=False)
-    return figure
-
-
-def times_figure(runs: pd.DataFrame) -> Figure:
-    """Draw kernel time against the number of vertices, a line per method and dtype.
-
-    Both axes are logarithmic, so runs that took no time at all (n = 0) are left out.
+def drawn(runs: pd.DataFrame) -> dict[str, Drawn]:
+    """Draw what the runs have values for.
 
     Parameters
     ----------
     runs : pandas.DataFrame
-        What `pyapsp.report.tables.load_runs` returns.
+        As `pyapsp.report.records.Collected` has them.
 
     Returns
     -------
-    matplotlib.figure.Figure
+    dict of str to Drawn
+        By names fit for files: ``speed``, ``roof``, and ``speed-up-PACKAGE`` for each package.
     """
-    runs = _with_variants(runs)
-    variants = sorted(runs["variant"].unique())
-    colours = dict(zip(sorted(runs["dtype"].unique()), cycle(_COLOURS), strict=False))
-    markers = dict(zip(variants, cycle(_MARKERS), strict=False))
-    figure = Figure(figsize=(6.4, 4.4 + 0.2 * len(variants)), layout="constrained")
-    axes = figure.subplots()
-    timed = runs[(runs["n"] > 0) & (runs["kernel_seconds"] > 0)]
-    for (variant, dtype), line in timed.groupby(["variant", "dtype"]):
-        axes.plot(
-            line["n"],
-            line["kernel_seconds"],
-            color=colours[dtype],
-            marker=markers[variant],
-            label=f"{variant} {dtype}",
+    figures = {
+        "speed": Drawn(
+            against_n(runs, "updates_per_second", "updates/s"),
+            "Speed: updates per second of kernel time against the number of vertices.",
         )
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("n (vertices)")
-    axes.set_ylabel("kernel time (s)")
-    axes.grid(alpha=0.3)
-    # colour and marker are explained apart: that is fewer entries than lines
-    of_dtypes = [Line2D([], [], color=colour, label=dtype) for dtype, colour in colours.items()]
-    of_variants = [
-        Line2D([], [], color="black", marker=marker, linestyle="", label=variant)
-        for variant, marker in markers.items()
+    }
+    if runs["fraction_of_roof"].notna().any():
+        figures["roof"] = Drawn(
+            against_n(runs, "fraction_of_roof", "fraction of the roof", level=1),
+            "Fraction of the roof: of the updates per second that the device does in registers.",
+        )
+    for column in [name for name in runs.columns if name.startswith(OVER)]:
+        peer = column.removeprefix(OVER)
+        figures[f"speed-up-{peer}"] = Drawn(
+            against_n(runs, column, f"times as fast as {peer}", level=1),
+            f"Speed-up: how many times as long {peer} took as the whole call, with transfers.",
+        )
+    return figures
+
+
+def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:
+    """Draw a column against the number of vertices: a panel per device and dtype, a line a method.
+
+    Both axes are logarithmic, so what is not positive (n = 0) is left out. Of several runs with
+    the same n the median is drawn.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        As `pyapsp.report.records.Collected` has them.
+    column : str
+    label : str
+        What the values are.
+    level : float, optional
+        Where a line goes across.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    runs = runs.assign(where=runs["device"] + ", " + runs["platform"])
+    # of all runs, so that a method looks the same in every figure
+    methods, devices, dtypes = (sorted(runs[key].unique()) for key in ("method", "where", "dtype"))
+    styles = dict(zip(methods, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False))
+    shown = runs[(runs["n"] > 0) & (runs[column] > 0)]
+    legend_rows = -(-len(methods) // 4)
+    figure = Figure(
+        figsize=(max(1 + 3.8 * len(dtypes), 7), 0.8 + 2.8 * len(devices) + 0.22 * legend_rows),
+        layout="constrained",
+    )
+    panels = figure.subplots(len(devices), len(dtypes), squeeze=False, sharex=True, sharey=True)
+    for device, row in zip(devices, panels, strict=True):
+        for dtype, axes in zip(dtypes, row, strict=True):
+            here = shown[(shown["where"] == device) & (shown["dtype"] == dtype)]
+            for method, line in here.groupby("method"):
+                values = line.groupby("n")[column].median()
+                colour, marker = styles[method]
+                axes.plot(
+                    values.index, values, color=colour, marker=marker, alpha=0.8, label=method
+                )
+            if level is not None:
+                axes.axhline(level, color="black", linewidth=0.8, linestyle="--")
+            axes.set_title(f"{dtype} on {device}", fontsize="small")
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log")
+            axes.xaxis.set_major_formatter(ScalarFormatter())
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter(FuncFormatter(_tick))
+            axes.yaxis.set_minor_formatter(NullFormatter())
+            axes.grid(alpha=0.3)
+    for axes in panels[-1]:
+        axes.set_xlabel("n (vertices)")
+    for axes in panels[:, 0]:
+        axes.set_ylabel(label)
+    handles = [
+        Line2D([], [], color=colour, marker=marker, label=method)
+        for method, (colour, marker) in styles.items()
     ]
     figure.legend(
-        handles=of_dtypes, loc="outside upper center", ncols=len(of_dtypes), frameon=False
+        handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize="small"
     )
-    figure.legend(handles=of_variants, loc="outside lower center", frameon=False)
     return figure
+
+
+def _tick(value: float, position: int) -> str:
+    """Name a tick: no letters for what is less than a thousand."""
+    return f"{value:g}" if value < 1000 else EngFormatter(sep="").format_eng(value)
 
 
 def svg(figure: Figure) -> str:
@@ -132,3 +147,9 @@ def svg(figure: Figure) -> str:
     with mpl.rc_context({"svg.hashsalt": "pyapsp", "svg.fonttype": "none"}):
         figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
     return text.getvalue()
+
+
+def inline(document: str, name: str) -> str:
+    """Return an SVG document as an element of a page, its ids made unlike those of others."""
+    element = document[document.index("<svg") :]
+    return re.sub(r'(\bid="|\burl\(#|href="#)', rf"\g<1>{name}-", element)

@@ -1,55 +1,59 @@
-"""HTML pages of runs that need nothing but themselves: no script, no network."""
+"""The page of runs: HTML that needs nothing but itself, no network and no other file."""
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment
+from jinja2 import Environment, FileSystemLoader, Template
 from markupsafe import Markup
 
-from pyapsp.report.figures import speed_figure, svg, times_figure
-from pyapsp.report.tables import html_table
+from pyapsp.report import tables
+from pyapsp.report.figures import inline
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+    from collections.abc import Mapping
 
-__all__ = ["report_page", "table_page"]
+    from pyapsp.report.records import Collected
 
-
-def _inline(figure: Figure) -> Markup:
-    """Return a figure as an element of a page: SVG from its root on, without XML declaration."""
-    document = svg(figure)
-    return Markup(document[document.index("<svg") :])
+__all__ = ["report_page", "template"]
 
 
-def _render(runs: pd.DataFrame, figures: dict[str, Figure]) -> str:
-    """Fill the page; `figures` maps captions to figures."""
-    source = resources.files("pyapsp.report").joinpath("page.html.j2").read_text(encoding="utf-8")
-    template = Environment(autoescape=True, keep_trailing_newline=True).from_string(source)
-    return template.render(
-        runs=len(runs),
-        graphs=runs["graph"].nunique(),
-        methods=runs["method"].nunique(),
-        devices=list((runs["device"] + " on " + runs["platform"]).unique()),
-        unverified=int((~runs["verified"].eq(True)).sum()),
-        table=Markup(html_table(runs)),
-        figures={caption: _inline(figure) for caption, figure in figures.items()},
+def template(name: str) -> Template:
+    """Return a template below this folder; what it includes lies here, too."""
+    loader = FileSystemLoader(Path(__file__).parent)
+    return Environment(loader=loader, autoescape=True, keep_trailing_newline=True).get_template(
+        name
     )
 
 
-def table_page(runs: pd.DataFrame) -> str:
-    """Make a page with the table of runs alone."""
-    return _render(runs, {})
+def report_page(collected: Collected, figures: Mapping[str, tuple[str, str]]) -> str:
+    """Make the page.
 
-
-def report_page(runs: pd.DataFrame) -> str:
-    """Make the page with the table of runs and both figures."""
-    return _render(
-        runs,
-        {
-            "Updates per second on each graph.": speed_figure(runs),
-            "Kernel time against the number of vertices.": times_figure(runs),
+    Parameters
+    ----------
+    collected : Collected
+    figures : mapping of str to (str, str)
+        Name -> SVG document and the sentence below it.
+    """
+    runs, best = collected.runs, tables.fastest(collected.runs)
+    listed = {
+        "fastest": tables.table(best, tables.runs_columns(best)),
+        "runs": tables.table(runs, tables.runs_columns(runs)),
+        "devices": tables.table(collected.devices, tables.DEVICES),
+        "peers": tables.table(collected.peers, tables.PEERS),
+        "left-out": tables.table(collected.left_out, tables.LEFT_OUT),
+        "software": tables.table(collected.software, tables.SOFTWARE),
+    }
+    return template("page.html.j2").render(
+        count=len(runs),
+        graphs=runs["graph"].nunique(),
+        methods=runs["method"].nunique(),
+        wrong=int(runs["verified"].eq(False).sum()),
+        unchecked=int(runs["verified"].isna().sum()),
+        tables=listed,
+        figures={
+            name: {"svg": Markup(inline(svg, name)), "caption": caption}
+            for name, (svg, caption) in figures.items()
         },
     )

@@ -1,23 +1,46 @@
-"""Records of runs as one table, and that table as text."""
+"""Tables that people read, made from tables of values: headings, digits and marks."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pyapsp.errors import FormatError
+from pyapsp.report.records import OVER
 
-__all__ = ["COLUMNS", "csv_table", "html_table", "load_runs", "markdown_table"]
+__all__ = [
+    "DEVICES",
+    "LEFT_OUT",
+    "PEERS",
+    "RUNS",
+    "SOFTWARE",
+    "Cell",
+    "Column",
+    "Table",
+    "csv_table",
+    "fastest",
+    "markdown_table",
+    "runs_columns",
+    "table",
+]
+
+
+def _text(value: Any) -> str:
+    return "" if pd.isna(value) else str(value)
+
+
+def _whole(value: Any) -> str:
+    return "" if pd.isna(value) else f"{int(value)}"
 
 
 def _measured(digits: int) -> Callable[[Any], str]:
     """Make the function that shows a number with so many digits, a missing one as nothing."""
     return lambda value: "" if pd.isna(value) else f"{value:.{digits}g}"
+
+
+def _memory(value: Any) -> str:
+    return "" if pd.isna(value) else f"{value / 2**30:.1f} GiB"
 
 
 def _verdict(value: Any) -> str:
@@ -26,117 +49,118 @@ def _verdict(value: Any) -> str:
 
 
 class Column(NamedTuple):
-    """One column of the table.
+    """One column of a table.
 
     Attributes
     ----------
-    keys : tuple of str
-        Where the value lies in a record, from the outside in.
     heading : str
-        The heading people read; files for programs use the column's name.
+        What people read; files for programs use the column's name.
     show : callable
         Makes the text of a cell from its value.
+    number : bool
+        Whether the values have the order of numbers, and go to the right.
     """
 
-    keys: tuple[str, ...]
     heading: str
-    show: Callable[[Any], str] = str
+    show: Callable[[Any], str] = _text
+    number: bool = False
 
 
-COLUMNS = {
-    "graph": Column(("graph", "name"), "graph"),
-    "n": Column(("graph", "n"), "n"),
-    "m": Column(("graph", "m"), "m"),
-    "method": Column(("method",), "method"),
-    "dtype": Column(("dtype",), "dtype"),
-    "device": Column(("device", "name"), "device"),
-    "platform": Column(("device", "platform"), "platform"),
-    "kernel_seconds": Column(("kernel_seconds",), "kernel s", _measured(4)),
-    "transfer_seconds": Column(("transfer_seconds",), "transfer s", _measured(4)),
-    "wall_seconds": Column(("wall_seconds",), "wall s", _measured(4)),
-    "updates_per_second": Column(("updates_per_second",), "updates/s", _measured(3)),
-    "fraction_of_roof": Column(("fraction_of_roof",), "fraction of the roof", _measured(3)),
-    "max_error": Column(("max_error",), "max error against SciPy", _measured(2)),
-    "verified": Column(("verified",), "verified", _verdict),
+RUNS = {
+    "graph": Column("graph"),
+    "n": Column("n", _whole, True),
+    "m": Column("m", _whole, True),
+    "method": Column("method"),
+    "dtype": Column("dtype"),
+    "device": Column("device"),
+    "platform": Column("platform"),
+    "kernel_seconds": Column("kernel s", _measured(4), True),
+    "transfer_seconds": Column("transfer s", _measured(4), True),
+    "wall_seconds": Column("wall s", _measured(4), True),
+    "turns": Column("turns", _whole, True),
+    "updates_per_second": Column("updates/s", _measured(3), True),
+    "fraction_of_roof": Column("fraction of the roof", _measured(3), True),
+    "max_error": Column("max error", _measured(2), True),
+    "verified": Column("verified", _verdict, True),
 }
-# pyapsp verify adds the error, and only newer records know the roof: they are records without them
-_OPTIONAL = {"max_error", "fraction_of_roof"}
+PEERS = {
+    "graph": Column("graph"),
+    "n": Column("n", _whole, True),
+    "name": Column("package"),
+    "version": Column("version"),
+    "calls": Column("calls"),
+    "dtype": Column("dtype"),
+    "median_seconds": Column("wall s", _measured(4), True),
+    "updates_per_second": Column("updates/s", _measured(3), True),
+    "verified": Column("verified", _verdict, True),
+}
+DEVICES = {
+    "name": Column("device"),
+    "platform": Column("platform"),
+    "kind": Column("kind"),
+    "driver": Column("driver"),
+    "version": Column("OpenCL"),
+    "units": Column("compute units", _whole, True),
+    "memory": Column("memory", _memory, True),
+}
+LEFT_OUT = {
+    "graph": Column("graph"),
+    "n": Column("n", _whole, True),
+    "what": Column("what"),
+    "why": Column("why"),
+}
+SOFTWARE = {"name": Column("name"), "version": Column("version")}
 
 
-def _row(record: Any, path: Path) -> dict[str, Any]:
-    """Take the values of the columns out of one record."""
-    row = {}
-    for name, column in COLUMNS.items():
-        value = record
-        for key in column.keys:
-            if isinstance(value, Mapping) and key in value:
-                value = value[key]
-            elif name in _OPTIONAL:
-                value = None
-            else:
-                raise FormatError(
-                    path, None, f"not a record of a run: no {'.'.join(column.keys)!r}"
-                )
-        row[name] = value
-    return row
+class Cell(NamedTuple):
+    """What a cell shows, and the number it is ordered by: "" when that is missing."""
+
+    text: str
+    value: str | None
 
 
-def _read(path: Path) -> pd.DataFrame:
-    """Read a record, or a table that was collected from records."""
-    try:
-        if path.suffix == ".csv":
-            table = pd.read_csv(path)
-        else:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            return pd.DataFrame([_row(record, path)], dtype=object)
-    except json.JSONDecodeError as error:
-        raise FormatError(path, error.lineno, f"not JSON: {error.msg}") from None
-    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise FormatError(path, None, str(error)) from None
-    if list(table.columns) != list(COLUMNS):
-        raise FormatError(path, 1, f"the columns of a table of runs are {','.join(COLUMNS)}")
-    return table.astype(object)
+class Table(NamedTuple):
+    """A table to be shown."""
+
+    columns: Mapping[str, Column]
+    rows: list[dict[str, Cell]]
 
 
-def load_runs(paths: Sequence[str | os.PathLike[str]]) -> pd.DataFrame:
-    """Collect records into one table with a row per run.
-
-    Parameters
-    ----------
-    paths : sequence of path-like
-        Records (``.json``), or tables collected from records (``.csv``); at least one.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The columns of `COLUMNS`, ordered by the size of the graph, then by name, method, dtype,
-        device and platform. Times are in seconds. What was not measured or checked is missing.
-
-    Raises
-    ------
-    FormatError
-        If a file is not a record, or not such a table.
-    """
-    runs = pd.concat([_read(Path(path)) for path in paths], ignore_index=True)
-    runs = runs.sort_values(
-        ["n", "graph", "method", "dtype", "device", "platform"], ignore_index=True
-    )
-    numbers = [
-        name for name in COLUMNS if name.endswith(("_seconds", "_second", "_error", "_roof"))
-    ]
-    return runs.astype({"n": int, "m": int} | dict.fromkeys(numbers, float))
+def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
+    """Return the columns of a table of runs, in its order, speed-ups among them."""
+    return {
+        name: RUNS[name]
+        if name in RUNS
+        else Column(f"x {name.removeprefix(OVER)}", _measured(3), True)
+        for name in runs.columns
+    }
 
 
-def _shown(runs: pd.DataFrame) -> pd.DataFrame:
-    """Make the table people read: headings and text instead of names and values."""
-    return pd.DataFrame(
-        {column.heading: runs[name].map(column.show) for name, column in COLUMNS.items()}
+def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
+    """Make the table people read; a cell knows the number that its text was made from."""
+
+    def cell(value: Any, column: Column) -> Cell:
+        number = None
+        if column.number:
+            number = "" if pd.isna(value) else repr(float(value))
+        return Cell(column.show(value), number)
+
+    rows = values[list(columns)].itertuples(index=False)
+    return Table(
+        columns,
+        [
+            {name: cell(value, columns[name]) for name, value in zip(columns, row, strict=True)}
+            for row in rows
+        ],
     )
 
 
-def _escape_markdown(text: str) -> str:
-    """Keep a bar in a name from ending its cell."""
-    return text.replace("|", "\\|")
+def fastest(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the verified run of each graph whose whole call took the least time, in short."""
+    right = runs[runs["verified"].eq(True)]
+    best = right.loc[right.groupby(["graph", "n", "m"], sort=False)["wall_seconds"].idxmin()]
+    details = ["platform", "kernel_seconds", "transfer_seconds", "turns", "max_error", "verified"]
+    return best.sort_values(["n", "graph"]).drop(columns=details)
 
 
 def csv_table(runs: pd.DataFrame) -> str:
@@ -147,17 +171,10 @@ def csv_table(runs: pd.DataFrame) -> str:
 
 def markdown_table(runs: pd.DataFrame) -> str:
     """Write runs as a Markdown table."""
-    shown = _shown(runs).map(_escape_markdown)
-    text: str = shown.to_markdown(index=False, disable_numparse=True, colalign=_alignment(runs))
+    columns, rows = table(runs, runs_columns(runs))
+    # a bar in a name must not end its cell
+    cells = [[cell.text.replace("|", "\\|") for cell in row.values()] for row in rows]
+    shown = pd.DataFrame(cells, columns=[column.heading for column in columns.values()])
+    sides = ["right" if column.number else "left" for column in columns.values()]
+    text: str = shown.to_markdown(index=False, disable_numparse=True, colalign=sides)
     return text + "\n"
-
-
-def html_table(runs: pd.DataFrame) -> str:
-    """Write runs as an HTML table element."""
-    text: str = _shown(runs).to_html(index=False, border=0, classes="runs", justify="inherit")
-    return text
-
-
-def _alignment(runs: pd.DataFrame) -> list[str]:
-    """Put numbers to the right and words to the left."""
-    return ["right" if pd.api.types.is_numeric_dtype(runs[name]) else "left" for name in COLUMNS]

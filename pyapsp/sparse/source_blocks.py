@@ -22,6 +22,7 @@ from pyapsp.graph import Graph
 from pyapsp.host import empty_beside, flush
 from pyapsp.kernels import Stopwatch
 from pyapsp.precision import check_answer, check_weights, converted, holds_all
+from pyapsp.progress import of_sources
 from pyapsp.registry import Answer, Method, Options, Plan, check_memory
 from pyapsp.sparse.totals import Totals, totals_of
 from pyapsp.tuning import ARCS, Match, tuned, tuned_rate
@@ -83,7 +84,7 @@ class SourceBlocks(Method):
         predecessors = None
         if options.predecessors:
             predecessors = empty_beside(distances, "predecessors", np.int32)
-        session = self.start(plan)
+        session, tell = self.start(plan), of_sources(options.progress)
         size, unwritten = session.size, 0
         for start in range(0, sources.size, size):
             some = slice(start, start + size)
@@ -93,8 +94,8 @@ class SourceBlocks(Method):
             if unwritten >= _UNWRITTEN or start + size >= sources.size:
                 flush(distances, predecessors)
                 unwritten = 0
-            if options.progress is not None:
-                options.progress(start // size + 1, -(-sources.size // size))
+            if tell is not None:
+                tell(min(start + size, sources.size), sources.size)
         return Answer(distances, predecessors, session.stats(), checked=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.precision import holds_all, infinity
+from pyapsp.progress import of_sources
 from pyapsp.registry import Method, Options
 from pyapsp.registry import method as find_method
 from pyapsp.request import vertices
@@ -45,6 +46,8 @@ class Searches:
         Whether `rows` will be asked for.
     depth : int, optional
         About how far the farthest vertices are, if that is known.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of sources that `totals` has done.
 
     Attributes
     ----------
@@ -73,6 +76,7 @@ class Searches:
         memory_limit: int | None = None,
         rows: bool = False,
         depth: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         graph = as_graph(graph)
         self.graph = graph = graph if directed else graph.symmetrized()
@@ -88,6 +92,7 @@ class Searches:
         self._options = replace(options, sources=self.sources)
         self.infinity = infinity(dtype)
         self._place: np.ndarray | None = None
+        self._tell = of_sources(progress)
         self._method = _method(method, graph, self._options, depth)
         # rows keep the caller's order
         if not rows and self._method.id != "ms-bfs" and self.sources.size >= _SOURCES:
@@ -107,6 +112,8 @@ class Searches:
         places = vertices if self._place is None else self._place[vertices]
         order = np.arange(places.size) if self._place is None else np.argsort(places)
         for some, totals in self._session.totals(places[order], width):
+            if self._tell is not None:
+                self._tell(min(some.stop, places.size), places.size)
             yield order[some], totals
 
     def rows(self, vertices: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ its rows come back.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -36,6 +36,7 @@ def eccentricity(
     method: str | Method = "auto",
     device: Any = None,
     memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
     """Return how far the farthest vertex is that each vertex reaches.
 
@@ -52,6 +53,9 @@ def eccentricity(
         is negative, else ``johnson``.
     device, memory_limit
         As for `solve`.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of sources; an exception from it ends
+        the run.
 
     Returns
     -------
@@ -70,6 +74,7 @@ def eccentricity(
         method=method,
         device=device,
         memory_limit=memory_limit,
+        progress=progress,
     )
     farthest = np.empty(searched.sources.size, searched.kind)
     for some, totals in searched.totals(searched.sources):

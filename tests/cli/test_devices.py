@@ -3,10 +3,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import sys
 
 import pytest
 
+import pyapsp.device
 from pyapsp.cli import devices as command
 from pyapsp.device import devices
 from pyapsp.errors import NoDeviceError
@@ -47,7 +47,7 @@ def test_table_has_a_row_per_device(device, capsys, monkeypatch):
 
 @pytest.mark.parametrize("arguments", [(), ("--json",)])
 def test_no_device_is_the_typed_error(monkeypatch, arguments):
-    monkeypatch.setattr(sys.modules[command.__name__], "devices", list)
+    monkeypatch.setattr(pyapsp.device, "devices", list)
     with pytest.raises(NoDeviceError, match="pyapsp doctor"):
         call(*arguments)
 

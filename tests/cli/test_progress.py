@@ -8,6 +8,7 @@ import re
 import select
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -15,7 +16,7 @@ import pyapsp
 from pyapsp import progress as module
 from pyapsp.cli import main
 from pyapsp.graph import generators
-from pyapsp.progress import Progress
+from pyapsp.progress import Progress, Status, of_sources
 
 N = 98_304
 
@@ -198,6 +199,27 @@ def test_solve_tells_its_rounds(device):
     assert stream.getvalue().splitlines()[-1].startswith("100.0 %  pivot 70 of 70  ")
 
 
+@pytest.mark.parametrize("method", ["sssp-tasks", "near-far", "johnson", "fw-naive"])
+def test_solve_tells_its_sources(method, device):
+    stream = io.StringIO()
+    graph = generators.random_graph(70, seed=6)
+    with Progress(graph.n, stream=stream) as progress:
+        pyapsp.solve(graph, method, sources=range(50), progress=progress, device=device)
+    what = "pivot 70 of 70" if method == "fw-naive" else "source 50 of 50"
+    assert stream.getvalue().splitlines()[-1].startswith(f"100.0 %  {what}")
+
+
+def test_row_blocks_tell_their_sources(device):
+    stream = io.StringIO()
+    graph = generators.random_graph(70, seed=6)
+    with Progress(graph.n, stream=stream, interval=0) as progress:
+        asked = {"block": 40, "progress": progress, "device": device}
+        assert len(list(pyapsp.row_blocks(graph, "sssp-tasks", **asked))) == 2
+    first, last = stream.getvalue().splitlines()
+    assert "source 40 of 70" in first
+    assert "source 70 of 70" in last
+
+
 @pytest.fixture
 def command(device, tmp_path, monkeypatch):
     monkeypatch.setenv("PYAPSP_DEVICE", device.id)
@@ -219,6 +241,73 @@ def test_the_command_shows_it_when_asked_or_on_a_terminal(command, capsys, termi
     assert "100.0 %" in read()
     assert main([*command, "--no-progress"]) == 0
     assert read() == ""
+
+
+def test_sources_are_told_as_sources(clock):
+    stream = io.StringIO()
+    with Progress(N, stream=stream) as progress:
+        tell = of_sources(progress)
+        for seconds, done in ((0, 0), (8, 1024), (8, 3353)):
+            clock.append(clock[-1] + seconds)
+            tell(done, 3353)
+    assert stream.getvalue().splitlines() == [
+        "0.0 %  source 0 of 3,353",
+        "30.5 %  source 1,024 of 3,353  128 sources/s  ETA 0:00:18",
+        "100.0 %  source 3,353 of 3,353  210 sources/s  ETA 0:00:00",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "text"),
+    [
+        (0, 0, "100.0 %  source 0 of 0"),
+        (9, 4, "100.0 %  source 4 of 4"),
+        (-1, 4, "0.0 %  source 0"),
+    ],
+)
+def test_odd_numbers_of_sources(done, total, text, clock):
+    stream = io.StringIO()
+    with Progress(N, stream=stream) as progress:
+        progress.sources(done, total)
+    assert stream.getvalue().startswith(text)
+
+
+def test_other_functions_are_told_of_sources_as_they_are():
+    def tell(done, total):
+        raise AssertionError
+
+    assert of_sources(tell) is tell
+    assert of_sources(None) is None
+
+
+def test_a_status_is_lines_at_intervals(clock):
+    stream = io.StringIO()
+    with Status(stream=stream, interval=10) as tell:
+        for number in range(25):
+            tell(f"turn [{number}]")
+            clock.append(clock[-1] + 1)
+    assert stream.getvalue().splitlines() == ["turn [0]", "turn [10]", "turn [20]"]
+
+
+def test_a_status_on_a_terminal_is_one_line_drawn_anew(terminal):
+    stream, read = terminal
+    with Status(stream=stream) as tell:
+        tell("first [red]")
+        time.sleep(0.3)
+        tell("second")
+        time.sleep(0.3)
+    written = read()
+    assert "first [red]" in written  # as it is, not as markup
+    assert "second" in written
+    assert "\x1b[2K" in written
+    assert written.endswith(("\x1b[2K", "\x1b[?25h"))
+
+
+def test_a_status_that_cannot_be_written_does_not_end_the_run(clock):
+    with Status(stream=Full()) as tell:
+        tell("first")
+        clock.append(clock[-1] + 60)
+        tell("second")
 
 
 def test_it_imports_nothing_heavy():

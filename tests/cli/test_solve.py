@@ -13,6 +13,7 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp.cli import main
+from pyapsp.dense import fw_outofcore
 from pyapsp.files import atomic_write
 from pyapsp.graph import Graph, datasets, generators
 from pyapsp.result import Result
@@ -109,6 +110,39 @@ def test_sources_and_cutoff(graph, graph_file, tmp_path, capsys):
     assert not list(tmp_path.glob(".*"))
     code, text, _ = run(capsys, "solve", graph_file, "--dry-run", *asked)
     assert (code, "3 sources" in text) == (0, True)
+
+
+def test_a_dry_run_says_memory_and_time(graph_file, tmp_path, capsys, device):
+    asked = ["solve", graph_file, "--dry-run", "--dtype", "int32", "--sources", "1", "2"]
+    code, text, _ = run(capsys, *asked, "--predecessors", "--method", "fw-naive")
+    assert code == 0
+    assert "device memory: " in text
+    assert text.splitlines()[-2:] == [
+        f"answer: {2 * 70 * 8 / 2**20:.1f} MiB of the host",
+        "predicted time: not known here",
+    ]
+    asked = ["solve", graph_file, "--dry-run", "--dtype", "int32", "-o", tmp_path / "o.npy"]
+    code, text, _ = run(capsys, *asked, "--json")
+    told = json.loads(text)
+    assert told["answer_bytes"] == 70 * 70 * 4
+    assert told["device_bytes"] > 0
+    assert told["graph"]["n"] == 70
+    code, text, _ = run(capsys, *asked)
+    assert "MiB on disk" in text
+    seconds = told["predicted_seconds"]
+    assert text.splitlines()[-1] == f"predicted time: {seconds:.3g} s in kernels"
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_a_dry_run_of_a_mapped_matrix_takes_no_memory(graph_file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(fw_outofcore, "available_memory", lambda: 1000)
+    asked = ["solve", graph_file, "--dry-run", "--method", "fw-outofcore", "-o"]
+    code, text, _ = run(capsys, *asked, tmp_path / "d.npy")
+    assert code == 0
+    assert "predicted: " in text
+    assert "predicted time" not in text
+    assert run(capsys, *asked, tmp_path / "d.npz")[0] == 5
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 def test_sources_from_a_file_and_predecessors_beside_a_mapped_result(graph, tmp_path, capsys):
@@ -270,7 +304,7 @@ def test_missing_files_and_folders(graph_file, tmp_path, capsys):
     code, _, error = run(capsys, "solve", graph_file, "-o", tmp_path / "no" / "out.npz")
     assert (code, "folder does not exist" in error) == (3, True)
     code, _, error = run(capsys, "verify", graph_file, graph_file)
-    assert (code, "not a saved result" in error) == (3, True)
+    assert (code, f"{graph_file}: " in error) == (3, True)
 
 
 def test_without_any_device(graph_file, tmp_path):

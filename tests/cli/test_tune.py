@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import signal
 import subprocess
@@ -55,6 +56,16 @@ def test_the_best_is_kept_and_used(folder, device, capsys):
     )
     assert result.stats["parameters"] == rows[1].parameters
     assert result.stats["tuning"]["database"] == "user"
+
+
+def test_json_has_the_rows_and_nothing_else_is_printed(folder, device, capsys):
+    code, text, _ = run(capsys, *SMALL, "--json")
+    assert code == 0
+    told = json.loads(text)
+    (row,) = load(folder / "database.json")
+    assert told["rows"] == [json.loads(json.dumps(dataclasses.asdict(row)))]
+    assert told["wrong"] == []
+    assert told["databases"] == [str(folder / "database.json")]
 
 
 def test_export_merges_into_a_database(folder, tmp_path, device, capsys):

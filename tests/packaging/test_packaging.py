@@ -24,6 +24,7 @@ TOP_LEVEL = {
     "Makefile",
     "README.md",
     "Snakefile",
+    "docs",
     "cl",
     "data",
     "pyapsp",
@@ -67,7 +68,8 @@ def test_one_pure_wheel_holds_code_kernels_and_data(built):
     assert any(path.parts[0] == "tuning" and path.suffix == ".json" for path in KERNELS)
     assert SAMPLES
     assert {f"pyapsp/_data/samples/{name}" for name in SAMPLES} <= names
-    assert {"pyapsp/_data/datasets.csv", "pyapsp/py.typed", "pyapsp/report/page.html.j2"} <= names
+    assert {"pyapsp/_data/datasets.csv", "pyapsp/py.typed"} <= names
+    assert {f"pyapsp/report/page.{kind}" for kind in ("css", "html.j2", "js")} <= names
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "pyapsp").rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == modules
 

@@ -8,73 +8,82 @@ import json
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
-from itertools import pairwise
-from pathlib import Path
+from html.parser import HTMLParser
 
 import pytest
 
 from pyapsp.cli import report as command
 from pyapsp.errors import FormatError, PyApspError
-from pyapsp.report import PARTS, figures, tables, write_report
+from pyapsp.report import figures, tables, write_report
+from pyapsp.report.records import collect
 
-HEADINGS = [column.heading for column in tables.COLUMNS.values()]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def record(graph="grid", n=100, method="fw-naive", dtype="float64", **changes):
-    seconds = n**3 / 2e9
-    device = {"name": "A CPU", "platform": "P", "kind": "cpu"}
-    return {
-        "schema": 2,
-        "method": method,
-        "dtype": dtype,
-        "device": device,
-        "graph": {"name": graph, "n": n, "m": 4 * n, "directed": True, "hash": "0"},
-        "kernel_seconds": seconds,
-        "transfer_seconds": 0.00012345678,
-        "wall_seconds": seconds + 0.25,
-        "updates_per_second": 2e9,
-        "fraction_of_roof": 0.7,
-        "verified": True,
-        "max_error": 0.0 if dtype.startswith("int") else 1.25e-6,
-    } | changes
+class Page(HTMLParser):
+    """What a page consists of: its tables, every element, and that they are closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[dict]]] = {}
+        self.elements: list[tuple[str, dict]] = []
+        self.open: list[str] = []
+        self.cell: dict | None = None
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.elements.append((tag, attributes))
+        if tag not in ("meta", "input"):
+            self.open.append(tag)
+        if tag == "table":
+            self.rows = self.tables[attributes["id"]] = []
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.cell = {"tag": tag, "text": "", **attributes}
+            self.rows[-1].append(self.cell)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell["text"] += data
+
+    def texts(self, table: str) -> list[list[str]]:
+        return [[cell["text"] for cell in row] for row in self.tables[table]]
 
 
-RECORDS = [
-    record(graph, n, method, dtype)
-    for graph, n in (("ring", 50), ("grid", 100), ("rome99", 3353), ("a<b", 7))
-    for method in ("fw-naive", "fw-blocked")
-    for dtype in ("int32", "float64")
-]
+def read(path):
+    return path.read_text(encoding="utf-8")
 
 
-def save(directory: Path, records) -> list[Path]:
-    directory.mkdir(parents=True, exist_ok=True)
-    paths = [directory / f"{number}.json" for number in range(len(records))]
-    for path, content in zip(paths, records, strict=True):
-        path.write_text(json.dumps(content), encoding="utf-8")
-    return paths
+def csv_rows(path):
+    return list(csv.DictReader(read(path).splitlines()))
 
 
-def csv_rows(text):
-    return list(csv.DictReader(text.splitlines()))
-
-
-def markdown_rows(text):
-    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines()]
+def markdown_rows(path):
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in read(path).splitlines()]
     rows = [[cell.strip().replace("\\|", "|") for cell in row] for row in rows]
     assert all(set(cell) <= set(":-") for cell in rows[1])
     return [rows[0], *rows[2:]]
 
 
-def html_rows(text):
-    table = ElementTree.fromstring(text[text.index("<table") : text.index("</table>") + 8])
-    return [[cell.text or "" for cell in row] for row in table.iter("tr")]
+@pytest.fixture
+def runs(make):
+    return collect(make.save(*make.several())).runs
 
 
-def test_csv_holds_the_values_of_the_records_ordered_by_size(tmp_path):
-    write_report(save(tmp_path, RECORDS), tmp_path / "out", ["tables"])
-    rows = csv_rows((tmp_path / "out" / "runs.csv").read_text(encoding="utf-8"))
+def test_csv_holds_the_values_of_the_records_ordered_by_size(make, tmp_path):
+    write_report(make.save(*make.several()), tmp_path, ["tables"])
+    rows = csv_rows(tmp_path / "runs.csv")
     assert [(row["graph"], row["method"], row["dtype"]) for row in rows] == [
         (graph, method, dtype)
         for graph in ("a<b", "ring", "grid", "rome99")
@@ -89,66 +98,127 @@ def test_csv_holds_the_values_of_the_records_ordered_by_size(tmp_path):
         assert float(row["transfer_seconds"]) == 0.00012345678
         assert float(row["wall_seconds"]) == n**3 / 2e9 + 0.25
         assert float(row["updates_per_second"]) == 2e9
-        assert float(row["fraction_of_roof"]) == 0.7
         assert float(row["max_error"]) == (0 if row["dtype"] == "int32" else 1.25e-6)
         assert row["verified"] == "True"
+        assert row["turns"] == row["fraction_of_roof"] == ""
 
 
-def test_csv_markdown_and_html_agree(tmp_path):
-    records = [
-        *RECORDS,
-        record("unchecked", 0, updates_per_second=None, verified=None),
-        record(
-            "wrong", verified=False, max_error=17.0, device={"name": "Board | 2", "platform": "<P>"}
-        ),
-    ]
-    del records[-2]["max_error"], records[-2]["fraction_of_roof"]
-    written = write_report(save(tmp_path, records), tmp_path / "out", ["tables"])
-    in_csv, in_markdown, in_html = [
-        reader(path.read_text(encoding="utf-8"))
-        for reader, path in zip((csv_rows, markdown_rows, html_rows), written, strict=True)
-    ]
-    assert in_markdown == in_html
-    assert in_markdown[0] == HEADINGS
-    assert len(in_markdown) - 1 == len(in_csv) == len(records)
+def test_csv_markdown_and_page_agree(whole):
+    in_csv, in_markdown = csv_rows(whole / "runs.csv"), markdown_rows(whole / "runs.md")
+    in_page = Page(read(whole / "index.html"))
+    assert in_page.texts("runs") == in_markdown
+    names = list(in_csv[0])
+    headings = [tables.RUNS[name].heading if name in tables.RUNS else "x scipy" for name in names]
+    assert in_markdown[0] == headings
+    assert len(in_markdown) - 1 == len(in_csv) == 18
     verdicts = {"True": "yes", "False": "no", "": "not checked"}
-    for cells, row in zip(in_markdown[1:], in_csv, strict=True):
+    for cells, row in zip(in_page.tables["runs"][1:], in_csv, strict=True):
         for cell, (name, value) in zip(cells, row.items(), strict=True):
+            text = cell["text"]
             if name == "verified":
-                assert cell == verdicts[value]
-            elif (
-                name in ("graph", "n", "m", "method", "dtype", "device", "platform") or value == ""
-            ):
-                assert cell == value
+                assert text == verdicts[value]
+                assert cell["data-value"] == {"True": "1.0", "False": "0.0", "": ""}[value]
+            elif name in ("graph", "method", "dtype", "device", "platform"):
+                assert text == value
+                assert "data-value" not in cell
+            elif value == "":
+                assert text == cell["data-value"] == ""
             else:
-                assert float(cell) == pytest.approx(float(value), rel=0.05)
-    shown = {row[0]: row[-2:] for row in in_html[1:]}
+                # the order is that of the value in full
+                assert float(cell["data-value"]) == float(value)
+                assert float(text) == pytest.approx(float(value), rel=0.05)
+    shown = {row[0]: row[-2:] for row in in_markdown[1:]}
     assert shown["unchecked"] == ["", "not checked"]
     assert shown["wrong"] == ["17", "no"]
 
 
-def test_a_collected_table_makes_the_same_report_as_its_records(tmp_path):
-    records = [*RECORDS, record("new", verified=None, max_error=None)]
-    from_records = write_report(save(tmp_path, records), tmp_path / "a")
-    from_table = write_report([tmp_path / "a" / "runs.csv"], tmp_path / "b")
-    assert [path.name for path in from_table] == [path.name for path in from_records]
-    for one, other in zip(from_records, from_table, strict=True):
-        assert one.read_bytes() == other.read_bytes()
+def test_a_run_that_was_solved_and_timed_is_one_row(make):
+    solved, failed, alone = (make.record(graph, 50 + n) for n, graph in enumerate("abc"))
+    failed |= {"verified": False, "max_error": 3.0}
+    bench = make.bench([solved, failed | {"verified": True, "max_error": 0.0}, make.record("d")])
+    found = collect(make.save(solved, failed, alone, bench)).runs.set_index("graph")
+    assert list(found.index) == ["a", "b", "c", "d"]
+    assert list(found.turns.fillna(0)) == [3, 3, 0, 3]
+    assert found.wall_seconds["a"] == solved["wall_seconds"] / 2
+    assert found.updates_per_second["a"] == 4e9
+    assert found.fraction_of_roof["a"] == 0.7
+    assert found.over_scipy["a"] == 2.5
+    assert found.wall_seconds["c"] == alone["wall_seconds"]
+    assert found.isna().loc["c", ["turns", "fraction_of_roof", "over_scipy"]].all()
+    # one wrong answer of two is enough
+    assert list(found.verified) == [True, False, True, True]
+    assert list(found.max_error) == [1.25e-6, 3.0, 1.25e-6, 1.25e-6]
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "line", "message"),
+    "change",
     [
-        ("r.json", "{\n  'schema': 1}", 2, "not JSON"),
-        ("r.json", "[1, 2]", None, "no 'graph.name'"),
-        ("r.json", json.dumps(record(device=None)), None, "no 'device.name'"),
-        ("r.json", b"\xff\xfe", None, "decode"),
-        ("r.csv", "graph,n\nring,3\n", 1, "columns"),
-        ("r.csv", "", None, "No columns"),
+        {"predecessors": False},
+        {"sources": 5},
+        {"cutoff": 9.0},
+        {"dtype": "float32"},
+        {"graph": {"name": "grid", "n": 100, "m": 400, "hash": "another"}},
     ],
 )
-def test_what_is_not_a_record_is_named(tmp_path, name, content, line, message):
-    path = tmp_path / name
+def test_different_runs_stay_two_rows(make, change):
+    found = collect(make.save(make.record(), make.bench([make.record() | change]))).runs
+    assert sorted(found.turns.fillna(0)) == [0, 3]
+
+
+def test_runs_that_nobody_looked_at_stay_unchecked(make):
+    solved = make.record(verified=None, max_error=None)
+    (row,) = collect(make.save(solved, make.bench([make.record()]))).runs.itertuples()
+    assert row.verified is None
+
+
+def test_peers_devices_software_and_what_was_left_out(make):
+    left_out = {"n": 100, "graph": "grid", "what": "igraph", "why": "not installed"}
+    older = {"commit": None, "pyapsp": "0.0.9"}
+    found = collect(
+        make.save(
+            make.record(**older),
+            make.record(dtype="int32", device=make.gpu),
+            make.bench([make.record()], ["scipy", "numba"], [left_out]),
+        )
+    )
+    assert found.peers[["name", "version", "median_seconds", "verified"]].values.tolist() == [
+        ["scipy", "1.17.1", 1.5, True],
+        ["numba", "1.17.1", 1.5, True],
+    ]
+    assert [tuple(row) for row in found.devices.values] == [
+        tuple(make.cpu.values()),
+        tuple(make.gpu.values()),
+    ]
+    assert found.left_out.to_dict("records") == [left_out]
+    assert sorted(map(tuple, found.software.values)) == [
+        ("commit", "0123456789ab"),
+        ("numpy", "2.4.6"),
+        ("os", "Linux"),
+        ("pyapsp", "0.0.9"),
+        ("pyapsp", "0.1.0"),
+        ("python", "3.11.7"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        ("{\n  'schema': 1}", 2, "not JSON"),
+        ("[1, 2]", None, "no 'graph.name'"),
+        ("no device", None, "no 'device.name'"),
+        ("no verdict in a bench", None, "no 'verified'"),
+        (b"\xff\xfe", None, "decode"),
+        ("", 1, "not JSON"),
+    ],
+)
+def test_what_is_not_a_record_is_named(make, tmp_path, content, line, message):
+    if content == "no device":
+        content = json.dumps(make.record(device=None))
+    elif content == "no verdict in a bench":
+        bench = make.bench([make.record()])
+        del bench["runs"][0]["verified"]
+        content = json.dumps(bench)
+    path = tmp_path / "r.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(FormatError, match=message) as caught:
         write_report([path], tmp_path / "out")
@@ -157,99 +227,173 @@ def test_what_is_not_a_record_is_named(tmp_path, name, content, line, message):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.fixture
-def runs(tmp_path):
-    return tables.load_runs(save(tmp_path, RECORDS))
-
-
-def test_every_run_is_a_bar_of_its_speed(tmp_path):
-    records = [
-        record("ring", 50, "fw-naive", "int32", updates_per_second=1e9),
-        record("ring", 50, "fw-naive", "float64", updates_per_second=2e9),
-        record("ring", 50, "fw-blocked", "int32", updates_per_second=3e9),
-        record("ring", 50, "fw-blocked", "float64", updates_per_second=4e9),
-        record("grid", 60, "fw-naive", "int32", updates_per_second=5e9),
-    ]
-    figure = figures.speed_figure(tables.load_runs(save(tmp_path, records)))
-    ring, grid = figure.axes
-    assert ring.get_title() == "ring (n = 50)"
-    assert [text.get_text() for text in ring.get_yticklabels()] == ["fw-blocked", "fw-naive"]
-    bars = {
-        (of_dtype.get_label(), round(bar.get_center()[1])): bar
-        for of_dtype in ring.containers
-        for bar in of_dtype
-    }
-    assert {key: bar.get_width() for key, bar in bars.items()} == {
-        ("int32", 0): 3e9,
-        ("int32", 1): 1e9,
-        ("float64", 0): 4e9,
-        ("float64", 1): 2e9,
-    }
-    edges = sorted(bar.get_bbox().intervaly.tolist() for bar in bars.values())
-    assert all(below[1] <= above[0] + 1e-9 for below, above in pairwise(edges))
-    assert [bar.get_width() for of_dtype in grid.containers for bar in of_dtype] == [5e9]
-
-
-def test_every_method_and_dtype_is_a_line_of_its_times(runs):
-    (axes,) = figures.times_figure(runs).axes
-    assert axes.get_xscale() == axes.get_yscale() == "log"
-    lines = {line.get_label(): line.get_xydata().tolist() for line in axes.get_lines()}
+def test_every_method_is_a_line_and_every_dtype_and_device_a_panel(make):
+    records = make.several() + [make.record(n=n, device=make.gpu) for n in (9, 33)]
+    figure = figures.against_n(collect(make.save(*records)).runs, "kernel_seconds", "seconds")
     expected = [[n, n**3 / 2e9] for n in (7, 50, 100, 3353)]
-    assert lines == {
-        f"{method} {dtype}": expected
-        for method in ("fw-naive", "fw-blocked")
-        for dtype in ("int32", "float64")
+    on_cpu = {"fw-naive": expected, "fw-blocked": expected}
+    panels = {
+        axes.get_title(): {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
+        for axes in figure.axes
+    }
+    assert panels == {
+        "float64 on A CPU, P": on_cpu,
+        "int32 on A CPU, P": on_cpu,
+        "float64 on Board | 2, <Q>": {"fw-naive": [[n, n**3 / 2e9] for n in (9, 33)]},
+        "int32 on Board | 2, <Q>": {},
+    }
+    assert {axes.get_xscale() for axes in figure.axes} == {"log"}
+    assert {axes.get_yscale() for axes in figure.axes} == {"log"}
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["fw-blocked", "fw-naive"]
+
+
+def test_of_graphs_of_one_size_the_median_is_drawn(make):
+    records = [
+        make.record(graph, updates_per_second=u) for graph, u in zip("abc", (1, 5, 30), strict=True)
+    ]
+    figure = figures.against_n(collect(make.save(*records)).runs, "updates_per_second", "updates/s")
+    assert figure.axes[0].lines[0].get_xydata().tolist() == [[100, 5]]
+
+
+def test_methods_look_different_up_to_fifty_of_them(make):
+    records = [make.record(method=f"m{number}") for number in range(50)]
+    figure = figures.against_n(collect(make.save(*records)).runs, "updates_per_second", "updates/s")
+    looks = [(line.get_color(), line.get_marker()) for line in figure.axes[0].lines]
+    assert len(set(looks)) == len(looks) == 50
+
+
+def test_figures_are_of_what_was_measured(make):
+    solved = collect(make.save(*make.several())).runs
+    assert list(figures.drawn(solved)) == ["speed"]
+    timed = collect(make.save(make.bench(make.several(), ["scipy", "igraph"]))).runs
+    drawn = figures.drawn(timed)
+    assert list(drawn) == ["speed", "roof", "speed-up-scipy", "speed-up-igraph"]
+    heights = {
+        name: {y for axes in each.figure.axes for line in axes.lines for y in line.get_ydata()}
+        for name, each in drawn.items()
+    }
+    # with a line at one, where the roof and the other package are
+    assert heights == {
+        "speed": {4e9},
+        "roof": {0.7, 1},
+        "speed-up-scipy": {2.5, 1},
+        "speed-up-igraph": {3.5, 1},
     }
 
 
-def test_devices_are_told_apart(tmp_path):
-    records = [record(device={"name": "A CPU", "platform": platform}) for platform in "PQ"]
-    loaded = tables.load_runs(save(tmp_path, records))
-    (axes,) = figures.times_figure(loaded).axes
-    assert [line.get_label() for line in axes.get_lines()] == [
-        "fw-naive on A CPU, P float64",
-        "fw-naive on A CPU, Q float64",
-    ]
-    (panel,) = figures.speed_figure(loaded).axes
-    assert len(panel.get_yticklabels()) == 2
-
-
-@pytest.mark.parametrize("draw", [figures.speed_figure, figures.times_figure])
-def test_figures_are_svg_and_reproducible(runs, draw):
-    text = figures.svg(draw(runs))
-    root = ElementTree.fromstring(text)
+def test_figures_are_svg_and_reproducible(runs):
+    one, other = (figures.svg(figures.against_n(runs, "wall_seconds", "s")) for _ in range(2))
+    root = ElementTree.fromstring(one)
     assert root.tag == f"{SVG}svg"
     words = " ".join("".join(element.itertext()) for element in root.iter(f"{SVG}text"))
     assert "fw-blocked" in words
     assert "int32" in words
-    assert "date>" not in text
-    assert figures.svg(draw(runs)) == text
+    assert "date>" not in one
+    assert one == other
 
 
-@pytest.mark.parametrize("draw", [figures.speed_figure, figures.times_figure])
-def test_runs_without_times_draw_empty_figures(tmp_path, draw):
-    nothing = record(n=0, kernel_seconds=0.0, updates_per_second=None)
-    text = figures.svg(draw(tables.load_runs(save(tmp_path, [nothing]))))
-    assert ElementTree.fromstring(text).tag == f"{SVG}svg"
+def test_ids_of_figures_on_one_page_differ(whole):
+    page = Page(read(whole / "index.html"))
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    uses = [attributes.get("xlink:href", "") for _, attributes in page.elements]
+    uses = [each[1:] for each in uses if each]
+    clips = [attributes.get("clip-path", "") for _, attributes in page.elements]
+    uses += [each[5:-1] for each in clips if each]
+    assert uses
+    assert set(uses) <= set(ids)
 
 
-def test_the_page_needs_no_other_file(tmp_path):
-    write_report(save(tmp_path, RECORDS), tmp_path / "out", ["page"])
-    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert len(html_rows(page)) == 1 + len(RECORDS)
-    assert page.count("<svg") == page.count("</svg>") == 2
-    assert not re.search(r"<(script|link|img|iframe|object)\b", page)
-    assert not re.search(r"(src|href)=\"(?!#)", page)
-    assert "All verified." in page
+def test_the_page_needs_no_other_file_and_no_network(whole):
+    text = read(whole / "index.html")
+    page = Page(text)
+    tags = [tag for tag, _ in page.elements]
+    assert not {"link", "img", "iframe", "object", "embed", "base"} & set(tags)
+    for _, attributes in page.elements:
+        assert "src" not in attributes
+        assert all(
+            value.startswith("#") for name, value in attributes.items() if name.endswith("href")
+        )
+    assert "@import" not in text
+    assert re.findall(r"url\((?!#)", text) == []
+    policies = [
+        attributes["content"]
+        for _, attributes in page.elements
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"]
+    assert tags.count("svg") == tags.count("figure") == 3
+    assert list(page.tables) == ["devices", "fastest", "runs", "peers", "left-out", "software"]
+    for rows in page.tables.values():
+        heads, *rows = rows
+        assert {head["scope"] for head in heads} == {"col"}
+        for row in rows:
+            # a column of numbers knows all of them
+            assert [head.get("class") for head in heads] == [
+                "number" if "data-value" in cell else None for cell in row
+            ]
 
 
-@pytest.mark.parametrize("verified", [False, None])
-def test_the_page_counts_what_is_not_verified(tmp_path, verified):
-    paths = save(tmp_path, [*RECORDS, record("wrong", verified=verified)])
-    write_report(paths, tmp_path / "out", ["page"])
-    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert "1 not verified." in page
-    assert "All verified." not in page
+def test_names_cannot_become_markup(make):
+    graph, method = "<script>alert(1)</script>", '"><b>'
+    left_out = {"n": 1, "graph": graph, "what": "<i>", "why": "</table>"}
+    bench = make.bench([make.record(graph, method=method)], left_out=[left_out])
+    page = Page(make.page(bench))
+    assert {row[0] for row in page.texts("runs")[1:]} == {graph}
+    assert {row[3] for row in page.texts("runs")[1:]} == {method}
+    assert page.texts("left-out")[1] == [graph, "1", "<i>", "</table>"]
+    assert [tag for tag, _ in page.elements].count("script") == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ([{}], ["All verified."]),
+        ([{"verified": False}], ["Wrong: 1."]),
+        ([{"verified": None}, {"verified": None}], ["Not verified: 2."]),
+        ([{"verified": None}, {"verified": False}], ["Not verified: 1.", "Wrong: 1."]),
+    ],
+)
+def test_the_page_says_first_what_is_wrong_or_not_verified(make, changes, says):
+    runs = [make.record(f"graph {number}", **each) for number, each in enumerate(changes)]
+    text = make.page(*runs, make.record())
+    found = re.findall(r"<strong[^>]*>(.*?)</strong>", text)
+    assert sorted(found) == says
+
+
+def test_the_fastest_was_verified(make):
+    runs = [
+        make.record("a", 10, "slow", wall_seconds=3.0),
+        make.record("a", 10, "fast", wall_seconds=2.0),
+        make.record("a", 10, "wrong", wall_seconds=1.0, verified=False),
+        make.record("a", 10, "unchecked", wall_seconds=1.5, verified=None),
+        make.record("b", 20, "unchecked", verified=None),
+        make.record("c", 5, "only"),
+    ]
+    page = Page(make.page(*runs))
+    assert [(row[0], row[3]) for row in page.texts("fastest")[1:]] == [("c", "only"), ("a", "fast")]
+
+
+def test_a_report_of_one_run_that_took_no_time(make):
+    nothing = make.record(n=0, kernel_seconds=0.0, updates_per_second=None, verified=None)
+    del nothing["environment"], nothing["commit"]
+    page = Page(read(make.report(nothing) / "index.html"))
+    assert list(page.tables) == ["devices", "runs", "software"]
+    assert page.texts("software")[1:] == [["pyapsp", "0.1.0"]]
+
+
+def test_a_report_of_two_hundred_runs_on_several_devices(make):
+    runs = [
+        make.record(f"g{n}", n, method, dtype, device=device)
+        for n in (64, 128, 256, 512, 1024)
+        for method in [f"method-{number}" for number in range(10)]
+        for dtype in ("int32", "float64")
+        for device in (make.cpu, make.gpu)
+    ]
+    folder = make.report(make.bench(runs))
+    assert len(Page(read(folder / "index.html")).tables["runs"]) == 201
+    assert (folder / "index.html").stat().st_size < 2**20
 
 
 def call(*arguments: object) -> int:
@@ -258,22 +402,33 @@ def call(*arguments: object) -> int:
     return command.run(parser.parse_args([str(argument) for argument in arguments]))
 
 
-def test_the_command_writes_every_part_and_names_the_files(tmp_path, capsys):
-    assert call(*save(tmp_path, RECORDS), "-o", tmp_path / "a" / "b") == 0
-    names = {name for files in PARTS.values() for name in files}
-    assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == names
-    assert {Path(line).name for line in capsys.readouterr().out.splitlines()} == names
+def test_the_command_writes_every_part_and_names_the_files(make, tmp_path, capsys):
+    paths = make.save(*make.several(), make.bench(make.several()))
+    assert call(*paths, "-o", tmp_path / "a" / "b") == 0
+    names = [
+        *("runs.csv", "runs.md"),
+        *("figures/speed.svg", "figures/roof.svg", "figures/speed-up-scipy.svg", "index.html"),
+    ]
+    expected = [str(tmp_path / "a" / "b" / name) for name in names]
+    assert capsys.readouterr().out.splitlines() == expected
+    found = [path for path in (tmp_path / "a" / "b").rglob("*") if path.is_file()]
+    assert sorted(map(str, found)) == sorted(expected)
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_the_command_writes_one_part(tmp_path, part):
-    assert call(*save(tmp_path, RECORDS), "-o", tmp_path / "out", "--only", part) == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == set(PARTS[part])
+def test_the_command_writes_the_tables_alone(make, tmp_path):
+    assert call(*make.save(make.record()), "-o", tmp_path / "out", "--only", "tables") == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"runs.csv", "runs.md"}
 
 
-def test_the_command_names_the_missing_extra(tmp_path, monkeypatch):
+def test_the_same_records_make_the_same_report(make, tmp_path):
+    paths = make.save(*make.several(), make.bench(make.several()))
+    one, other = (write_report(paths, tmp_path / name) for name in "ab")
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+
+
+def test_the_command_names_the_missing_extra(make, tmp_path, monkeypatch):
     for module in [name for name in sys.modules if name.startswith("pyapsp.report")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(PyApspError, match=r"pandas.*'report'"):
-        call(*save(tmp_path, RECORDS), "-o", tmp_path / "out")
+        call(*make.save(make.record()), "-o", tmp_path / "out")

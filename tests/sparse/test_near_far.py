@@ -201,7 +201,8 @@ def test_several_blocks_of_several_launches(shape, device, monkeypatch):
         progress=lambda *step: steps.append(step),
     )
     launches = -(-17 // min(device.capabilities.compute_units, 17))
-    assert steps[-1] == (launches, launches)
+    assert len(steps) == launches
+    assert steps[-1] == (131, 131)
     assert_solves(graph, result, device)
 
 

@@ -62,19 +62,18 @@ def checkout(tmp_path):
     return Checkout(tmp_path / "a checkout")
 
 
-def jobs(graphs: int, runs: int) -> dict[str, int]:
-    return {
+def jobs(graphs: int, runs: int, timed: int = 0) -> dict[str, int]:
+    counts = {
         "fetch_dataset": graphs,
         "normalise_graph": graphs,
         "solve_graph": runs,
         "verify_result": runs,
-        "collect_runs": 1,
-        "plot_speed": 1,
-        "plot_times": 1,
-        "write_page": 1,
+        "time_methods": timed,
+        "write_report": 1,
         "default": 1,
-        "total": 2 * graphs + 2 * runs + 5,
+        "total": 2 * graphs + 2 * runs + timed + 2,
     }
+    return {rule: count for rule, count in counts.items() if count}
 
 
 def held(graphs) -> list[tuple[str, str]]:
@@ -102,7 +101,9 @@ def test_the_default_config_plans_every_method_on_the_samples(checkout):
     runs = len(held(config["datasets"])) * len(config["dtypes"])
     assert set(config["dtypes"]) == {"float64", "int32"}
     assert config["predecessors"] is True
-    assert checkout.planned("--cores", "2") == jobs(len(config["datasets"]), runs)
+    graphs = len(config["datasets"])
+    assert config["peers"] == ["scipy"]
+    assert checkout.planned("--cores", "2") == jobs(graphs, runs, timed=graphs)
 
 
 def test_the_real_config_plans_every_method_on_six_graphs(checkout):
@@ -143,6 +144,11 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
     assert sum("--device 0:0" in command for command in solves) == 1
     assert all("--method fw-blocked --dtype int32" in command for command in solves)
     assert all("'else where/graphs/rome99.npz'" in command for command in solves)
+    benches = re.findall(r"^.*(pyapsp bench .*)$", commands, re.M)
+    assert len(benches) == 2
+    assert sum("--device 0:0" in command for command in benches) == 1
+    options = "--method fw-blocked --dtype int32 --peers scipy --predecessors"
+    assert all(options in command for command in benches)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +161,7 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
         ("dtypes=[float31]", "On instance['dtypes'][0]"),
         ("dtypes=float32", "On instance['dtypes']"),
         ("devices=[a/b]", "On instance['devices'][0]"),
+        ("peers=[SciPy]", "On instance['peers'][0]"),
         ("predecessors=maybe", "On instance['predecessors']"),
         ("dtype=float32", "'dtype' was unexpected"),
     ],
@@ -219,8 +226,12 @@ def test_the_default_run_verifies_every_answer(checkout):
     outcomes = [json.loads(path.read_text(encoding="utf-8")) for path in verified]
     assert len(outcomes) == len(rows)
     assert all(outcome["predecessors_valid"] is True for outcome in outcomes)
+    # every one was timed as well
+    assert {row["turns"] for row in rows} == {"3"}
+    assert all(float(row["over_scipy"]) > 0 for row in rows)
+    assert all(float(row["fraction_of_roof"]) > 0 for row in rows)
     files = {path.name for path in report.iterdir()}
-    assert files == {"runs.csv", "runs.md", "runs.html", "speed.svg", "times.svg", "index.html"}
+    assert files == {"runs.csv", "runs.md", "index.html", "figures"}
     assert not list((checkout.path / "results" / "solved").rglob("*.npz"))
 
     again = checkout.snakemake("--cores", "2")
@@ -229,7 +240,8 @@ def test_the_default_run_verifies_every_answer(checkout):
     reported = checkout.snakemake("--report", "report.html")
     assert reported.returncode == 0, reported.stdout
     page = (checkout.path / "report.html").read_text(encoding="utf-8")
-    for name in ("runs.csv", "runs.html", "speed.svg", "times.svg", "index.html"):
+    figures = [f"figures/{name}.svg" for name in ("speed", "roof", "speed-up-scipy")]
+    for name in ("runs.csv", "index.html", *figures):
         assert f"results/report/{name}" in page
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=\"https?:", page)
 

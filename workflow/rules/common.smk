@@ -61,6 +61,16 @@ def verified_files(area=None):
     ]
 
 
+def timed_files():
+    """Return what is timed beside other packages: a file for each graph and device."""
+    return [
+        f"<results>/timed/{graph}/{device}.json"
+        for graph in GRAPHS
+        for device in config["devices"]
+        if config["peers"]
+    ]
+
+
 wildcard_constraints:
     graph="|".join(DATASETS.index),
     method="[a-z0-9-]+",
@@ -97,6 +107,11 @@ def solve_options(wildcards):
     return options
 
 
+def bench_methods(wildcards):
+    """Return the methods that can solve the graph."""
+    return [method for method in METHODS if suits(method, wildcards.graph)]
+
+
 def vertices(wildcards):
     """Return the number of vertices of the graph."""
     return int(DATASETS.at[wildcards.graph, "n"])
@@ -107,9 +122,26 @@ def matrix_mem_mb(wildcards):
     return 500 + 50 * vertices(wildcards) ** 2 // 10**6
 
 
+def search_minutes(wildcards):
+    """Return the time limit of a job that searches from every source: 10^6 arcs a second.
+
+    Devices are faster, but some methods look at an arc many times.
+    """
+    arcs = int(DATASETS.at[wildcards.graph, "m"])
+    return 5 + vertices(wildcards) * arcs // (60 * 10**6)
+
+
 def solve_minutes(wildcards):
-    """Return the time limit of a job with n^3 updates: at least 10^8 updates a second."""
-    return 10 + vertices(wildcards) ** 3 // (60 * 10**8)
+    """Return the time limit of a solve: 10^8 updates a second where it takes n^3."""
+    if AREAS[wildcards.method] == "dense":
+        return 5 + vertices(wildcards) ** 3 // (60 * 10**8)
+    return search_minutes(wildcards)
+
+
+def bench_minutes(wildcards):
+    """Return the time limit of a bench: four turns of all, each with 10^9 updates a second."""
+    turns = 4 * len(bench_methods(wildcards)) * len(config["dtypes"])
+    return 10 + turns * vertices(wildcards) ** 3 // (60 * 10**9)
 
 
 def all_cores(wildcards):
@@ -162,6 +194,15 @@ def measure_options(wildcards):
     return options
 
 
+# Experiments that search from sources; no search takes longer than the limit of the config.
+SEARCHES = (
+    "okuyama-sources",
+    "okuyama-degrees",
+    "okuyama-weights",
+    "okuyama-topologies",
+    "takafuji-diameter",
+)
+
 # Experiments without a matrix of n x n values.
 WITHOUT_MATRIX = ("ino-", "takafuji-sort", "takafuji-warshall", "takafuji-montgomery")
 
@@ -180,4 +221,7 @@ def measure_minutes(wildcards):
     """Return the time limit of an experiment: a hundred runs of 10^9 updates a second."""
     if wildcards.experiment.startswith(WITHOUT_MATRIX):
         return 60
-    return 20 + 100 * int(wildcards.n) ** 3 // (60 * 10**9)
+    seconds = int(wildcards.n) ** 3 / 10**9
+    if wildcards.experiment in SEARCHES:
+        seconds = min(seconds, config["papers"]["limit"])
+    return 20 + int(100 * seconds) // 60

@@ -20,6 +20,8 @@ rule normalise_graph:
         "<results>/graphs/{graph}.npz",
     log:
         "<results>/logs/normalise_graph/{graph}.log",
+    group:
+        "graphs"
     conda:
         "../envs/pyapsp.yaml"
     params:

@@ -13,6 +13,8 @@ rule solve_graph:
     # of the host's memory and time; the times in the tables are those of the record
     benchmark:
         "<results>/benchmarks/solve_graph/{graph}/{method}/{dtype}/{device}.tsv"
+    group:
+        "runs"
     conda:
         "../envs/pyapsp.yaml"
     # a CPU device uses every core, and a time is worth nothing with another job beside it
@@ -38,11 +40,13 @@ rule verify_result:
         "<results>/verified/{graph}/{method}/{dtype}/{device}.json",
     log:
         "<results>/logs/verify_result/{graph}/{method}/{dtype}/{device}.log",
+    group:
+        "runs"
     conda:
         "../envs/pyapsp.yaml"
     resources:
         mem_mb=matrix_mem_mb,
-        runtime=solve_minutes,
+        runtime=search_minutes,
     shell:
         "pyapsp verify {input.graph:q} {input.result:q} --record {input.record:q} -o {output:q}"
         " > {log:q} 2>&1"

@@ -9,19 +9,18 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from pyapsp.errors import FormatError, VerificationError
-from pyapsp.report.figures import svg
+from pyapsp.report.figures import inline, svg
+from pyapsp.report.page import template
 
 __all__ = [
     "FOLDER",
@@ -352,25 +351,22 @@ def _about(measured: Measured) -> dict[str, Any]:
 
 def page(title: str, measured: Measured, exhibits: Sequence[Exhibit]) -> str:
     """Make one HTML page of the exhibits, which needs nothing but itself."""
-    template = resources.files("pyapsp.report.papers").joinpath("page.html.j2")
-    environment = Environment(autoescape=True, keep_trailing_newline=True)
     parts = []
     for each in exhibits:
         table = _shown(each.table).to_html(
             index=False, border=0, classes="runs", justify="inherit", na_rep=""
         )
-        drawn = each.svg or ""
         parts.append(
             {
                 "name": each.name,
                 "title": each.title,
                 "caption": each.caption,
                 "table": Markup(table),
-                "figure": Markup(drawn[drawn.index("<svg") :]) if drawn else None,
+                "figure": Markup(inline(each.svg, each.name)) if each.svg else None,
             }
         )
-    text = template.read_text(encoding="utf-8")
-    return environment.from_string(text).render(title=title, parts=parts, **_about(measured))
+    about = _about(measured)
+    return template("papers/page.html.j2").render(title=title, parts=parts, **about)
 
 
 def markdown(title: str, measured: Measured, exhibits: Sequence[Exhibit]) -> str:

@@ -1,0 +1,143 @@
+"""What pages take from the package itself: tables of methods and programs, help of the commands."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import CodeType, FunctionType
+
+import pyapsp
+from pyapsp import cli, networkx_backend
+from pyapsp.bulk import programs
+from pyapsp.profiling import papers
+from pyapsp.registry import Method
+from pyapsp.sweep import applications
+
+__all__ = [
+    "commands",
+    "exhibits",
+    "files",
+    "methods_table",
+    "networkx_functions",
+    "programs_table",
+]
+
+TOP = Path(__file__).resolve().parents[1]
+# Methods that are not named after their kernel file: one uses that of another method, one has none.
+_KERNELS = {"fw-outofcore": "fw_minplus", "dijkstra-cpu": None}
+
+
+def files(method: type[Method]) -> tuple[list[Path], list[Path]]:
+    """Return the kernel and test files of a method, relative to the top of the checkout.
+
+    Tests are those of its module or, where it has none, of the one that its base class is in.
+    """
+    stems = [cls.__module__.rpartition(".")[2] for cls in method.__mro__ if cls is not Method]
+    kernel = _KERNELS.get(method.id, stems[0])
+    kernels = _found("cl", method.area, f"{kernel}*.cl") if kernel else []
+    tests = (_found("tests", method.area, f"**/test_{stem}.py") for stem in stems)
+    return kernels, next(filter(None, tests), [])
+
+
+def _found(tree: str, area: str, pattern: str) -> list[Path]:
+    return sorted(path.relative_to(TOP) for path in (TOP / tree / area).glob(pattern))
+
+
+def exhibits(name: str) -> dict[str, list[str]]:
+    """Return what a method, program or sweep has part in: target -> tables and figures."""
+    found: dict[str, list[str]] = {}
+    family = name.rstrip("0123456789")  # of f"fw-packed{bits}", where bits is a constant
+    for experiment, about in papers.EXPERIMENTS.items():
+        mentioned = set(_mentioned(getattr(about, "contenders", None) or about.cases))
+        if name in mentioned or {family, name.removeprefix(family)} <= mentioned:
+            target, what = experiment.partition("-")[0], about.summary.partition("] ")[2]
+            found.setdefault(target, []).append(what)
+    return found
+
+
+def _mentioned(start: FunctionType | partial[object]) -> Iterator[str]:
+    """Yield names, texts and numbers in a function and in those of its module that it calls."""
+    if isinstance(start, partial):
+        yield from (str(value) for argument in start.args for value in vars(argument).values())
+        start = start.func
+    seen, codes = {start}, [start.__code__]
+    while codes:
+        code = codes.pop()
+        for constant in _flat(code.co_consts):
+            if isinstance(constant, CodeType):
+                codes.append(constant)
+            else:
+                yield str(constant)
+        for name in code.co_names:
+            yield name
+            called = start.__globals__.get(name)
+            if isinstance(called, FunctionType) and called not in seen:
+                seen.add(called)
+                if called.__module__ == start.__module__:
+                    codes.append(called.__code__)
+
+
+def _flat(values: tuple[object, ...]) -> Iterator[object]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _flat(value)
+        else:
+            yield value
+
+
+def methods_table() -> str:
+    """Return the table of all methods, in Markdown."""
+    rows = []
+    for method in sorted(pyapsp.methods(), key=lambda method: (method.area, method.id)):
+        kernels, tests = files(method)
+        module = TOP / f"{method.__module__.replace('.', '/')}.py"
+        source = re.sub(r"doi:(\S+?)(?=[,;]|$)", r"[doi:\1](https://doi.org/\1)", method.source)
+        rows.append((method.id, source, [*(kernels or [module.relative_to(TOP)]), *tests]))
+    return _table("method", rows)
+
+
+def programs_table() -> str:
+    """Return the table of the bulk programs and the sweeps that come along, in Markdown."""
+    found = [(program, "programs") for program in sorted(programs().values())]
+    folder = TOP / "cl" / "sweep"
+    found += [(folder / f"{name}.cl", "applications") for name in applications.__all__]
+    rows = []
+    for path, test in found:
+        comment = path.read_text(encoding="utf-8").partition("*/")[0]
+        source = re.search(r"\* Source +(.*)", comment, re.DOTALL)
+        words = " ".join(source[1].replace("*", " ").split()) if source else "-"
+        tests = Path("tests", path.relative_to(TOP / "cl").parts[0], f"test_{test}.py")
+        rows.append((path.stem, words, [path.relative_to(TOP), tests]))
+    return _table("program or sweep", rows)
+
+
+def _table(head: str, rows: list[tuple[str, str, list[Path]]]) -> str:
+    lines = [f"| {head} | from | files | measured again in |", "|---|---|---|---|"]
+    for name, source, paths in rows:
+        links = (f"{{download}}`{path.name} </../{path.as_posix()}>`" for path in paths)
+        shown = (f"`{target}`: {'; '.join(what)}" for target, what in exhibits(name).items())
+        cells = f"`{name}`", source, "<br>".join(links), "<br>".join(shown) or "-"
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def networkx_functions() -> str:
+    """Return the list of the NetworkX functions that run here, in Markdown."""
+    functions = networkx_backend.get_info()["functions"]
+    return "\n".join(f"- `{name}`: {about['additional_docs']}" for name, about in functions.items())
+
+
+def commands() -> str:
+    """Return the help of every command, in Markdown."""
+    return "\n".join(_helps(cli.parser(), 2))
+
+
+def _helps(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
+    yield f"\n{'#' * level} {parser.prog}\n\n```text\n{parser.format_help().rstrip()}\n```\n"
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                yield from _helps(child, level + 1)

@@ -1,0 +1,81 @@
+"""Print a script that makes a shell complete commands, options, methods, types, devices and files.
+
+Devices are those of this machine, so write the script anew when they change.
+
+For example:
+  pyapsp completion bash > ~/.local/share/bash-completion/completions/pyapsp
+  pyapsp completion zsh > ~/.zfunc/_pyapsp
+  pyapsp completion fish > ~/.config/fish/completions/pyapsp.fish
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+__all__ = ["configure", "run"]
+
+_SHELLS = ("bash", "zsh", "fish")
+# Arguments with one of these names are folders; those in capitals with a suffix, files.
+_FOLDERS = ("DIR",)
+_FILES = ("FILE", "GRAPH", "IN", "OUT", "RECORD")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=", ".join(_SHELLS))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script."""
+    import shtab
+
+    from pyapsp.cli import parser
+
+    whole = parser()
+    words = _words()
+    for action in _actions(whole):
+        name = action.metavar
+        if not isinstance(name, str):
+            continue
+        if name in words:
+            # zsh would take a colon for the end of the words
+            colon = r"\:" if arguments.shell == "zsh" else ":"
+            action.choices = [word.replace(":", colon) for word in words[name]]
+        elif name in _FOLDERS:
+            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+        elif name in _FILES or "." in name:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+    print(shtab.complete(whole, shell=arguments.shell))
+    return 0
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the arguments of a parser and of its commands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _actions(command)
+        else:
+            yield action
+
+
+def _words() -> dict[str, list[str]]:
+    """Return the words that stand for arguments of these names."""
+    import pyapsp
+    from pyapsp.errors import NoDeviceError
+    from pyapsp.graph import datasets
+    from pyapsp.precision import DTYPES
+    from pyapsp.tuning.tuner import STRATEGIES
+
+    try:
+        devices = [device.id for device in pyapsp.devices()]
+    except NoDeviceError:
+        devices = []
+    return {
+        "METHOD": ["auto", *(method.id for method in pyapsp.methods())],
+        "TYPE": ["auto", *DTYPES],
+        "SPEC": ["gpu", "cpu", *devices],
+        "DATASET": datasets.names(),
+        "STRATEGY": list(STRATEGIES),
+    }

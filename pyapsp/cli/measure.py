@@ -1,0 +1,156 @@
+"""Sum up the distances of a graph, exactly, without keeping them.
+
+The measures are diameter, radius, average-path-length and wiener-index; eccentricity and closeness
+of each vertex, as CSV; and distance-histogram, how many pairs there are at each distance, as CSV.
+Pairs without a path do not count, but in the Wiener index, which then is inf. Whole numbers are
+exact, whatever their size.
+
+For example:
+  pyapsp measure rome99.gr diameter radius average-path-length
+  pyapsp measure rome99.gr eccentricity closeness --sources 1 17 3353
+  pyapsp measure rome99.gr eccentricity closeness -o vertices.csv
+  pyapsp measure rome99.gr distance-histogram --width 1000 --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from contextlib import nullcontext
+from typing import IO, Any
+
+from pyapsp.cli.options import (
+    add_device,
+    add_json,
+    add_progress,
+    add_sources,
+    bytes_of,
+    check_outputs,
+    facts,
+    print_json,
+    vertices,
+    wants_progress,
+)
+
+__all__ = ["configure", "run"]
+
+_OF_VERTICES = ("eccentricity", "closeness")
+_OF_ALL_PAIRS = ("diameter", "radius", "wiener-index")
+_HISTOGRAM = "distance-histogram"
+_MEASURES = (*_OF_ALL_PAIRS, "average-path-length", *_OF_VERTICES, _HISTOGRAM)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    parser.add_argument(
+        "measures", metavar="MEASURE", nargs="+", choices=_MEASURES, help=", ".join(_MEASURES)
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT.csv",
+        help="write the measures of vertices, or the histogram, there instead of printing them",
+    )
+    add_sources(parser, f"(not with {', '.join(_OF_ALL_PAIRS)}) only for")
+    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    parser.add_argument(
+        "--width", type=_width, default=1, metavar="LENGTH", help="of a bin of the histogram (1)"
+    )
+    parser.add_argument(
+        "--method", default="auto", metavar="METHOD", help="one that searches from sources"
+    )
+    add_device(parser)
+    parser.add_argument(
+        "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
+    )
+    add_progress(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, and print or write."""
+    import pyapsp
+    from pyapsp import summaries
+    from pyapsp.progress import Progress
+
+    measures = list(dict.fromkeys(arguments.measures))
+    _check(measures, arguments)
+    check_outputs(arguments.output)
+    graph = pyapsp.read(arguments.graph)
+    options: dict[str, Any] = {
+        "directed": not arguments.undirected,
+        "method": arguments.method,
+        "device": arguments.device,
+        "memory_limit": arguments.memory_limit,
+    }
+    names = list(range(graph.n)) if graph.labels is None else graph.labels.tolist()
+    if arguments.sources is not None:
+        chosen = vertices(graph.labels, graph.n, arguments.sources, "measure")
+        options["sources"] = chosen
+        names = [names[vertex] for vertex in chosen]
+    found: dict[str, Any] = {}
+    for measure in measures:
+        more: dict[str, Any] = {"width": arguments.width} if measure == _HISTOGRAM else {}
+        function = getattr(summaries, measure.replace("-", "_"))
+        # a few searches give the diameter, nobody knows how many
+        counted = measure != "diameter" and wants_progress(arguments)
+        with Progress(graph.n) if counted else nullcontext() as progress:
+            more |= {"progress": progress} if counted else {}
+            found[measure] = function(graph, **options, **more)
+    table: dict[str, list[Any]] = {}
+    if _HISTOGRAM in found:
+        counts = found.pop(_HISTOGRAM)
+        bins = counts.nonzero()[0]
+        table = {"from": (bins * arguments.width).tolist(), "pairs": counts[bins].tolist()}
+    elif any(measure in _OF_VERTICES for measure in measures):
+        table = {"vertex": names}
+        table |= {name: found.pop(name).tolist() for name in measures if name in _OF_VERTICES}
+    if arguments.json:
+        print_json({"graph": facts(graph), **found, **table})
+    else:
+        for measure, value in found.items():
+            print(f"{measure} {value}")
+    if arguments.output:
+        from pyapsp.files import atomic_write
+
+        with atomic_write(arguments.output) as file:
+            _write(table, file)
+    elif table and not arguments.json:
+        _write(table, sys.stdout)
+    return 0
+
+
+def _check(measures: list[str], arguments: argparse.Namespace) -> None:
+    """Refuse what does not go together.
+
+    Raises
+    ------
+    ParameterError
+    """
+    from pyapsp.errors import ParameterError
+
+    tables = [measure for measure in measures if measure in (*_OF_VERTICES, _HISTOGRAM)]
+    whole = [measure for measure in measures if measure in _OF_ALL_PAIRS]
+    if _HISTOGRAM in tables and len(tables) > 1:
+        raise ParameterError(f"{_HISTOGRAM} and {tables[0]} are two tables: ask for one at a time")
+    if arguments.output is not None and not tables:
+        raise ParameterError(f"-o is for {', '.join(_OF_VERTICES)} and {_HISTOGRAM}")
+    if arguments.sources is not None and whole:
+        raise ParameterError(f"{whole[0]} is of all vertices: leave out --sources")
+
+
+def _write(table: dict[str, list[Any]], file: IO[str]) -> None:
+    """Write a table as CSV."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
+
+
+def _width(text: str) -> int | float:
+    """Parse the width of a bin, whole if it can be."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)

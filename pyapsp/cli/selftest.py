@@ -1,0 +1,256 @@
+"""Solve small problems in every way there is, on every device, and check every answer.
+
+Each method solves graphs that come with the package, with predecessors, in several number types;
+the answers must hold by the certificate of 'pyapsp verify' and agree with SciPy. Batches,
+summaries, bulk programs and sweeps are compared with SciPy and NumPy. What needs something that is
+not here is left out, with the reason. Exit code 1 when an answer is wrong. The first time takes
+a minute, for the kernels are built.
+
+For example:
+  pyapsp selftest
+  pyapsp selftest --device cpu --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pyapsp.cli.options import add_device, add_json, print_json, printer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pyapsp.device import Device
+    from pyapsp.graph import Graph
+    from pyapsp.registry import Method
+
+__all__ = ["configure", "run"]
+
+# Graphs that come with the package, and the type each is solved in: unreachable pairs, weights of
+# 1, of 0 and below 0, undirected ones.
+_GRAPHS = (
+    ("random-60", "float32"),
+    ("rmat-7", "int32"),
+    ("small-world-50", "uint16"),
+    ("negative-weights", "int16"),
+    ("disconnected", "float64"),
+)
+# Packages that extras bring.
+_OPTIONAL = ("pycparser",)
+_OK, _FAILED, _LEFT_OUT = "ok", "FAILED", "left out"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add_device(parser, several="every device unless given")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the checks on each device, and print a line for each."""
+    import pyapsp
+    from pyapsp.device import choose, loader
+
+    wanted = pyapsp.devices() if arguments.device is None else map(choose, arguments.device)
+    tested = list(dict.fromkeys(wanted))
+    if not tested:
+        raise loader.no_device()
+    say = printer(arguments)
+    told, states = [], []
+    for device in tested:
+        say(f"device {device}")
+        checks = []
+        for name, check in _checks():
+            started = time.perf_counter()
+            state, detail = _outcome(check, device)
+            seconds = time.perf_counter() - started
+            checks.append({"name": name, "state": state, "detail": detail, "seconds": seconds})
+            say(f"  {state:<8}  {name:<20}  {detail or f'{seconds:.2f} s'}")
+        told.append({"id": device.id, "name": device.name, "checks": checks})
+        states += [each["state"] for each in checks]
+    count = {state: states.count(state) for state in (_OK, _FAILED, _LEFT_OUT)}
+    if arguments.json:
+        print_json({"ok": not count[_FAILED], "pyapsp": pyapsp.__version__, "devices": told})
+    say(", ".join(f"{number} {state}" for state, number in count.items()))
+    return 1 if count[_FAILED] else 0
+
+
+def _checks() -> Iterator[tuple[str, Callable[[Device], str | None]]]:
+    """Yield the name of each check, and what says on a device what is wrong."""
+    import pyapsp
+
+    yield "driver", _driver
+    for method in pyapsp.methods():
+        yield method.id, partial(_method, method)
+    yield "negative cycle", _negative_cycle
+    yield "batches", _batches
+    yield "summaries", _summaries
+    yield "bulk", _bulk
+    yield "sweep", _sweep
+
+
+def _outcome(check: Callable[[Device], str | None], device: Device) -> tuple[str, str | None]:
+    """Run a check; return its state, and what there is to say of it."""
+    from pyapsp.errors import CapabilityError
+
+    try:
+        fault = check(device)
+    except CapabilityError as missing:
+        return _LEFT_OUT, str(missing)
+    except Exception as error:  # whatever goes wrong, the other checks still have something to say
+        if isinstance(error, ModuleNotFoundError) and error.name in _OPTIONAL:
+            return _LEFT_OUT, f"needs {error.name}"
+        return _FAILED, f"{type(error).__name__}: {error}"
+    return (_OK, None) if fault is None else (_FAILED, fault)
+
+
+def _driver(device: Device) -> str | None:
+    from pyapsp.device import selftest
+
+    error: str | None = selftest.check(device.id)["error"]
+    return error
+
+
+def _method(cls: type[Method], device: Device) -> str | None:
+    """Solve what the method can solve."""
+    import numpy as np
+
+    import pyapsp
+    from pyapsp import verify
+    from pyapsp.choice import unmet
+    from pyapsp.registry import Options
+
+    solved = 0
+    left: Exception | None = None
+    for name, dtype in _GRAPHS:
+        graph = _graph(name)
+        if cls.requires.unweighted:
+            graph = graph.with_weights(np.ones(graph.m, np.int64))
+        if dtype == "float64" and not device.capabilities.fp64:
+            dtype = "float32"
+        if cls.requires.largest_distance is not None:
+            distances = _distances(graph)
+            if distances[np.isfinite(distances)].max() > cls.requires.largest_distance:
+                continue
+        left = unmet(cls(), graph, Options(device, np.dtype(dtype)))
+        if left is not None:
+            continue
+        result = pyapsp.solve(graph, cls.id, dtype=dtype, predecessors=True, device=device)
+        certificate = verify.certificate(graph, result, device=device)
+        if not certificate.ok:
+            return f"{name}, {dtype}: {certificate.fault}"
+        comparison = verify.against_scipy(graph, result)
+        if not comparison.ok:
+            return f"{name}, {dtype}: {comparison.max_error:g} from SciPy's distances"
+        solved += 1
+    if not solved and left is not None:
+        raise left
+    return None if solved else "no graph to solve"
+
+
+def _negative_cycle(device: Device) -> str | None:
+    import pyapsp
+    from pyapsp.errors import NegativeCycleError
+
+    try:
+        pyapsp.solve(_graph("negative-cycle"), device=device)
+    except NegativeCycleError:
+        return None
+    return "a negative cycle was not found"
+
+
+def _batches(device: Device) -> str | None:
+    """Solve many graphs at once, a group or a launch for all."""
+    import numpy as np
+
+    import pyapsp
+
+    random = np.random.default_rng(0)
+    weights = random.integers(1, 9, (40, 12, 12)) * (random.random((40, 12, 12)) < 0.3)
+    expected = np.stack([_distances(each) for each in weights])
+    for method in ("auto", "fw-onegroup", "fw-minplus"):
+        found = pyapsp.solve_many(weights, method, dtype="float32", device=device)
+        if not np.array_equal(found, expected):
+            return f"{method}: other distances than SciPy's"
+    return None
+
+
+def _summaries(device: Device) -> str | None:
+    """Sum up distances, with weights and without, some rows at a time."""
+    import numpy as np
+
+    import pyapsp
+
+    for name in ("grid-8x8", "small-world-50"):
+        graph = _graph(name)
+        distances = _distances(graph)
+        farthest, total = distances.max(axis=1), distances.sum()
+        others = graph.n - 1
+        histogram = np.bincount(distances.astype(int).ravel())
+        histogram[0] -= graph.n
+        rows = [block.distances for block in pyapsp.row_blocks(graph, block=9, device=device)]
+        answers: list[tuple[str, Any, Any]] = [
+            ("row_blocks", np.concatenate(rows), distances),
+            ("diameter", pyapsp.diameter(graph, device=device), farthest.max()),
+            ("radius", pyapsp.radius(graph, device=device), farthest.min()),
+            ("eccentricity", pyapsp.eccentricity(graph, device=device), farthest),
+            ("wiener_index", pyapsp.wiener_index(graph, device=device), total / 2),
+            (
+                "average_path_length",
+                pyapsp.average_path_length(graph, device=device),
+                total / (graph.n * others),
+            ),
+            (
+                "closeness",
+                pyapsp.closeness(graph, device=device),
+                others / distances.sum(axis=0),
+            ),
+            ("distance_histogram", pyapsp.distance_histogram(graph, device=device), histogram),
+        ]
+        for what, found, expected in answers:
+            if not (np.shape(found) == np.shape(expected) and np.allclose(found, expected, 1e-12)):
+                return f"{what} of {name}: not what SciPy's distances give"
+    return None
+
+
+def _bulk(device: Device) -> str | None:
+    """Sort numbers with a C program."""
+    import numpy as np
+
+    from pyapsp import bulk
+
+    numbers = np.random.default_rng(0).random((50, 32), np.float32)
+    found = bulk.load(bulk.programs()["bitonic_sort"], device=device)(A=numbers)["A"]
+    return None if np.array_equal(found, np.sort(numbers)) else "numbers are not sorted"
+
+
+def _sweep(device: Device) -> str | None:
+    """Compute squares, a task for each."""
+    import numpy as np
+
+    from pyapsp.sweep import Array, Sweep
+
+    arrays = [Array("side", "input", "int32"), Array("area", "output", "int32")]
+    squares = Sweep("OUT(area, 0) = IN(side, 0) * IN(side, 0);", arrays, device=device)
+    sides = np.arange(100, dtype=np.int32)
+    found = np.ravel(squares(side=sides)["area"])
+    return None if np.array_equal(found, sides**2) else "squares are not those of NumPy"
+
+
+def _graph(name: str) -> Graph:
+    from pyapsp.graph import datasets
+
+    return datasets.load(name)
+
+
+def _distances(graph: Any) -> np.ndarray:
+    """Return all distances by SciPy."""
+    from scipy.sparse.csgraph import johnson
+
+    matrix = graph.to_scipy() if hasattr(graph, "to_scipy") else graph
+    found: np.ndarray = johnson(matrix.astype(float))
+    return found

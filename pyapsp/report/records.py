@@ -1,0 +1,210 @@
+"""What solves and benches wrote, collected into tables of values."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pyapsp.errors import FormatError
+
+__all__ = ["OVER", "Collected", "collect"]
+
+#: What the names of speed-up columns start with; the name of the package follows.
+OVER = "over_"
+
+# column -> where its value lies in a record, from the outside in
+_RUN = {
+    "graph": ("graph", "name"),
+    "n": ("graph", "n"),
+    "m": ("graph", "m"),
+    "method": ("method",),
+    "dtype": ("dtype",),
+    "device": ("device", "name"),
+    "platform": ("device", "platform"),
+    "kernel_seconds": ("kernel_seconds",),
+    "transfer_seconds": ("transfer_seconds",),
+    "wall_seconds": ("wall_seconds",),
+    "turns": ("repeat",),
+    "updates_per_second": ("updates_per_second",),
+    "fraction_of_roof": ("fraction_of_roof",),
+    "max_error": ("max_error",),
+    "verified": ("verified",),
+}
+# a bench adds the turns and the roof, pyapsp verify the error: records without them are records
+_OPTIONAL = {"turns", "fraction_of_roof", "max_error"}
+_NUMBERS = (
+    *("kernel_seconds", "transfer_seconds", "wall_seconds"),
+    *("updates_per_second", "fraction_of_roof", "max_error"),
+)
+_SORTED = ["n", "graph", "method", "dtype", "device", "platform"]
+_DEVICE = ("name", "platform", "kind", "driver", "version", "units", "memory")
+_PEER = (
+    *("graph", "n", "name", "version", "calls", "dtype"),
+    *("median_seconds", "updates_per_second", "verified"),
+)
+_LEFT_OUT = ("graph", "n", "what", "why")
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What records and benches say; what is not known is missing.
+
+    Attributes
+    ----------
+    runs : pandas.DataFrame
+        A row for each run, ordered by the size of the graph, then by name, method, dtype, device
+        and platform: the columns of `pyapsp.report.tables.RUNS`, and before ``max_error`` one
+        for each other package, how many times as long it took. Times are in seconds.
+    peers : pandas.DataFrame
+        Other packages: graph, n, name, version, calls, dtype, median_seconds, updates_per_second,
+        verified.
+    devices : pandas.DataFrame
+        name, platform, kind, driver, version, units, memory (bytes).
+    left_out : pandas.DataFrame
+        graph, n, what, why.
+    software : pandas.DataFrame
+        name and version of what the runs depend on.
+    """
+
+    runs: pd.DataFrame
+    peers: pd.DataFrame
+    devices: pd.DataFrame
+    left_out: pd.DataFrame
+    software: pd.DataFrame
+
+
+def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
+    """Collect records and benches.
+
+    What was solved and also timed by a bench is one row, with the times of the bench (of the last
+    one, if there are several), and verified if both answers were.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        What ``pyapsp solve --record``, ``pyapsp verify -o`` and ``pyapsp bench -o`` wrote; at
+        least one file.
+
+    Returns
+    -------
+    Collected
+
+    Raises
+    ------
+    FormatError
+        If a file is something else.
+    """
+    solved, timed, benches = [], [], []
+    for path in map(Path, paths):
+        document = _read(path)
+        if _is_bench(document):
+            benches.append(document)
+            timed += [_Run.of(record, path) for record in document["runs"]]
+        else:
+            solved.append(_Run.of(document, path))
+    in_turns = {run.identity: run.row for run in timed}
+    rows = [_both(run.row, in_turns.get(run.identity)) for run in solved]
+    for run in solved:
+        in_turns.pop(run.identity, None)
+    records = [run.record for run in [*solved, *timed]]
+    return Collected(
+        runs=_ordered([*rows, *in_turns.values()]),
+        peers=_frame([row for each in benches for row in each["peers"]], _PEER),
+        devices=_frame([record["device"] for record in records], _DEVICE),
+        left_out=_frame([row for each in benches for row in each["left_out"]], _LEFT_OUT),
+        software=_software(records),
+    )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A record, and its row of the table."""
+
+    record: dict[str, Any]
+    row: dict[str, Any]
+
+    @classmethod
+    def of(cls, record: Any, path: Path) -> _Run:
+        """Find the values of the columns."""
+        row = {}
+        for name, keys in _RUN.items():
+            value = record
+            for key in keys:
+                if isinstance(value, Mapping) and key in value:
+                    value = value[key]
+                elif name in _OPTIONAL:
+                    value = None
+                else:
+                    known = ".".join(keys)
+                    raise FormatError(path, None, f"not a record of a run: no {known!r}")
+            row[name] = value
+        ratios = record.get("ratios", {})
+        return cls(record, row | {f"{OVER}{peer}": ratio for peer, ratio in ratios.items()})
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What records of the same run have in common."""
+        asked = [self.record.get(name) for name in ("predecessors", "sources", "cutoff")]
+        columns = [self.row[name] for name in _SORTED]
+        return (*columns, self.record["graph"].get("hash"), *asked)
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise FormatError(path, error.lineno, f"not JSON: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(path, None, str(error)) from None
+
+
+def _is_bench(document: Any) -> bool:
+    """Whether this is what ``pyapsp bench`` wrote."""
+    return isinstance(document, Mapping) and {"runs", "peers", "left_out"} <= document.keys()
+
+
+def _both(solved: dict[str, Any], timed: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the row of a run that was solved and, maybe, timed in turns."""
+    if timed is None:
+        return solved
+    # of two answers neither may be wrong, and what nobody looked at stays so
+    verdicts = [solved["verified"], timed["verified"]]
+    verified = False if False in verdicts else None if None in verdicts else True
+    errors = [row["max_error"] for row in (solved, timed) if row["max_error"] is not None]
+    return solved | timed | {"verified": verified, "max_error": max(errors, default=None)}
+
+
+def _frame(rows: list[dict[str, Any]], columns: Iterable[str]) -> pd.DataFrame:
+    """Make a table with these columns, and no row twice."""
+    table = pd.DataFrame(rows, columns=list(columns), dtype=object)
+    return table.drop_duplicates(ignore_index=True)
+
+
+def _ordered(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Make the table of runs."""
+    over = list(dict.fromkeys(name for row in rows for name in row if name not in _RUN))
+    names = list(_RUN)
+    names[names.index("max_error") : names.index("max_error")] = over
+    runs = pd.DataFrame(rows, columns=names, dtype=object).sort_values(_SORTED, ignore_index=True)
+    numbers = dict.fromkeys([*_NUMBERS, *over], float)
+    # whole, or missing
+    return runs.astype({"n": int, "m": int, "turns": "Int64"} | numbers)
+
+
+def _software(records: list[Any]) -> pd.DataFrame:
+    """List what the runs depend on, each version once."""
+    rows = []
+    for record in records:
+        own = {"pyapsp": record.get("pyapsp"), "commit": record.get("commit")}
+        rows += [
+            {"name": name, "version": version}
+            for name, version in (own | record.get("environment", {})).items()
+            if version is not None
+        ]
+    return _frame(rows, ("name", "version")).sort_values("name", kind="stable", ignore_index=True)

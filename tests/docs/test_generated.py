@@ -1,0 +1,110 @@
+"""The table of methods, the help of the commands, the pictures."""
+
+from __future__ import annotations
+
+import csv
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import pyapsp
+from pyapsp import bulk, cli
+from pyapsp.sweep import applications
+
+TOP = Path(__file__).resolve().parents[2]
+PAGES = sorted((TOP / "docs").rglob("*.md"))
+# runs on the host, compiled by Numba
+WITHOUT_KERNEL = {"dijkstra-cpu"}
+# which target of the workflow measures again what a file of published values holds
+TARGETS = {"okuyama2013": "okuyama", "takafuji2020": "takafuji"}
+
+
+@pytest.mark.parametrize("method", pyapsp.methods(), ids=lambda method: method.id)
+def test_method_has_source_kernel_and_test(method, generated):
+    kernels, tests = generated.files(method)
+    assert re.search(r"\b(19|20)\d\d\b", method.source)
+    assert bool(kernels) == (method.id not in WITHOUT_KERNEL)
+    assert tests
+    for path in (*kernels, *tests):
+        assert (TOP / path).is_file()
+    text = "".join((TOP / path).read_text(encoding="utf-8") for path in tests)
+    assert method.id in text or "methods()" in text
+
+
+def test_table_has_a_row_for_each_method(generated):
+    rows = generated.methods_table().splitlines()[2:]
+    assert sorted(row.split("`")[1] for row in rows) == sorted(m.id for m in pyapsp.methods())
+    assert {row.count("|") for row in rows} == {5}
+
+
+def test_table_has_a_row_for_each_program_and_sweep(generated):
+    rows = generated.programs_table().splitlines()[2:]
+    names = {row.split("`")[1]: row for row in rows}
+    assert len(names) == len(rows)
+    assert names.keys() == {*bulk.programs(), *applications.__all__}
+    for path in re.findall(r"</\.\./([^>]+)>", "".join(rows)):
+        assert (TOP / path).is_file()
+    assert "figure 4.10" in names["bitonic_sort"]
+    assert "figures 7a and 8a" in names["neural_network"]
+
+
+def test_published_methods_are_measured_again(generated):
+    """What a paper gives a figure for takes part in the target of that paper."""
+    exhibits = {method.id: generated.exhibits(method.id) for method in pyapsp.methods()}
+    checked = 0
+    for path in sorted((TOP / "data" / "papers").glob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            published = {row.get("method") for row in csv.DictReader(file)} & exhibits.keys()
+        for name in published:
+            assert TARGETS[path.stem.partition("-")[0]] in exhibits[name], (path.name, name)
+            checked += 1
+    assert checked > 10
+
+
+def test_exhibits_are_those_of_the_method_alone(generated):
+    found = {method.id: generated.exhibits(method.id) for method in pyapsp.methods()}
+    assert found["fw-naive"] == {}
+    assert found["bfs-all"] == {"takafuji": ["tables 3.4 and 3.5"]}
+    assert "table 3.10" in found["fw-packed8"]["takafuji"]
+    assert "table 3.10" not in found["fw-packed4"]["takafuji"]
+
+
+def test_help_of_every_command(generated, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "96")
+    monkeypatch.setenv("NO_COLOR", "1")
+    page = generated.commands()
+    [commands] = (action for action in cli.parser()._actions if action.dest == "command")
+    assert re.findall(r"^### pyapsp (\S+)$", page, re.MULTILINE) == list(commands.choices)
+    for name in commands.choices:
+        with pytest.raises(SystemExit):
+            cli.main([name, "--help"])
+        assert capsys.readouterr().out.strip() in page
+
+
+def test_pictures_are_drawn_and_shown(pictures):
+    shown = [name for page in PAGES for name in re.findall(r"\{picture\} (\S+)", page.read_text())]
+    assert sorted(shown) == sorted(pictures.PICTURES)
+    for name in pictures.PICTURES:
+        element = ElementTree.fromstring(pictures.svg(name, 'what "it" shows'))
+        _, _, width, height = map(float, element.get("viewBox").split())
+        assert element.get("aria-label") == 'what "it" shows'
+        for part in element.iter():
+            kind = part.tag.rpartition("}")[2]
+            if kind == "text":
+                # ink of the page, inside the frame
+                assert part.get("fill") == "currentColor"
+                assert 0 <= float(part.get("x")) <= width
+                assert 0 <= float(part.get("y")) <= height
+            elif kind == "rect":
+                assert float(part.get("x")) + float(part.get("width")) <= width
+                assert float(part.get("y")) + float(part.get("height")) <= height
+
+
+def test_picture_of_a_round_writes_every_tile_once(pictures):
+    drawn = pictures.svg("blocked", "")
+    counts = Counter(re.findall(r'<rect [^>]*fill="(#\w+)"', drawn))
+    # 6 x 6 tiles: pivot, its row and column, all others; grey is what is read
+    assert sorted(counts.values()) == [1, 10, 1 + 11, 25]

@@ -1,0 +1,305 @@
+"""The workflow on a Slurm cluster: few submissions, and the answers of a run without a cluster.
+
+The cluster is this machine: munged, slurmctld and slurmd run in a temporary folder, on ports of
+their own, as whoever runs the test. ``tests/workflow/slurm.sh`` installs them on Debian.
+"""
+
+from __future__ import annotations
+
+import csv
+import getpass
+import math
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+if sys.version_info < (3, 11):
+    pytest.skip("Snakemake 9 needs Python 3.11", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[2]
+PROFILE = ("--profile", "workflow/profiles/slurm")
+LOCAL = {"fetch_dataset", "write_report", "default"}
+TIMES = {
+    "kernel_seconds",
+    "transfer_seconds",
+    "wall_seconds",
+    "updates_per_second",
+    "fraction_of_roof",
+}
+# Cores and GPUs need not be there: jobs of the size that the profile says fit the node.
+SLURM = """\
+ClusterName=pyapsp
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+MailProg=/bin/true
+MinJobAge=86400
+GresTypes=gpu
+SlurmdParameters=config_overrides
+NodeName=node NodeAddr=127.0.0.1 NodeHostname={host} CPUs=16 RealMemory=64000 Gres=gpu:2
+PartitionName=all Nodes=node Default=YES State=UP
+"""
+
+
+class Cluster:
+    """A Slurm cluster of one node without accounting, everything of it in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.daemons: list[subprocess.Popen[bytes]] = []
+        # Daemons are in sbin, which the PATH of a user may lack.
+        self.environment = {**os.environ, "SLURM_CONF": str(folder / "slurm.conf")}
+        self.environment["PATH"] = f"{folder / 'bin'}:{os.environ['PATH']}:/usr/sbin:/sbin"
+        self._require("munged", "slurmctld", "slurmd", "srun")
+        for name in ("state", "spool", "bin"):
+            (folder / name).mkdir()
+        key = folder / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o600)
+        (folder / "slurm.conf").write_text(
+            SLURM.format(
+                host=socket.gethostname(),
+                ports=_free_ports(2),
+                user=getpass.getuser(),
+                folder=folder,
+            )
+        )
+        (folder / "gres.conf").write_text("NodeName=node Name=gpu File=/dev/null,/dev/zero\n")
+        # Inside a job the executor forgets SLURM_CONF, because clusters have theirs in /etc.
+        srun = folder / "bin" / "srun"
+        srun.write_text(
+            f'#!/bin/sh\nSLURM_CONF="{folder}/slurm.conf" exec {shutil.which("srun")} "$@"\n'
+        )
+        srun.chmod(0o755)
+
+    def _require(self, *programs: str) -> None:
+        missing = [
+            name for name in programs if not shutil.which(name, path=self.environment["PATH"])
+        ]
+        if missing:
+            pytest.fail(
+                f"no {', '.join(missing)}: tests/workflow/slurm.sh installs Slurm on Debian "
+                "(apt-get install --no-install-recommends slurm-wlm) and runs these tests",
+                pytrace=False,
+            )
+
+    def start(self) -> None:
+        folder = self.folder
+        self._start(
+            "munged",
+            "--foreground",
+            "--force",
+            f"--socket={folder}/munge.socket",
+            f"--key-file={folder}/munge.key",
+            f"--pid-file={folder}/munged.pid",
+            f"--seed-file={folder}/munge.seed",
+            f"--log-file={folder}/munged.log",
+        )
+        self._wait_for((folder / "munge.socket").exists)
+        self._start("slurmctld", "-D")
+        self._start("slurmd", "-D", "-N", "node")
+        self._wait_for(lambda: self.ask("sinfo", "--noheader", "--format=%T").strip() == "idle")
+
+    def ask(self, *command: str) -> str:
+        """The output of a Slurm command."""
+        return subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=False, timeout=60
+        ).stdout
+
+    def stop(self) -> None:
+        """End the jobs, then the daemons, however far they got."""
+        if len(self.daemons) == 3:
+            self.ask("scancel", f"--user={getpass.getuser()}")
+            self._wait_for(lambda: not self.ask("squeue", "--noheader"))
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+            try:
+                daemon.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                os.killpg(daemon.pid, signal.SIGKILL)
+                daemon.wait()
+
+    def _start(self, *command: str) -> None:
+        with open(self.folder / f"{command[0]}.out", "wb") as output:
+            self.daemons.append(
+                subprocess.Popen(
+                    command,
+                    env=self.environment,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            )
+
+    def _wait_for(self, done: Callable[[], bool], seconds: int = 60) -> None:
+        end = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > end:
+                logs = [path.read_text(errors="replace") for path in self.folder.glob("*.out")]
+                pytest.fail("the cluster does not answer:\n" + "\n".join(logs), pytrace=False)
+            time.sleep(0.2)
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for found in sockets:
+            found.bind(("127.0.0.1", 0))
+        return [found.getsockname()[1] for found in sockets]
+    finally:
+        for found in sockets:
+            found.close()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A started cluster; it is stopped again whatever happens."""
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+def checkout(directory: Path) -> Path:
+    """A copy of the workflow to run in, so that a test leaves nothing in the repository."""
+    directory.mkdir()
+    shutil.copy(ROOT / "Snakefile", directory)
+    for folder in ("workflow", "data"):
+        shutil.copytree(ROOT / folder, directory / folder)
+    return directory
+
+
+def snakemake(directory: Path, *arguments: str, environment: dict[str, str] | None = None) -> str:
+    """Run the workflow; its output."""
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=directory,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def submitted(cluster: Cluster, directory: Path, *arguments: str) -> tuple[set[str], str]:
+    """Run the workflow on the cluster; the Slurm ids of its jobs, and its output."""
+    output = snakemake(
+        directory,
+        *PROFILE,
+        "--slurm-status-command=squeue",
+        "--slurm-init-seconds-before-status-checks=3",
+        *arguments,
+        environment=cluster.environment,
+    )
+    return set(re.findall(r"has been submitted with SLURM jobid (\d+)", output)), output
+
+
+def rows(directory: Path) -> list[dict[str, str]]:
+    """The table of all runs, without what differs from run to run."""
+    with open(directory / "results" / "report" / "runs.csv", encoding="utf-8") as file:
+        table = [
+            {key: row[key] for key in row if key not in TIMES and not key.startswith("over_")}
+            for row in csv.DictReader(file)
+        ]
+    return sorted(table, key=lambda row: (row["graph"], row["method"], row["dtype"]))
+
+
+@pytest.mark.parametrize("config", ["default", "real"])
+def test_jobs_are_submitted_in_groups(tmp_path, config):
+    directory = checkout(tmp_path / "planned")
+    options = (*PROFILE, "--dry-run", "--configfile", f"workflow/config/{config}.yaml")
+    output = snakemake(directory, *options)
+    total = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", output, re.M)}
+    assert total["solve_graph"] == total["verify_result"] > 80
+    # jobs of a group are indented
+    assert set(re.findall(r"^(?:local)?rule (\w+):", output, re.M)) == LOCAL
+    assert Counter(re.findall(r"^    rule (\w+):", output, re.M)) == {
+        rule: count for rule, count in total.items() if rule not in LOCAL | {"total"}
+    }
+    timings = math.ceil(total.get("time_methods", 0) / 5)
+    assert Counter(re.findall(r"Group job (\w+) ", output)) == Counter(
+        graphs=1, runs=math.ceil(total["solve_graph"] / 20), timings=timings
+    )
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(3600)
+def test_the_default_run_finds_on_a_cluster_what_it_finds_without(cluster, tmp_path):
+    start = time.monotonic()
+    on_cluster = checkout(tmp_path / "on a cluster")
+    ids, output = submitted(cluster, on_cluster)
+    seconds = time.monotonic() - start
+    found = rows(on_cluster)
+    assert len(found) > 80
+    assert {row["verified"] for row in found} == {"True"}
+
+    jobs = cluster.ask("squeue", "--states=all", "--noheader", "--format=%i %T %k %m %l").split(
+        "\n"
+    )
+    told = {job.split()[0]: job.split()[1:] for job in jobs if job}
+    assert ids == set(told)
+    assert {state for state, *_ in told.values()} == {"COMPLETED"}
+    # of the runs in a job every one has its minutes, and the memory of one is enough
+    runs = [rest for _, name, *rest in told.values() if name.startswith("rule_runs_")]
+    assert len(runs) == math.ceil(len(found) / 20)
+    assert len(ids) == 1 + len(runs) + 1
+    assert {memory for memory, _ in runs} == {"500M"}
+    assert sum(_minutes(limit) for _, limit in runs) == 10 * len(found)
+
+    without = checkout(tmp_path / "without one")
+    snakemake(without, "--cores", str(os.cpu_count()))
+    assert rows(without) == found
+    done = int(re.findall(r"(\d+) of \d+ steps \(100%\) done", output)[-1])
+    version = cluster.ask("sinfo", "--version").strip()
+    print(f"\n{version}: {done} jobs in {len(ids)} submissions, {seconds:.0f} s")
+
+
+def _minutes(limit: str) -> int:
+    """The minutes of a time limit as Slurm writes it: [hours:]minutes:seconds."""
+    hours, minutes, seconds = map(int, f"0:{limit}".split(":")[-3:])
+    assert seconds == 0
+    return 60 * hours + minutes
+
+
+@pytest.mark.slurm
+def test_a_job_that_solves_gets_the_gpu_of_the_profile(cluster, tmp_path):
+    directory = checkout(tmp_path / "with GPUs")
+    profile = directory / "workflow" / "profiles" / "slurm" / "config.yaml"
+    text = profile.read_text(encoding="utf-8")
+    commented = re.search(r"# set-resources:\n(?:#   .*\n)+", text)[0]
+    profile.write_text(text.replace(commented, commented.replace("# ", "")))
+    config = ("--config", "datasets=[grid-8x8]", "methods=[fw-naive]", "dtypes=[int32]")
+    ids, _ = submitted(cluster, directory, *config)
+    asked = [cluster.ask("scontrol", "show", "job", job) for job in sorted(ids, key=int)]
+    gpu = ["gres:gpu:1"]
+    assert [re.findall(r"TresPerJob=(\S+)", job) for job in asked] == [[], gpu, gpu]
+    assert [row["verified"] for row in rows(directory)] == ["True"]
