@@ -1,54 +1,46 @@
-"""SciPy's `scipy.sparse.csgraph` shortest paths, on an OpenCL device.
+"""SciPy's `scipy.sparse.csgraph`, with its shortest paths on an OpenCL device.
 
 The functions take SciPy's positional arguments and give SciPy's answers: float64 distances, inf
 where there is no path, int32 predecessors with -9999 for none. The device is the one that
-`pyapsp.device.choose` picks (``PYAPSP_DEVICE``).
+`pyapsp.device.choose` picks (``PYAPSP_DEVICE``). Every other name of SciPy's module is SciPy's own,
+so that this module can take its place; `NegativeCycleError` is the base class of ours.
 
-Differences from SciPy 1.17, each pinned by a test:
+Where the answers differ from SciPy 1.17 is listed in ``docs/differences.md``, which is made from
+the tests that pin each difference (``tests/csgraph/test_differences.py``).
 
-- dense weights below 1e-8 are arcs; SciPy drops them;
-- every sparse format is accepted;
-- ``directed=False`` takes the smaller of the two weights in every method;
-- a negative self-loop is a negative cycle;
-- an unmasked zero in a masked array is an arc of weight zero in floyd_warshall too; SciPy drops
-  it there, and keeps it in dijkstra;
-- duplicate entries of a sparse array are parallel arcs, of which the shortest counts; SciPy sums
-  them;
-- NaN and -inf stored in a sparse array are errors;
-- NegativeCycleError carries a cycle;
-- dijkstra refuses a negative weight, wherever it is; SciPy warns and goes on;
-- indices must be integers, and may go with method="FW"; SciPy cuts fractions off, and refuses them
-  with "FW";
-- a limit of NaN is an error.
-
-The algorithm that a name stands for is not promised: except for floyd_warshall, `pyapsp.solve`
-takes what it predicts to be the fastest. Where several shortest paths, or several nearest sources,
-are equally far, which one is given may differ.
+The algorithm that a name stands for is not promised: `pyapsp.solve` takes what it predicts to be
+the fastest. Where several shortest paths, or several nearest sources, are equally far, which one is
+given may differ. ``directed=False`` is promised to take the smaller of the two weights whatever the
+method; SciPy 1.17 does so, and its documentation warns that it may not.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph as scipy_csgraph
 from scipy.sparse import csr_array, issparse
 
-from pyapsp.errors import GraphError, NegativeCycleError, NegativeWeightError, ParameterError
+from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph
-from pyapsp.result import NO_PREDECESSOR, Result
+from pyapsp.result import NO_PREDECESSOR
 from pyapsp.solver import solve
 
-__all__ = [
-    "NegativeCycleError",
-    "bellman_ford",
-    "dijkstra",
-    "floyd_warshall",
-    "johnson",
-    "shortest_path",
-]
+__all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
 _METHODS = ("auto", "FW", "D", "BF", "J")
+
+
+def __getattr__(name: str) -> Any:
+    if name in scipy_csgraph.__all__:
+        return getattr(scipy_csgraph, name)
+    raise AttributeError(f"module 'pyapsp.csgraph' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *scipy_csgraph.__all__})
 
 
 def shortest_path(
@@ -76,7 +68,8 @@ def shortest_path(
     unweighted : bool
         Count arcs instead of adding weights.
     overwrite : bool
-        Allowed for compatibility; the input is never changed.
+        With ``method="FW"`` put the distances into `csgraph` where it is a C-contiguous float64
+        array, and all rows are wanted.
     indices : array_like of int or int, optional
         Only the rows of these vertices. Negative indices count from the end.
 
@@ -102,7 +95,9 @@ def shortest_path(
         _check_non_negative(graph)
     if method == "BF" and rows is not None:
         graph = _reached(graph if directed else graph.symmetrized(), rows)
-    return _solved(graph, directed, rows, return_predecessors)
+    held = overwrite and method == "FW" and rows is None and _can_hold_distances(csgraph)
+    out = csgraph if held else None
+    return _solved(graph, directed, rows, return_predecessors, out=out)
 
 
 def dijkstra(
@@ -140,12 +135,10 @@ def dijkstra(
     NegativeWeightError
         If there is a negative weight.
     """
-    if not limit >= 0:
-        raise ParameterError.of("limit", "dijkstra", "a non-negative number", limit)
+    cutoff = _cutoff(limit)
     graph = _graph(csgraph, unweighted)
     rows = None if indices is None else _indices(indices, graph.n, "dijkstra")
     _check_non_negative(graph)
-    cutoff = None if limit == np.inf else limit
     if min_only:
         everything = np.arange(graph.n) if rows is None else rows
         graph = graph if directed else graph.symmetrized()
@@ -240,29 +233,39 @@ def floyd_warshall(
     NegativeCycleError
         If there is a negative cycle; it carries one.
     """
-    result = solve(
-        _graph(csgraph, unweighted),
-        "fw-blocked",
-        directed=directed,
-        predecessors=return_predecessors,
-        out=csgraph if overwrite and _can_hold_distances(csgraph) else None,
-    )
-    return _matrices(result, return_predecessors, None)
+    return shortest_path(csgraph, "FW", directed, return_predecessors, unweighted, overwrite)
 
 
 def _graph(csgraph: Any, unweighted: bool) -> Graph:
-    if issparse(csgraph) or isinstance(csgraph, Graph):
-        graph = as_graph(csgraph)
+    """Return the graph, with weights rounded to float64, as SciPy does."""
+    if isinstance(csgraph, Graph):
+        graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
+    elif issparse(csgraph):
+        graph = as_graph(_rounded(csgraph))
     else:
         try:
-            graph = Graph.from_dense(csgraph, nan_is_no_arc=True)
-        except ValueError as error:
+            values = csgraph if isinstance(csgraph, np.ma.MaskedArray) else np.asarray(csgraph)
+            graph = Graph.from_dense(_rounded(values), nan_is_no_arc=True)
+        except (TypeError, ValueError) as error:
             if isinstance(error, GraphError):
                 raise
             raise GraphError(f"no matrix of weights: {error}") from None
-    if unweighted:
-        return graph.with_weights(np.ones(graph.m))
-    return graph.with_weights(graph.weights.astype(np.float64))  # as SciPy, which rounds here
+    return graph.with_weights(np.ones(graph.m)) if unweighted else graph
+
+
+def _rounded(values: Any) -> Any:
+    """Return an array or sparse array of numbers in float64; `Graph` refuses any other."""
+    return values.astype(np.float64, copy=False) if values.dtype.kind in "biufO" else values
+
+
+def _cutoff(limit: Any) -> float | None:
+    try:
+        valid = not math.isnan(limit) and limit >= 0
+    except TypeError:
+        valid = False
+    if not valid:
+        raise ParameterError.of("limit", "dijkstra", "a non-negative number", limit)
+    return None if limit == np.inf else float(limit)
 
 
 def _indices(indices: Any, n: int, owner: str) -> np.ndarray:
@@ -288,6 +291,7 @@ def _solved(
     rows: np.ndarray | None,
     with_predecessors: bool,
     cutoff: float | None = None,
+    out: np.ndarray | None = None,
 ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
     result = solve(
         graph,
@@ -295,8 +299,14 @@ def _solved(
         predecessors=with_predecessors,
         sources=None if rows is None else rows.ravel(),
         cutoff=cutoff,
+        out=out,
     )
-    return _matrices(result, with_predecessors, None if rows is None else (*rows.shape, graph.n))
+    shape = result.distances.shape if rows is None else (*rows.shape, graph.n)
+    distances = result.distances.reshape(shape)
+    if not with_predecessors:
+        return distances
+    assert result.predecessors is not None
+    return distances, result.predecessors.reshape(shape)
 
 
 def _reached(graph: Graph, rows: np.ndarray) -> Graph:
@@ -346,14 +356,3 @@ def _can_hold_distances(csgraph: Any) -> bool:
         and csgraph.flags.c_contiguous
         and csgraph.flags.writeable
     )
-
-
-def _matrices(
-    result: Result, with_predecessors: bool, shape: tuple[int, ...] | None
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-    distances = result.distances if shape is None else result.distances.reshape(shape)
-    if not with_predecessors:
-        return distances
-    assert result.predecessors is not None
-    before = result.predecessors if shape is None else result.predecessors.reshape(shape)
-    return distances, before

@@ -32,6 +32,13 @@ Source: D. Takafuji's thesis, 2020, chapter 4.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
+if find_spec("pycparser") is None:
+    raise ModuleNotFoundError(
+        "pyapsp.bulk needs pycparser; install the extra 'bulk' of pyapsp", name="pycparser"
+    )
+
 from pyapsp.bulk.accesses import count_accesses
 from pyapsp.bulk.program import Program, Run, load, programs, split
 from pyapsp.bulk.stream import Stream

@@ -14,11 +14,6 @@ from scipy.sparse import csgraph as scipy_csgraph
 from pyapsp import choice, csgraph, errors
 
 
-@pytest.fixture(autouse=True)
-def _on_device(device, monkeypatch):
-    monkeypatch.setenv("PYAPSP_DEVICE", device.id)
-
-
 def random_matrix(n=30, low=1, high=20, density=0.15, seed=0):
     rng = np.random.default_rng(seed)
     matrix = rng.integers(low, high, (n, n)) * (rng.random((n, n)) < density)
@@ -57,10 +52,25 @@ def signature(function):
     return inspect.signature(function).parameters.values()
 
 
-def test_every_name_is_one_of_scipy():
-    for name in csgraph.__all__:
-        assert hasattr(scipy_csgraph, name)
-    assert issubclass(csgraph.NegativeCycleError, scipy_csgraph.NegativeCycleError)
+def test_every_name_of_scipy_is_here_and_no_other():
+    ours = {name for name in scipy_csgraph.__all__ if hasattr(csgraph, name)}
+    assert ours == set(scipy_csgraph.__all__) == set(dir(csgraph))
+    differ = {name for name in ours if getattr(csgraph, name) is not getattr(scipy_csgraph, name)}
+    assert differ == set(FUNCTIONS) == set(csgraph.__all__)
+    assert issubclass(errors.NegativeCycleError, csgraph.NegativeCycleError)
+    with pytest.raises(AttributeError, match="no attribute 'no_such'"):
+        csgraph.no_such  # noqa: B018
+
+
+def test_paths_are_made_of_predecessors_by_scipy():
+    matrix = sparse.csr_array(random_matrix())
+    distances, before = csgraph.shortest_path(matrix, return_predecessors=True)
+    np.testing.assert_array_equal(csgraph.construct_dist_matrix(matrix, before), distances)
+    tree = csgraph.reconstruct_path(matrix, before[3]).toarray()
+    reached = np.flatnonzero(before[3] >= 0)
+    np.testing.assert_array_equal(
+        tree[before[3, reached], reached], matrix.toarray()[before[3, reached], reached]
+    )
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -116,7 +126,9 @@ def test_bad_indices(name, indices):
         getattr(csgraph, name)(random_matrix(), indices=indices)
 
 
-@pytest.mark.parametrize("limit", [0, 1, 7.5, 12, np.inf])
+@pytest.mark.parametrize(
+    "limit", [0, 1, 7.5, 12, np.inf, np.float32(7.5), np.int8(3), np.array(3), 2**70]
+)
 def test_limit(limit):
     matrix = random_matrix()
     for indices in (None, [3, 1]):
@@ -127,10 +139,12 @@ def test_limit(limit):
         np.testing.assert_array_equal(before == -9999, their_before == -9999)
 
 
-@pytest.mark.parametrize("limit", [-1, np.nan])
+@pytest.mark.parametrize("limit", [-1, -np.inf, None, "3", [3, 4], 3j])
 def test_bad_limits(limit):
-    with pytest.raises(ValueError, match="'limit' parameter of dijkstra"):
+    with pytest.raises(errors.ParameterError, match="'limit' parameter of dijkstra"):
         csgraph.dijkstra(random_matrix(), limit=limit)
+    with pytest.raises((TypeError, ValueError)):
+        scipy_csgraph.dijkstra(random_matrix(), limit=limit)
 
 
 # zero weights, whole numbers, and such that round
@@ -345,15 +359,24 @@ def test_nan_and_inf_in_dense_arrays_mean_no_arc():
     )
 
 
-def test_overwrite_reuses_the_array_and_the_default_does_not():
+@pytest.mark.parametrize(
+    ("name", "keywords", "changed"),
+    [
+        ("floyd_warshall", {"overwrite": True}, True),
+        ("floyd_warshall", {"overwrite": True, "return_predecessors": True}, True),
+        ("shortest_path", {"overwrite": True, "method": "FW"}, True),
+        ("floyd_warshall", {}, False),
+    ],
+)
+def test_overwriting(name, keywords, changed):
     matrix = random_matrix()
-    kept = matrix.copy()
-    expected = scipy_csgraph.floyd_warshall(matrix)
-    csgraph.floyd_warshall(matrix)
-    np.testing.assert_array_equal(matrix, kept)
-    got = csgraph.floyd_warshall(matrix, overwrite=True)
-    assert got is matrix
-    np.testing.assert_array_equal(got, expected)
+    for function in (getattr(csgraph, name), getattr(scipy_csgraph, name)):
+        given = matrix.copy()
+        got = function(given, **keywords)
+        got = got[0] if isinstance(got, tuple) else got
+        np.testing.assert_array_equal(got, scipy_csgraph.dijkstra(matrix))
+        assert np.shares_memory(got, given) == changed
+        assert np.array_equal(given, matrix) != changed
 
 
 @pytest.mark.parametrize("matrix", [np.ones((2, 3)), np.ones(4), [[1, 2], [3]]])
@@ -367,45 +390,6 @@ def test_unknown_methods():
         csgraph.shortest_path(random_matrix(), "dijkstra")
 
 
-# -- the differences listed in pyapsp.csgraph ----------------------------------------------------
-
-
-def test_difference_tiny_dense_weights_are_kept():
-    matrix = np.array([[0, 1e-9], [0, 0]])
-    assert csgraph.floyd_warshall(matrix)[0, 1] == 1e-9
-    assert scipy_csgraph.floyd_warshall(matrix)[0, 1] == np.inf
-
-
-@pytest.mark.parametrize("form", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
-@pytest.mark.parametrize("kind", [sparse.coo_array, sparse.coo_matrix])
-def test_difference_every_sparse_format_is_accepted(kind, form):
-    matrix = random_matrix(12)
-    got = csgraph.floyd_warshall(kind(matrix).asformat(form))
-    np.testing.assert_array_equal(got, scipy_csgraph.floyd_warshall(matrix))
-
-
-def test_difference_undirected_takes_the_smaller_weight():
-    matrix = sparse.csr_array(np.array([[0, 5.0], [2.0, 0]]))
-    for method in ("FW", "auto", "D", "BF", "J"):
-        got = csgraph.shortest_path(matrix, method, directed=False)
-        np.testing.assert_array_equal(got, [[0, 2], [2, 0]])
-
-
-def test_difference_negative_self_loop_is_a_negative_cycle():
-    matrix = np.array([[-1.0, 2.0], [0, 0]])
-    with pytest.raises(errors.NegativeCycleError) as caught:
-        csgraph.floyd_warshall(matrix)
-    assert caught.value.cycle == [0, 0]
-
-
-def test_difference_unmasked_zeros_are_arcs():
-    matrix = np.ma.masked_equal(np.array([[9, 7, 9], [9, 9, 0], [9, 9, 9]]), 9)
-    got = csgraph.floyd_warshall(matrix)
-    np.testing.assert_array_equal(got, scipy_csgraph.dijkstra(matrix))
-    assert got[0, 2] == 7
-    assert scipy_csgraph.floyd_warshall(matrix)[0, 2] == np.inf
-
-
 def test_explicit_zeros_of_sparse_arrays_are_arcs():
     matrix = sparse.csr_array(([7.0, 0.0], ([0, 1], [1, 2])), shape=(3, 3))
     np.testing.assert_array_equal(
@@ -414,59 +398,26 @@ def test_explicit_zeros_of_sparse_arrays_are_arcs():
     assert csgraph.floyd_warshall(matrix)[0, 2] == 7
 
 
-def test_difference_nan_in_sparse_arrays_is_an_error():
-    matrix = sparse.csr_array(([1.0, np.nan], ([0, 1], [1, 2])), shape=(3, 3))
-    with pytest.raises(errors.GraphError, match="weight of the arc 1 -> 2 is nan"):
+@pytest.mark.parametrize("kind", [np.int64, np.uint64, np.longdouble, object])
+def test_numbers_are_rounded_to_float64_as_scipy_does(kind):
+    dense = np.array([[0, 2**63 - 1], [0, 0]], dtype=kind)
+    expected = 2.0**63
+    for matrix in (np.ma.masked_equal(dense, 0), sparse.csr_array(dense.astype(float))):
+        assert csgraph.dijkstra(matrix)[0, 1] == scipy_csgraph.dijkstra(matrix)[0, 1] == expected
+    assert csgraph.floyd_warshall(dense)[0, 1] == expected
+
+
+@pytest.mark.parametrize(
+    "matrix", [[["a", "b"], ["c", "d"]], np.array([[0, object()], [1, 0]]), None, "file.gr"]
+)
+def test_what_are_no_numbers(matrix):
+    with pytest.raises(errors.GraphError):
         csgraph.floyd_warshall(matrix)
 
 
-def test_integers_are_rounded_to_float64_as_scipy_does():
-    matrix = np.array([[0, 2**53 + 1], [0, 0]])
-    assert csgraph.floyd_warshall(matrix)[0, 1] == scipy_csgraph.floyd_warshall(matrix)[0, 1]
-
-
-def test_difference_duplicates_are_parallel_arcs():
-    matrix = sparse.coo_array(([3.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2))
-    assert csgraph.floyd_warshall(matrix)[0, 1] == 2
-
-
-def test_negative_cycle_error_is_scipys_too():
-    matrix = np.array([[0, 1.0, 0], [0, 0, -3.0], [1.0, 0, 0]])
-    with pytest.raises(scipy_csgraph.NegativeCycleError) as caught:
-        csgraph.shortest_path(matrix)
-    assert caught.value.weight == -1
-
-
-@pytest.mark.parametrize("indices", [None, 0])
-def test_difference_dijkstra_refuses_negative_weights(indices):
-    matrix = np.array([[0, 2.0, 0], [0, 0, 0], [0, -3.0, 0]])
-    for call in (
-        lambda: csgraph.dijkstra(matrix, indices=indices),
-        lambda: csgraph.dijkstra(matrix, indices=indices, min_only=True),
-        lambda: csgraph.shortest_path(matrix, "D", indices=indices),
-    ):
-        with pytest.raises(errors.NegativeWeightError, match=r"one is -3\.0: use johnson"):
-            call()
-    with pytest.warns(UserWarning, match="negative weights"):
-        scipy_csgraph.dijkstra(matrix)
-    np.testing.assert_array_equal(
-        csgraph.dijkstra(matrix, unweighted=True), csgraph.johnson(matrix != 0)
-    )
-
-
-def test_difference_indices_that_scipy_cuts_or_refuses():
-    matrix = random_matrix()
-    assert scipy_csgraph.dijkstra(matrix, indices=0.5).shape == (30,)
-    with pytest.raises(errors.ParameterError):
-        csgraph.dijkstra(matrix, indices=0.5)
-    with pytest.raises(ValueError, match="indices"):
-        scipy_csgraph.shortest_path(matrix, "FW", indices=[4])
-    np.testing.assert_array_equal(
-        csgraph.shortest_path(matrix, "FW", indices=[4]), scipy_csgraph.dijkstra(matrix)[[4]]
-    )
-
-
-def test_difference_a_limit_of_nan():
-    assert scipy_csgraph.dijkstra(random_matrix(), limit=np.nan).shape == (30, 30)
-    with pytest.raises(errors.ParameterError):
-        csgraph.dijkstra(random_matrix(), limit=np.nan)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_undirected_takes_the_smaller_weight(name):
+    matrix = sparse.csr_array(np.array([[0, 5.0, 9], [2.0, 0, 1], [0, 6, 0]]))
+    got = getattr(csgraph, name)(matrix, directed=False)
+    np.testing.assert_array_equal(got, [[0, 2, 3], [2, 0, 1], [3, 1, 0]])
+    np.testing.assert_array_equal(got, getattr(scipy_csgraph, name)(matrix, directed=False))

@@ -87,6 +87,7 @@ print(time.perf_counter() - started)
 """
 
 
+@pytest.mark.perf
 @pytest.mark.parametrize(
     ("code", "limit"), [(INFORMED, 0.005), (IMPORTED, 0.030)], ids=["networkx", "pyapsp"]
 )
