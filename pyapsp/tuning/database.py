@@ -13,12 +13,13 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pyapsp.device import Device
 from pyapsp.errors import FormatError
 from pyapsp.files import atomic_write
 from pyapsp.kernels import source
@@ -157,8 +158,11 @@ class Match:
 def user_folder() -> Path:
     """Return where the user's database and journal are: ``PYAPSP_TUNING``, or the data folder."""
     configured = os.environ.get("PYAPSP_TUNING")
-    if configured:
-        return Path(configured)
+    return Path(configured) if configured else _data_folder()
+
+
+@cache
+def _data_folder() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("pyapsp"), "tuning")
@@ -169,6 +173,7 @@ def user_database() -> Path:
     return user_folder() / "database.json"
 
 
+@cache
 def shipped_databases() -> list[Path]:
     """Return the databases that come with the package."""
     return sorted((source.root() / "tuning").glob("*.json"))
@@ -193,21 +198,14 @@ def matches(method: Tunable, n: int, options: Options) -> Iterator[Match]:
         of a graph more than twice, or less than an eighth, as large. Nothing is said about
         their parameters.
     """
-    device, wanted = options.device, options.predecessors and method.carries_predecessors
-    platform, names = (device.platform_name, device.kind), (device.plain_name, device.architecture)
     found = []
-    for own, row in _everything():
-        if row.method != method.id or row.predecessors != wanted:
-            continue
-        unlikeness = _unlikeness(row.dtype, options.dtype)
-        if (row.platform, row.kind) != platform or unlikeness is None:
-            continue
+    carried = options.predecessors and method.carries_predecessors
+    asked = method.id, carried, options.dtype.name
+    for near, unlikeness, own, row in _suited(_databases(), *asked, *_place(options.device)):
         octaves = math.log2(max(n, 1) / row.n)
-        if not -_DOWN <= octaves <= _UP:
-            continue
-        near = [row.device == names[0], row.architecture == names[1], True].index(True)
-        order = (near, unlikeness, round(abs(octaves)), not own, abs(octaves), row.n)
-        found.append((order, Match(row, LEVELS[near], own)))
+        if -_DOWN <= octaves <= _UP:
+            order = (near, unlikeness, round(abs(octaves)), not own, abs(octaves), row.n)
+            found.append((order, Match(row, LEVELS[near], own)))
     for _, match in sorted(found, key=lambda each: each[0]):
         yield match
 
@@ -338,16 +336,47 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _everything() -> Iterator[tuple[bool, Row]]:
-    """All rows that there are, and whether they are the user's."""
-    paths = [(True, user_database())] + [(False, path) for path in shipped_databases()]
-    for own, path in paths:
+def _databases() -> tuple[tuple[bool, Path, int, int, int], ...]:
+    """Return the databases that there are: whether it is the user's, path and version."""
+    found = []
+    for own, path in [(True, user_database()), *((False, path) for path in shipped_databases())]:
         try:
             status = path.stat()
         except OSError:
             continue
-        for row in _kept(path, (status.st_ino, status.st_mtime_ns, status.st_size)):
-            yield own, row
+        found.append((own, path, status.st_ino, status.st_mtime_ns, status.st_size))
+    return tuple(found)
+
+
+@cache
+def _place(device: Device) -> tuple[str, str, str, str]:
+    """Return what rows name of a device."""
+    return device.platform_name, device.kind, device.plain_name, device.architecture
+
+
+@lru_cache(maxsize=1024)
+def _suited(
+    databases: tuple[tuple[bool, Path, int, int, int], ...],
+    method: str,
+    predecessors: bool,
+    dtype: str,
+    platform: str,
+    kind: str,
+    name: str,
+    architecture: str,
+) -> tuple[tuple[int, int, bool, Row], ...]:
+    """Return rows of any size: how far they are in device and in dtype, whose, and the row."""
+    found = []
+    for own, path, *version in databases:
+        for row in _kept(path, tuple(version)):
+            if (row.method, row.predecessors) != (method, predecessors):
+                continue
+            unlikeness = _unlikeness(row.dtype, np.dtype(dtype))
+            if (row.platform, row.kind) != (platform, kind) or unlikeness is None:
+                continue
+            near = [row.device == name, row.architecture == architecture, True].index(True)
+            found.append((near, unlikeness, own, row))
+    return tuple(found)
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import logging
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -32,9 +33,15 @@ ROW = Row(
 METHOD = SimpleNamespace(id="tuned", choices={"tile": (8, 16, 32)}, carries_predecessors=True)
 
 
+class Named(NamedTuple):
+    platform_name: str = "Open Platform"
+    kind: str = "gpu"
+    architecture: str = "arch 1"
+    plain_name: str = "Device A"
+
+
 def device(**changed):
-    same = {"platform_name": "Open Platform", "kind": "gpu", "architecture": "arch 1"}
-    return SimpleNamespace(**{**same, "plain_name": "Device A", **changed})
+    return Named(**changed)
 
 
 def options(dtype="float32", predecessors=False, **changed):
