@@ -289,10 +289,10 @@ class Recovery:
 
     def _recover(self, rows: _Rows) -> None:
         """Find the arcs that matter in a first pass over the slabs, and search them in a second."""
-        sizes = self._sizes(rows.height)
-        arcs = [_buffer(rows.queue, size) for size in sizes[:3]]
+        sizes, queue = self._sizes(rows.height), rows.queue
+        arcs = [_buffer(queue, size) for size in sizes[:3]]
         found = self._sift(rows, arcs)
-        self._search(rows, arcs, found, [_buffer(rows.queue, size) for size in sizes[3:6]])
+        self._search(rows, arcs, found, [_buffer(queue, size) for size in sizes[3:6]])
 
     def _sift(self, rows: _Rows, arcs: list[cl.Buffer]) -> tuple[np.ndarray, ...]:
         """Return the arcs that may be the last of a shortest path: compressed columns."""

@@ -6,8 +6,8 @@ Implementations are found by :mod:`~pyapsp.device.loader`, facts about vendors l
 
 from __future__ import annotations
 
-from pyapsp.device.failures import device_errors
-from pyapsp.device.model import Capabilities, Device, event_seconds
+from pyapsp.device.failures import device_errors, let_go
+from pyapsp.device.model import Capabilities, Device, event_seconds, event_times
 from pyapsp.device.quirks import Traits
 from pyapsp.device.selection import choose, devices
 
@@ -19,4 +19,6 @@ __all__ = [
     "device_errors",
     "devices",
     "event_seconds",
+    "event_times",
+    "let_go",
 ]

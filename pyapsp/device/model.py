@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import threading
 import warnings
+import weakref
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.device import loader
@@ -25,7 +29,7 @@ from pyapsp.errors import DeviceError
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["Capabilities", "Device", "event_seconds"]
+__all__ = ["Capabilities", "Device", "event_seconds", "event_times"]
 
 # Ordered over the whole device: what lets groups of one launch wait for each other's results.
 _FENCE = """
@@ -39,6 +43,9 @@ kernel void publish(global int *flag)
 _lock = threading.Lock()
 _contexts: dict[cl.Device, cl.Context] = {}
 _capabilities: dict[cl.Device, Capabilities] = {}
+# The processes in which devices were found: this one, and one that it was forked from.
+_used: set[int] = set()
+_queues: weakref.WeakSet[cl.CommandQueue] = weakref.WeakSet()
 
 
 @dataclass(frozen=True)
@@ -153,6 +160,7 @@ class Device:
     caller_context: cl.Context | None = None
 
     def __post_init__(self) -> None:
+        _used.add(os.getpid())
         name_processor(self.handle)
 
     @property
@@ -247,16 +255,31 @@ class Device:
         Raises
         ------
         DeviceError
-            The driver refused.
+            The driver refused, or the process was forked from one that had used OpenCL.
         """
+        if _used - {os.getpid()}:
+            raise DeviceError(
+                f"{self} was found before this process was forked, and no driver outlives that: "
+                "start processes with the method 'spawn' or 'forkserver' of multiprocessing"
+            )
         opencl = loader.opencl()
         context = self.context
         profiling = opencl.command_queue_properties.PROFILING_ENABLE
         try:
-            queue: cl.CommandQueue = opencl.CommandQueue(context, self.handle, profiling)
+            queue = _new_queue(context, self.handle, profiling)
         except opencl.Error as error:
             raise DeviceError(f"no queue on {self}: {error}") from error
+        with _lock:
+            _queues.add(queue)
         return queue
+
+    def drain(self) -> None:
+        """Wait for all that was enqueued on this device, or until its driver refuses to."""
+        with _lock:
+            mine = [queue for queue in _queues if queue.device == self.handle]
+        for queue in mine:
+            with suppress(loader.opencl().Error):
+                queue.finish()
 
     def describe(self) -> dict[str, Any]:
         """Return what is known about the device, in JSON values.
@@ -300,12 +323,37 @@ def event_seconds(event: cl.Event) -> float:
     DeviceError
         The command failed, or its queue does not profile.
     """
+    start, end = event_times(event)
+    return (end - start) * 1e-9
+
+
+def event_times(event: cl.Event) -> tuple[int, int]:
+    """Wait for an event and return when its command ran, as `event_seconds`.
+
+    Returns
+    -------
+    start, end : int
+        Nanoseconds by the clock of the device.
+    """
     cl = loader.opencl()
     try:
         event.wait()
-        return float(event.profile.end - event.profile.start) * 1e-9
+        return int(event.profile.start), int(event.profile.end)
     except cl.Error as error:
         raise DeviceError(f"no time of an event: {error}") from error
+
+
+@cache
+def _queue_type() -> Any:
+    class Queue(loader.opencl().CommandQueue):  # type: ignore[misc]
+        """A queue that there can be weak references to."""
+
+    return Queue
+
+
+def _new_queue(*arguments: Any) -> cl.CommandQueue:
+    queue: cl.CommandQueue = _queue_type()(*arguments)
+    return queue
 
 
 def _ask(handle: cl.Device, key: cl.device_info, default: Any) -> Any:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pyopencl as cl
 
-from pyapsp.device import event_seconds
+from pyapsp.device import event_times
 
 __all__ = ["Stopwatch"]
 
@@ -68,8 +68,8 @@ class Stopwatch:
 
     def _settle(self) -> None:
         for phase, event in self._pending:
-            self._seconds[phase] += event_seconds(event)
-            first, last = event.profile.start, event.profile.end
+            first, last = event_times(event)
+            self._seconds[phase] += (last - first) * 1e-9
             start, end = self._spans.get(phase, (first, last))
             self._spans[phase] = (min(start, first), max(end, last))
         self._pending.clear()

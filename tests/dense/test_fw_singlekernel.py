@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -289,70 +287,3 @@ def test_the_fence_is_that_of_opencl_c_2(device):
     new = build(device, "dense/fw_singlekernel.cl", {}, standard=device.capabilities.c_standard)
     assert old is not new
     assert build(device, "dense/fw_singlekernel.cl", {}, standard="CL1.2") is old
-
-
-# One worker thread: the first group takes every ticket, so that what the detector reports lies
-# inside a group. It knows no order between groups of one launch and would report every tile that
-# one wrote and another read; that order is tested above, with the functions that make it. Oclgrind
-# has no device-wide fence and needs none for one thread.
-RACES = """
-import dataclasses, itertools, sys
-import numpy as np
-import pyapsp
-from pyapsp import verify
-from pyapsp.device import model
-from pyapsp.graph import generators
-
-(device,) = pyapsp.devices()
-assert device.platform_name == "Oclgrind"
-able = dict(device_scope_fence=True, c_standard="CL1.2")
-model._capabilities[device.handle] = dataclasses.replace(device.capabilities, **able)
-random = generators.random_graph(37, seed=1)
-potential = np.random.default_rng(0).integers(0, 40, random.n)
-tails, heads, weights = random.arcs()
-zeros = random.with_weights(weights % 3)
-negative = random.with_weights(weights + potential[tails] - potential[heads])
-small = random.with_weights(weights % 2)
-broken = random.with_weights(weights - 30)
-shape = dict(tile=16, rows=2, group_x=8, group_y=4)
-words = dict(tile=32, rows=2, group_x=2, group_y=8)
-tiled = [
-    pyapsp.method("fw-multikernel", tile=16, width=1, rows=4, group_x=16, group_y=4),
-    pyapsp.method("fw-multikernel", tile=16, width=8, rows=16, group_x=1, group_y=1),
-    pyapsp.method("fw-multikernel", width=2, contiguous=1, **shape),
-    pyapsp.method("fw-singlekernel", width=1, order=0, groups=2, **shape),
-    pyapsp.method("fw-singlekernel", width=2, order=1, groups=1, contiguous=1, **shape),
-]
-packed = [
-    pyapsp.method("fw-packed4", single=0, width=1, **words),
-    pyapsp.method("fw-packed4", single=1, width=2, **words),
-    pyapsp.method("fw-packed8", form=0, width=2, contiguous=1, **words),
-    pyapsp.method("fw-packed8", form=1, single=1, width=8, **words),
-    pyapsp.method("fw-packed16", form=0, single=1, width=4, **words),
-    pyapsp.method("fw-packed16", form=1, width=4, **words),
-]
-runs = [*itertools.product(tiled, (zeros, negative), ("float32", "int64"))]
-runs += [*itertools.product(packed, (small,), ("int32",))]
-for method, graph, dtype in runs:
-    result = pyapsp.solve(graph, method, dtype=dtype)
-    assert verify.against_scipy(graph, result).ok, (method, dtype)
-for method in tiled:
-    try:
-        pyapsp.solve(broken, method, dtype="int32")
-    except pyapsp.errors.NegativeCycleError:
-        print("cycle", method)
-print("done")
-"""
-
-
-@pytest.mark.oclgrind
-@pytest.mark.slow
-def test_no_races_inside_groups_and_nothing_out_of_bounds():
-    command = ["oclgrind", "--num-threads", "1", "--data-races", "--uniform-writes"]
-    done = subprocess.run([*command, sys.executable, "-c", RACES], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    lines = done.stdout.splitlines()
-    assert lines[-1] == "done"
-    assert sum(line.startswith("cycle") for line in lines) == 5
-    for word in ("race", "Invalid", "error"):
-        assert word not in done.stderr, done.stderr[:3000]

@@ -7,6 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -185,8 +186,10 @@ class Pipeline:
 
     def __exit__(self, *error: object) -> None:
         """Free the slots."""
-        while self._made:
-            self._made.pop().release()
+        with device_errors(self._options.device, self.device_bytes), ExitStack() as stack:
+            # each of them, whatever becomes of the others
+            while self._made:
+                stack.callback(self._made.pop().release)
 
     def run(self, jobs: Iterable[J]) -> Iterator[Done[J]]:
         """Run jobs of at most `group` graphs, and yield each when it is done, in any order.

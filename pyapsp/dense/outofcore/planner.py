@@ -23,7 +23,7 @@ from pyapsp.dense.outofcore.mapped import pinned
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.worker import Shape
 from pyapsp.dense.product import Product
-from pyapsp.device import Device, event_seconds
+from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.errors import DeviceMemoryError
 
 __all__ = [
@@ -117,21 +117,14 @@ def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Sp
 
     What the matrix holds is read and written back.
     """
-    queue, context = device.queue(), device.context
+    queue = device.queue()
     item, unit = product.dtype.itemsize, product.unit(product.p)
-    unified = device.capabilities.unified_memory
     heights = sorted({_up(some, unit) for some in _SAMPLED})
-    rates = _product_rates(queue, product, unit, heights, matrix.n, memory)
-    up = down = float("inf")
-    if not unified:
-        near = cl.Buffer(context, cl.mem_flags.READ_WRITE, _SAMPLE)
-        host, free = pinned(queue, _SAMPLE, np.dtype(np.uint8))
-        host[:] = 0
-        for _ in range(2):  # the first is to warm up
-            up = _SAMPLE / event_seconds(cl.enqueue_copy(queue, near, host, is_blocking=False))
-            down = _SAMPLE / event_seconds(cl.enqueue_copy(queue, host, near, is_blocking=False))
-        free()
-        near.release()
+    with device_errors(device, memory):
+        rates = _product_rates(queue, product, unit, heights, matrix.n, memory)
+        up = down = float("inf")
+        if not device.capabilities.unified_memory:
+            up, down = _bus_rates(queue)
     rows = min(matrix.n, max(1, _SAMPLE // (matrix.n * item)))
     sample = np.zeros((rows, matrix.n), product.dtype)
     seconds = []
@@ -141,6 +134,19 @@ def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Sp
         seconds.append(time.perf_counter() - started)
     read, write = (sample.nbytes / max(each, 1e-9) for each in seconds[2:])
     return Speeds(rates, up, down, read, write, shared=device.kind == "cpu")
+
+
+def _bus_rates(queue: cl.CommandQueue) -> tuple[float, float]:
+    """Return the bytes a second to the device and back."""
+    near = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, _SAMPLE)
+    host, free = pinned(queue, _SAMPLE, np.dtype(np.uint8))
+    host[:] = 0
+    for _ in range(2):  # the first is to warm up
+        there = event_seconds(cl.enqueue_copy(queue, near, host, is_blocking=False))
+        back = event_seconds(cl.enqueue_copy(queue, host, near, is_blocking=False))
+    free()
+    near.release()
+    return _SAMPLE / max(there, 1e-9), _SAMPLE / max(back, 1e-9)
 
 
 def _product_rates(

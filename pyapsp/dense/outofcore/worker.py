@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -179,11 +180,14 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self._loader.shutdown()
         self._saver.shutdown()
-        for slot in self._slots:
-            slot.release()
-        for buffer in self._buffers.values():
-            buffer.release()
+        slots, buffers = self._slots, self._buffers
         self._slots, self._buffers = [], {}
+        with device_errors(self.device, self.bytes), ExitStack() as stack:
+            # each of them, whatever becomes of the others
+            for slot in slots:
+                stack.callback(slot.release)
+            for buffer in buffers.values():
+                stack.callback(buffer.release)
 
     @property
     def bytes(self) -> int:

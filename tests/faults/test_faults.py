@@ -1,0 +1,157 @@
+"""A driver that fails at any call: a typed error, nothing left behind, and all works afterwards.
+
+By default two calls of each run are made to fail, one in the middle and the last;
+``PYAPSP_TEST_FAULTS=all`` takes each of them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp import bulk, summaries, verify
+from pyapsp.device import model
+from pyapsp.errors import DeviceError, DeviceMemoryError, KernelBuildError
+from pyapsp.graph import generators
+from pyapsp.result import Result
+from pyapsp.sweep.applications import shortest_paths
+
+KINDS = ["allocation", "late allocation", "build", "lost device"]
+EXPECTED = {
+    "allocation": DeviceMemoryError,
+    "late allocation": DeviceMemoryError,
+    "build": KernelBuildError,
+}
+
+GRAPH = generators.random_graph(24, seed=1)
+ONES = GRAPH.with_weights(np.ones(GRAPH.m, np.int64))
+_tails, _heads, _weights = GRAPH.arcs()
+_potential = np.random.default_rng(0).integers(0, 40, GRAPH.n)
+LOWERED = GRAPH.with_weights(_weights + _potential[_tails] - _potential[_heads])
+BATCH = np.random.default_rng(0).integers(0, 5, (6, 9, 9)).astype(np.float32)
+NUMBERS = np.random.default_rng(0).normal(size=(40, 32)).astype(np.float32)
+PARAMETERS = {"fw-outofcore": {"block": 16, "rows": 16}}
+
+
+def by_method(name):
+    graph = ONES if name in ("bfs-all", "ms-bfs") or "packed" in name else GRAPH
+    graph = LOWERED if name == "johnson" else graph
+    method = pyapsp.method(name, **PARAMETERS.get(name, {}))
+
+    def run(device):
+        result = pyapsp.solve(graph, method, predecessors=True, device=device)
+        return result.distances, result.predecessors
+
+    return run
+
+
+def in_rows(device):
+    blocks = pyapsp.row_blocks(GRAPH, "near-far", device=device, block=9)
+    return [each.distances for each in blocks]
+
+
+def certified(device):
+    found = csgraph.dijkstra(GRAPH.to_scipy(), return_predecessors=True)
+    result = Result(*found, np.arange(GRAPH.n), None, {}, ())
+    return verify.certificate(GRAPH, result, device=device).ok
+
+
+def bulk_program(device):
+    program = bulk.load(bulk.programs()["prefix_sums"], device=device)
+    return program(B=NUMBERS)["B"]
+
+
+def streamed(device):
+    program = bulk.load(bulk.programs()["prefix_sums"], device=device)
+    return [each["B"] for each in program.stream(bulk.split({"B": NUMBERS}, 9), 9)]
+
+
+def swept(device):
+    arrays = shortest_paths.inputs(12)
+    sweep = shortest_paths.sweep(12, 48, device=device, per_launch=5)
+    return sweep(12, **arrays)["costs"]
+
+
+RUNS = {
+    **{each.id: by_method(each.id) for each in pyapsp.methods() if each.id != "dijkstra-cpu"},
+    "row_blocks": in_rows,
+    "solve_many": lambda device: pyapsp.solve_many(BATCH, device=device),
+    "solve_many, rounds": lambda device: pyapsp.solve_many(
+        BATCH, "fw-multikernel", predecessors=True, group=2, device=device
+    ),
+    "diameter": lambda device: summaries.diameter(GRAPH, device=device),
+    "eccentricity": lambda device: summaries.eccentricity(ONES, device=device),
+    "certificate": certified,
+    "bulk": bulk_program,
+    "stream": streamed,
+    "sweep": swept,
+}
+# Where device and host do not share a memory, other code moves the values.
+MOVING = ["fw-outofcore", "near-far", "ms-bfs", "solve_many", "solve_many, rounds", "diameter"]
+
+
+def places(calls):
+    """Which of so many calls are to fail."""
+    if os.environ.get("PYAPSP_TEST_FAULTS") == "all":
+        return range(1, calls + 1)
+    return sorted({-(-calls // 2), calls} - {0})
+
+
+def resources():
+    """What a failed run might leave behind, beside buffers."""
+    threads = {each.name for each in threading.enumerate()}
+    # threads that copy are kept for good
+    threads = {name for name in threads if not name.startswith("pyapsp-copy")}
+    return threads, len(os.listdir("/proc/self/fd"))
+
+
+def check(name, kind, device, faults, live):
+    """Let calls fail, one run after the other, and return how many did."""
+    run = RUNS[name]
+    undisturbed = faults(kind)
+    with undisturbed.at_work():
+        expected = run(device)
+    held, before, happened = live(), resources(), 0
+    for place in places(undisturbed.calls):
+        fault, raised = faults(kind, place), None
+        try:
+            with fault.at_work():
+                found = run(device)
+        except DeviceError as error:
+            raised = type(error)
+        # the number of calls may depend on time
+        if fault.happened:
+            assert raised is not None
+            assert issubclass(raised, EXPECTED.get(kind, DeviceError))
+        else:
+            np.testing.assert_equal(found, expected)
+        happened += fault.happened
+        # fewer: pinned memory is kept for the next batch, if that is well
+        assert live() <= held, place
+        assert resources() == before, place
+    np.testing.assert_equal(run(device), expected)
+    return happened
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", RUNS)
+def test_any_call_may_fail(name, kind, device, faults, live):
+    happened = check(name, kind, device, faults, live)
+    print(f"{happened} faults")
+    assert happened
+
+
+@pytest.mark.parametrize("kind", ["allocation", "lost device"])
+@pytest.mark.parametrize("name", MOVING)
+def test_any_call_may_fail_where_values_move(name, kind, device, faults, live, monkeypatch):
+    moving = replace(device.capabilities, unified_memory=False)
+    monkeypatch.setitem(model._capabilities, device.handle, moving)
+    happened = check(name, kind, device, faults, live)
+    print(f"{happened} faults")
+    assert happened

@@ -1,0 +1,44 @@
+"""A matrix larger than the device: both forms of the product on rectangles, against SciPy."""
+
+import functools
+
+import pyapsp
+from pyapsp import verify
+from pyapsp.dense import fw_outofcore
+from pyapsp.dense.fw_minplus import FwMinplus
+from pyapsp.dense.outofcore import planner
+from pyapsp.graph import generators
+
+# an interpreter takes seconds for what a device does meanwhile
+planner._TURNS, planner._SAMPLE, planner._SAMPLED = 1, 2**16, (32,)
+graph = generators.random_graph(70, seed=1)
+tails, heads, weights = graph.arcs()
+broken = graph.with_weights(weights - 30)
+TILES = {
+    "form": "tiles",
+    "tile": 32,
+    "rows": 2,
+    "words": 2,
+    "group_x": 8,
+    "group_y": 8,
+    "slice": 8,
+    "vector": 2,
+}
+forms = [
+    dict(**TILES, block=32, ahead=0, separate=0),
+    dict(**TILES, block=32, ahead=0, separate=1),
+    {"form": "panels", "block": 32, "tile": 16, "rows": 4, "strips": 2, "width": 4},
+]
+for form in forms:
+    fw_outofcore.FwMinplus = functools.partial(FwMinplus, **form)
+    for cut in ({"block": 64, "rows": 32}, {"block": 32, "rows": 32, "columns": 32}):
+        for split in ("fused", "separated"):
+            method = pyapsp.method("fw-outofcore", split=split, **cut)
+            result = pyapsp.solve(graph, method, dtype="float32", predecessors=True)
+            assert verify.certificate(graph, result).ok, (form, cut, split)
+            assert verify.against_scipy(graph, result).ok, (form, cut, split)
+    try:
+        pyapsp.solve(broken, pyapsp.method("fw-outofcore", block=32, rows=32), dtype="int32")
+    except pyapsp.errors.NegativeCycleError:
+        continue
+    raise AssertionError(form)
