@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from pyapsp.errors import FormatError, GraphError, ParameterError, VerificationError
 from pyapsp.files import atomic_write
+from pyapsp.graph.io import archive
 from pyapsp.precision import DTYPES, infinity
 
 __all__ = ["NO_PREDECESSOR", "Result"]
@@ -86,6 +86,8 @@ class Result:
             raise ParameterError("this result has no predecessors: solve with predecessors=True")
         if i == j:
             return [i]
+        if not self.distances[rows[0], j] < self.infinity:
+            return []
         before = self.predecessors[rows[0]]
         backwards = [j]
         while backwards[-1] != i:
@@ -155,21 +157,19 @@ class Result:
             If the file is not one, or is damaged.
         """
         try:
-            # opened here: NumPy leaves what it cannot read open
-            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-                about = json.loads(str(file["about"]))
-                if about["schema"] != _SCHEMA:
-                    raise ValueError(f"its schema {about['schema']} is not known")
-                return cls(
-                    **_checked_arrays(file),
-                    stats=dict(about["stats"]),
-                    reasons=tuple(about["reasons"]),
-                )
-        except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            arrays = archive.load(path, "not a saved result")
+            about = json.loads(str(arrays["about"]))
+            if about["schema"] != _SCHEMA:
+                raise ValueError(f"its schema {about['schema']} is not known")
+            stats, reasons = dict(about["stats"]), tuple(map(str, about["reasons"]))
+            return cls(**_checked_arrays(arrays), stats=stats, reasons=reasons)
+        except FormatError:
+            raise
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise FormatError(path, None, f"not a saved result: {error}") from None
 
 
-def _checked_arrays(file: Any) -> dict[str, Any]:
+def _checked_arrays(file: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Return the arrays of a saved result; ValueError unless they go together."""
     arrays = {name: file.get(name) for name in ("distances", "predecessors", "sources", "labels")}
     distances, before, sources, labels = arrays.values()

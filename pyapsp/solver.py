@@ -239,5 +239,6 @@ def rows_of(
     if distances.dtype != options.dtype:
         distances = converted(distances, options.dtype, out)
     if told.cutoff is None:
-        options.hide(distances, before)
+        # where weights are negative a path may come back from beyond the cutoff
+        options.hide(distances, None if request.graph.has_negative else before)
     return distances, before

@@ -129,7 +129,19 @@ static inline uint ones(const bits_t bits)
          row < min((size_t)(count), (get_global_id(1) + 1) * share); row++)
 #endif
 
-/* One work-item for each source; level 0. Rows and marks are zero before. */
+/* One work-item for each (v and word in turn, block). Nothing is seen, but in places without a source
+ * everything: no row is to look for these. */
+__kernel void ms_bfs_clear(__global uint *seen, const int n, const int count)
+{
+    const size_t i = get_global_id(0), block = get_global_id(1);
+    if (i >= (size_t)n * WORDS)
+        return;
+    const int sources = count - (int)(block * WORDS + i % WORDS) * 32;
+    const uint none = 0xffffffffu;
+    seen[block * n * WORDS + i] = sources >= 32 ? 0 : sources <= 0 ? none : none << sources;
+}
+
+/* One work-item for each source; level 0. Frontiers and marks are zero before. */
 __kernel void ms_bfs_start(__global const int *sources, __global uint *seen,
                            __global uint *frontier, __global int *marks, __global uint *list,
                            __global uint *state, __global const long *leaving, const int n,

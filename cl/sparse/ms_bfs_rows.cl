@@ -103,6 +103,7 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
 
 /* The number of vertices that each source reaches, and the sum of their distances, of a range of
  * vertices: a work-item for each (source, word, block x ranges). */
+#if V == 1
 __kernel void ms_bfs_totals(__global const uint *seen, __global const uint *planes,
                             __global ulong *totals, __global uint *reached, const int n,
                             const int digits, const ulong plane, const int ranges)
@@ -124,6 +125,57 @@ __kernel void ms_bfs_totals(__global const uint *seen, __global const uint *plan
     totals[place] = total;
     reached[place] = count;
 }
+#else
+/* The same, a work-item for all sources of a word. A plane has digit d of the distances, so the sum is
+ * that of 2^d times its bits. Bits k, k + 8, k + 16 and k + 24 of a word are counted in the bytes of
+ * number k, which are added up before one overflows. */
+#define EIGHT(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
+#define CLEAR(k) bytes##k = 0;
+#define COUNT(k) bytes##k += word >> k & 0x01010101u;
+#define ADD_UP(k)                                                                                  \
+    sums[k] += (ulong)(bytes##k & 255) << digit;                                                   \
+    sums[k + 8] += (ulong)(bytes##k >> 8 & 255) << digit;                                          \
+    sums[k + 16] += (ulong)(bytes##k >> 16 & 255) << digit;                                        \
+    sums[k + 24] += (ulong)(bytes##k >> 24) << digit;
+static inline void count_bits(__global const uint *bits, const int vertices, const int digit,
+                              ulong *sums)
+{
+    uint bytes0, bytes1, bytes2, bytes3, bytes4, bytes5, bytes6, bytes7;
+    for (int start = 0; start < vertices; start += 255) {
+        const int to = min(start + 255, vertices);
+        EIGHT(CLEAR)
+        for (int v = start; v < to; v++) {
+            const uint word = bits[(size_t)v * WORDS];
+            EIGHT(COUNT)
+        }
+        EIGHT(ADD_UP)
+    }
+}
+
+__kernel void ms_bfs_totals(__global const uint *seen, __global const uint *planes,
+                            __global ulong *totals, __global uint *reached, const int n,
+                            const int digits, const ulong plane, const int ranges)
+{
+    const int w = get_global_id(1);
+    const int block = get_global_id(2) / ranges, range = get_global_id(2) % ranges;
+    const int share = (n + ranges - 1) / ranges;
+    const int from = min(n, range * share), vertices = min(n, from + share) - from;
+    const size_t own = ((size_t)block * n + from) * WORDS + w;
+    const size_t place = (get_global_id(2) * (size_t)WORDS + w) * 32;
+    ulong sums[32];
+    for (int s = 0; s < 32; s++)
+        sums[s] = 0;
+    count_bits(seen + own, vertices, 0, sums);
+    for (int s = 0; s < 32; s++) {
+        reached[place + s] = (uint)sums[s];
+        sums[s] = 0;
+    }
+    for (int d = 0; d < digits; d++)
+        count_bits(planes + d * plane + own, vertices, d, sums);
+    for (int s = 0; s < 32; s++)
+        totals[place + s] = sums[s];
+}
+#endif
 
 /* Predecessors: a work-item for each (v, word, block). Of the arcs that enter, the first whose tail
  * is one nearer; distances are compared digit by digit, for 32 sources at once. */

@@ -190,6 +190,8 @@ class Body(CGenerator):  # type: ignore[misc]
         if n.name in self._resolved.unit.constants:
             self._program.constants[n.name] = None
             return self._program.name_of(n.name)
+        if n.name not in CONSTANTS:
+            raise self._resolved.unit.error(n, f"{n.name} is not declared")
         return literal(CONSTANTS[n.name])
 
     def _place(self, node: c_ast.Node) -> tuple[Symbol, list[str]] | None:

@@ -100,9 +100,13 @@ def _function(resolved: Resolved, name: str, stack: list[str]) -> Function:
     if node.param_decls:
         raise unit.error(node, "parameters must be declared in the parentheses")
     head = node.decl.type
+    if not isinstance(head, c_ast.FuncDecl):
+        raise unit.error(node, f"{name} is no function")
     declared = [] if head.args is None else head.args.params
     if any(isinstance(each, c_ast.EllipsisParam) for each in declared):
         raise unit.error(node, "functions with a variable number of arguments are not supported")
+    if not all(isinstance(each, (c_ast.Decl, c_ast.Typename)) for each in declared):
+        raise unit.error(node, "parameters must be declared in the parentheses")
     result = unit.type_of(head)
     parameters = []
     for each in declared:

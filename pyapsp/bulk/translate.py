@@ -16,7 +16,7 @@ from pyapsp.bulk.generate import ARRANGEMENTS, Arrangement, Array, generate
 from pyapsp.bulk.oblivious import Accesses, check
 from pyapsp.bulk.resolve import Resolved, resolve
 from pyapsp.bulk.scalars import Number, dtype_of
-from pyapsp.errors import ParameterError
+from pyapsp.errors import ParameterError, ProgramError
 
 __all__ = ["Translation", "translate"]
 
@@ -87,11 +87,14 @@ def translate(
     """
     if arrangement not in ARRANGEMENTS:
         raise ParameterError.of("arrangement", "bulk", f"one of {ARRANGEMENTS}", arrangement)
-    unit = frontend.read(os.fspath(path), defines or {})
-    resolved = resolve(unit)
-    accesses = check(resolved)
-    arrays = tuple(_arrays(unit, accesses))
-    source = generate(resolved, accesses, arrays, arrangement)
+    try:
+        unit = frontend.read(os.fspath(path), defines or {})
+        resolved = resolve(unit)
+        accesses = check(resolved)
+        arrays = tuple(_arrays(unit, accesses))
+        source = generate(resolved, accesses, arrays, arrangement)
+    except RecursionError:
+        raise ProgramError("it is nested too deeply", os.fspath(path)) from None
     double = "cl_khr_fp64" in source
     return Translation(
         unit.path, unit.entry, arrays, arrangement, source, double, resolved, accesses
@@ -142,7 +145,7 @@ def _initial(unit: Unit, symbol: Symbol) -> tuple[Number, ...]:
         if isinstance(node, c_ast.InitList) and not symbol.type.dims:
             node = node.exprs[0]
         fill(values, node)
-    except (NotConstantError, IndexError, ValueError):
+    except (NotConstantError, IndexError, ValueError, OverflowError):
         raise unit.error(
             symbol.node, f"the initial values of {symbol.name} are not supported"
         ) from None

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.record:
         try:
             record = json.loads(Path(arguments.record).read_text(encoding="utf-8"))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(arguments.record, None, f"no JSON: {error}") from None
         if not isinstance(record, dict):
             raise FormatError(arguments.record, None, "not the record of a run")

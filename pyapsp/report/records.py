@@ -145,6 +145,17 @@ class _Run:
                     raise FormatError(path, None, f"not a record of a run: no {known!r}")
             row[name] = value
         ratios = record.get("ratios", {})
+        numbers = [row["n"], row["m"], row["turns"], *(row[name] for name in _NUMBERS)]
+        if not (
+            isinstance(ratios, Mapping)
+            and isinstance(record.get("environment", {}), Mapping)
+            and all(isinstance(row[name], str) for name in _SORTED[1:])
+            and all(_is_whole(row[name]) for name in ("n", "m"))
+            and all(_is_whole(row[name]) or row[name] is None for name in ("turns",))
+            and all(_is_number(each) or each is None for each in (*numbers, *ratios.values()))
+            and row["verified"] in (True, False, None)
+        ):
+            raise FormatError(path, None, "not a record of a run: a field is of another kind")
         return cls(record, row | {f"{OVER}{peer}": ratio for peer, ratio in ratios.items()})
 
     @property
@@ -160,8 +171,16 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise FormatError(path, error.lineno, f"not JSON: {error.msg}") from None
-    except UnicodeDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(path, None, str(error)) from None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and _is_number(value)
 
 
 def _is_bench(document: Any) -> bool:

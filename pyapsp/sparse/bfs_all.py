@@ -76,7 +76,7 @@ class _Searches:
 
     def __init__(self, plan: Plan, sizes: list[int], watch: Stopwatch) -> None:
         graph, options = plan.graph, plan.options
-        self.size = plan.parameters["sources"]
+        self.size = min(plan.parameters["sources"], max(graph.n, 1))  # that there is room for
         self._queue = options.device.queue()
         self._kernel = plan.state.kernel("bfs_all")
         self._group, self._n, self._watch = plan.parameters["group"], graph.n, watch

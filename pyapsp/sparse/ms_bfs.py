@@ -27,7 +27,7 @@ _PART, _CACHE = 3, 2**24
 # Arcs that a row of work-items looks at, one after the other.
 _PIECE = {True: 4096, False: 256}
 # Push where the frontier has fewer arcs than one of so many, and no vertex has more than that.
-_FEW = {True: (4, 2**31), False: (16, 1024)}
+_FEW = {True: (16, 2**31), False: (16, 1024)}
 # Numbers in the state of a level before the sources that found something: see the kernel file.
 _STATE = 6
 # Work-items for each compute unit, in rows of them.
@@ -211,10 +211,11 @@ class _Searches:
         results = [np.empty(shape, kind) for kind in (np.uint64, np.uint32)]
         buffers = [self._buffer(result.nbytes) for result in results]
         sizes = np.int32(n), np.int32(self._digits), self._plane, np.int32(ranges)
-        items = _BITS, self._words, self._blocks * ranges
+        bits = _BITS if self._strip == 1 else 1  # or all sources of a word in a work-item
+        items = bits, self._words, self._blocks * ranges
         kernel = self._programs.rows.kernel("ms_bfs_totals")
         arrays = self._seen, self._planes, *buffers
-        kernel(self._queue, items, (_BITS, 1, 1), *arrays, *sizes)
+        kernel(self._queue, items, (bits, 1, 1), *arrays, *sizes)
         for result, buffer in zip(results, buffers, strict=True):
             cl.enqueue_copy(self._queue, result, buffer)
         total, reached = (each.sum(axis=1, dtype=np.int64).reshape(-1) for each in results)
@@ -230,13 +231,17 @@ class _Searches:
 
         The second is a boolean array over the sources.
         """
-        for buffer in (self._seen, self._frontier, self._next, self._marks):
+        for buffer in (self._frontier, self._next, self._marks):
             self._zero(buffer, 0, buffer.size)
+        items = -(-self._n * self._words // _VERTICES) * _VERTICES, self._blocks
+        clear = self._programs.search.kernel("ms_bfs_clear")
+        sizes = np.int32(self._n), np.int32(sources.size)
+        clear(self._queue, items, (_VERTICES, 1), self._seen, *sizes)
         self._digits = 0
         cl.enqueue_copy(self._queue, self._sources, sources.astype(np.int32))
         self._zero(self._told, 0, self._told.size)
         bits = self._seen, self._frontier, self._marks, self._lists[0], self._told
-        arrays = self._sources, *bits, self._leaving[0], np.int32(self._n), np.int32(sources.size)
+        arrays = self._sources, *bits, self._leaving[0], *sizes
         start = self._programs.search.kernel("ms_bfs_start")
         start(self._queue, (sources.size,), None, *arrays)
         frontier, pulled = self._read(), False

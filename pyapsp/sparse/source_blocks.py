@@ -145,7 +145,8 @@ class Session:
                 self._solver.solve_block(sources[some], rows, before)
             if options.must_check(graph):
                 check_answer(graph, rows)
-            options.hide(rows, before)
+            # where weights are negative a path may come back from beyond the cutoff
+            options.hide(rows, None if graph.has_negative else before)
             if not held:
                 converted(rows, target.dtype, target)
 

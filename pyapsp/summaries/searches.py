@@ -27,8 +27,8 @@ __all__ = ["Searches"]
 # there are at least so many sources, and is taken if it makes arcs so much shorter.
 _ARCS, _SOURCES, _SHORTER = 16, 1024, 2
 # Sources whose bits are in one word; and vertices and arcs that a CPU passes in the time that the
-# launches for a level take.
-_ONE_WORD, _LEVEL = 32, 500_000
+# launches for a level take; with so many arcs to a vertex, levels are believed to be few.
+_ONE_WORD, _LEVEL, _SMALL_WORLD = 32, 500_000, 8
 
 
 class Searches:
@@ -146,7 +146,8 @@ def _breadth_first(graph: Graph, options: Options, depth: int | None) -> str | M
     count = options.count(graph.n)
     if options.device.traits.scalar_groups:
         alone = count * (graph.n + graph.m)
-        if count <= _ONE_WORD if depth is None else alone < depth * _LEVEL:
+        few = count <= _ONE_WORD and graph.m < _SMALL_WORLD * graph.n
+        if few if depth is None else alone < depth * _LEVEL:
             return find_method("bfs-all", sources=1 if count == 1 else 4)
     words = -(-count // _ONE_WORD)
     return find_method("ms-bfs", words=1 << (words - 1).bit_length()) if words <= 4 else "ms-bfs"

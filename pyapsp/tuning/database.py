@@ -300,7 +300,7 @@ def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
                 if strict:
                     raise
                 _log.warning("%s: %s", path, error)
-    except ValueError as error:  # also what is not JSON, or not UTF-8
+    except (ValueError, RecursionError) as error:  # also what is not JSON, or not UTF-8
         if strict:
             raise FormatError(path, None, f"not a tuning database: {error}") from None
         _log.warning("%s is not a tuning database: %s", path, error)

@@ -134,7 +134,7 @@ class Journal:
                         None if seconds is None else float(seconds),
                         str(entry["detail"]),
                     )
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue  # cut short
         for place, count in started.items():
             if count >= _DEATHS and place not in self.outcomes:

@@ -297,7 +297,7 @@ class Checkpoint:
             return None
         try:
             manifest = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise CheckpointError(f"{path} is damaged, no JSON: {self._remedy}") from None
         if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
             raise CheckpointError(f"{path} is not of a {_FORMAT}: choose another folder")
@@ -309,7 +309,9 @@ class Checkpoint:
         content = {key: value for key, value in manifest.items() if key != "sha256"}
         if text != _encoded(content):
             raise CheckpointError(f"{path} is damaged, its checksum is wrong: {self._remedy}")
-        self._compare(manifest["subject"], self._subject, "")
+        self._compare(manifest.get("subject"), self._subject, "")
+        if not _is_whole(manifest):
+            raise CheckpointError(f"{path} is damaged, it lacks a field: {self._remedy}")
         return manifest
 
     def _compare(self, theirs: Any, ours: Any, name: str) -> None:
@@ -461,6 +463,32 @@ def _names(path: Path, file: FileIO) -> bool:
         return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
     except FileNotFoundError:
         return False
+
+
+def _is_whole(manifest: Mapping[str, Any]) -> bool:
+    """Return whether a manifest says where its data are: in the folder, in so many blocks."""
+    data, matrix = manifest.get("data"), manifest.get("matrix")
+    if not (isinstance(data, dict) and isinstance(matrix, dict)):
+        return False
+    file, checksums = data.get("file"), data.get("crc32")
+    rows, count, n = (
+        _count(each) for each in (data.get("rows"), data.get("bytes"), matrix.get("n"))
+    )
+    return (
+        isinstance(manifest.get("state"), dict)
+        and isinstance(file, str)
+        and _DATA.fullmatch(file) is not None
+        and rows > 0
+        and min(count, n) >= 0
+        and isinstance(checksums, list)
+        and len(checksums) == -(-n // rows)
+        and all(_count(each) >= 0 for each in checksums)
+    )
+
+
+def _count(value: object) -> int:
+    """Return a whole number, -1 for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else -1
 
 
 def _described(matrix: Matrix) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def read(path: str | os.PathLike[str], directed: bool | None = None, **options: 
     Raises
     ------
     FormatError
-        The file breaks its format, or its suffix is not known.
+        The file breaks its format, or its suffix is not known, or the memory does not suffice.
     ParameterError
         The format has no such option.
     OSError
@@ -65,7 +65,10 @@ def read(path: str | os.PathLike[str], directed: bool | None = None, **options: 
         if option not in known:
             rule = f"one of {known}" if known else "absent for this format"
             raise ParameterError.of("options", "read", rule, option)
-    graph: Graph = module.read(Path(path), **options)
+    try:
+        graph: Graph = module.read(Path(path), **options)
+    except MemoryError:
+        raise FormatError(path, None, "the memory does not suffice for this graph") from None
     if directed is None or directed == graph.directed:
         return graph
     if not directed:

@@ -53,11 +53,14 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     if not body:
         return Graph.from_arcs(0, [], [], np.zeros(0, np.int64), name=name)
     separator = _separator(path, body[0])
-    header = _is_header(path, body, separator)
-    body = body[header:]
-    if not body:
-        return Graph.from_arcs(0, [], [], np.zeros(0, np.int64), name=name)
-    first = _fields(body[0], separator)
+    try:
+        header = _is_header(path, body, separator)
+        body = body[header:]
+        if not body:
+            return Graph.from_arcs(0, [], [], np.zeros(0, np.int64), name=name)
+        first = _fields(body[0], separator)
+    except ValueError:
+        raise _fault(path, lines, separator, False, False, False, None) from None
     if weighted is None:
         weighted = len(first) > 2
     whole = all(map(_is_integer, first[:2]))
@@ -138,9 +141,13 @@ def _separator(path: Path, line: str) -> str | None:
 
 
 def _fields(line: str, separator: str | None) -> list[str]:
+    """Split a line; ValueError if it cannot be."""
     if separator is None:
         return line.split()
-    return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
+    try:
+        return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
 
 
 def _is_integer(token: str) -> bool:

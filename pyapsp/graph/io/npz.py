@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -13,7 +11,7 @@ import scipy.sparse
 from pyapsp.errors import FormatError, GraphError
 from pyapsp.files import atomic_write
 from pyapsp.graph.convert import from_scipy
-from pyapsp.graph.io import text
+from pyapsp.graph.io import archive, text
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
@@ -27,30 +25,37 @@ def read(path: Path) -> Graph:
     FormatError
         The archive is damaged or holds neither.
     """
-    content = io.BytesIO(path.read_bytes())
-    if not zipfile.is_zipfile(content):
-        raise FormatError(path, None, "this is not an archive of arrays, or not a whole one")
-    content.seek(0)
+    arrays = archive.load(path, "the archive holds no graph")
     try:
-        with np.load(content, allow_pickle=False) as archive:
-            if "format" in archive:
-                content.seek(0)
-                matrix = scipy.sparse.load_npz(content)
-                return from_scipy(matrix, name=text.name_of(path))
-            return Graph(
-                archive["indptr"],
-                archive["indices"],
-                archive["weights"],
-                directed=bool(archive["directed"]),
-                labels=archive.get("labels"),
-                name=str(archive["name"]) if "name" in archive else text.name_of(path),
-            )
+        if "format" in arrays:
+            return from_scipy(_matrix(path), name=text.name_of(path))
+        return Graph(
+            arrays["indptr"],
+            arrays["indices"],
+            arrays["weights"],
+            directed=bool(arrays["directed"]),
+            labels=arrays.get("labels"),
+            name=str(arrays["name"]) if "name" in arrays else text.name_of(path),
+        )
     except KeyError as error:
         raise FormatError(path, None, f"the archive holds no graph: {error.args[0]}") from None
-    except (ValueError, TypeError, EOFError, MemoryError, NotImplementedError) as error:
+    except FormatError:
+        raise
+    except (ValueError, TypeError) as error:
         raise FormatError(path, None, f"the archive holds no graph: {error}") from None
-    except (zipfile.BadZipFile, zlib.error, OSError) as error:
-        raise FormatError(path, None, f"damaged archive: {error}") from None
+
+
+def _matrix(path: Path) -> Any:
+    """Return the matrix in an archive of SciPy's, made sure that it can be converted."""
+    try:
+        matrix = scipy.sparse.load_npz(path)
+        if hasattr(matrix, "check_format"):
+            # compiled conversions would follow a wrong index out of their arrays
+            matrix.check_format(full_check=True)
+    except Exception as error:  # it trusts the kinds and shapes of what it finds
+        raise FormatError(path, None, f"the archive holds no matrix: {error}") from None
+    text.check_vertices(path, None, max(matrix.shape), matrix.nnz)
+    return matrix
 
 
 def write(graph: Graph, path: Path) -> None:

@@ -7,6 +7,7 @@ through the file again line by line to name the faulty line.
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Sequence
@@ -20,9 +21,12 @@ from pyapsp.errors import FormatError, GraphError
 from pyapsp.files import atomic_write
 from pyapsp.graph.model import Graph
 from pyapsp.graph.validation import MAX_VERTICES
+from pyapsp.host import available_memory
 
 __all__ = [
     "announced",
+    "check_size",
+    "check_vertices",
     "integer",
     "locate",
     "name_of",
@@ -39,11 +43,36 @@ __all__ = [
 
 # A header may announce this many vertices that no arc mentions: 128 MiB of row pointers.
 MAX_ISOLATED = 2**24
+# Bytes that are decompressed at a time, and the part of the memory that a file may take: lines and
+# numbers made of it take several times as much.
+_CHUNK, _PART = 2**24, 4
 
 
 def name_of(path: Path) -> str:
     """Return the file's name without its suffix (and without .gz before that)."""
     return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
+
+
+def check_size(path: str | os.PathLike[str], count: int) -> None:
+    """Refuse content for which the memory does not suffice, before the system ends the process.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    count : int
+        Bytes, decompressed.
+
+    Raises
+    ------
+    FormatError
+        It is more than a quarter of the memory that the host can give.
+    """
+    available = available_memory()
+    if available is not None and count > available // _PART:
+        raise FormatError(
+            path, None, f"{count:,} bytes are too many for a memory of {available:,} bytes"
+        )
 
 
 def read_bytes(path: Path) -> bytes:
@@ -52,17 +81,24 @@ def read_bytes(path: Path) -> bytes:
     Raises
     ------
     FormatError
-        The compressed data is truncated or damaged.
+        The compressed data is truncated or damaged, or too much for the memory.
     OSError
         The file cannot be read.
     """
     with open(path, "rb") as file:
+        check_size(path, os.fstat(file.fileno()).st_size)
         if path.suffix != ".gz":
             return file.read()
+        content = bytearray()
         try:
-            return gzip.GzipFile(fileobj=file).read()
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                # a few bytes may stand for very many
+                while part := unpacked.read(_CHUNK):
+                    content += part
+                    check_size(path, len(content))
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FormatError(path, None, f"damaged gzip data: {error}") from None
+    return bytes(content)
 
 
 def read_lines(path: Path) -> list[str]:
@@ -202,11 +238,16 @@ def announced(path: Path, line: int, fields: Sequence[str], found: int) -> list[
         raise FormatError(path, line, str(error)) from None
     if min(counts) < 0 or counts[0] > MAX_VERTICES:
         raise FormatError(path, line, f"a graph cannot have the counts {' '.join(fields)}")
-    if counts[0] > 2 * found + MAX_ISOLATED:
-        raise FormatError(
-            path, line, f"{counts[0]} vertices are announced, but the file has {found} entries"
-        )
+    check_vertices(path, line, counts[0], found)
     return counts
+
+
+def check_vertices(path: Path, line: int | None, n: int, found: int) -> None:
+    """Refuse more vertices than go with the number of entries that were found."""
+    if n > 2 * found + MAX_ISOLATED:
+        raise FormatError(
+            path, line, f"{n} vertices are announced, but the file has {found} entries"
+        )
 
 
 def numbers_from_one(n: int) -> NDArray[np.int64]:

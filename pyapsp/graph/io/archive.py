@@ -1,0 +1,64 @@
+"""Archives of arrays, ``.npz``, from anywhere: nothing in them is run, and damage is named.
+
+What NumPy, zipfile and their parsers raise on damaged content is of a dozen kinds, and changes with
+their versions; here all of it is a `FormatError`.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from typing import Any
+
+import numpy as np
+
+from pyapsp.errors import FormatError
+from pyapsp.graph.io.text import check_size
+
+__all__ = ["load"]
+
+# Of Unicode; surrogates before it are no letters either.
+_LAST_LETTER = 0x10FFFF
+
+
+def load(path: str | os.PathLike[str], fault: str) -> dict[str, np.ndarray]:
+    """Return the arrays of an archive by their names.
+
+    Parameters
+    ----------
+    path : path-like
+    fault : str
+        What is wrong with one that cannot be read, for messages.
+
+    Raises
+    ------
+    FormatError
+        It is none, or is damaged, or has objects, or is larger than the memory.
+    OSError
+        The file cannot be opened.
+    """
+    with open(path, "rb") as raw:
+        try:
+            if not zipfile.is_zipfile(raw):
+                raise ValueError("not an archive of arrays, or not a whole one")
+            with zipfile.ZipFile(raw) as archive:
+                # zipfile reads no more of a member than this
+                check_size(path, sum(each.file_size for each in archive.infolist()))
+            raw.seek(0)
+            with np.load(raw, allow_pickle=False) as arrays:
+                return {name: _array(arrays, name) for name in arrays.files}
+        except FormatError:
+            raise
+        except Exception as error:  # see above
+            raise FormatError(path, None, f"{fault}: {error}") from None
+
+
+def _array(arrays: Any, name: str) -> np.ndarray:
+    array = arrays[name]
+    if not isinstance(array, np.ndarray):  # NumPy gives the bytes of what is none
+        raise ValueError(f"{name} is no array")
+    if array.dtype.kind == "U" and array.size:
+        letters = np.ascontiguousarray(array).reshape(-1).view(array.dtype.byteorder + "u4")
+        if np.any((letters > _LAST_LETTER) | ((letters >= 0xD800) & (letters < 0xE000))):
+            raise ValueError(f"{name} has letters that are none")
+    return array
