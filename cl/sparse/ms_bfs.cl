@@ -226,17 +226,20 @@ static inline void tell(__global uint *state, const uint block, const int lane,
     }
 
 /* Gather the frontier along the arcs that enter; the third index is the block. next becomes the next
- * frontier: all rows are written but those with several pieces, which are left to ms_bfs_join. */
+ * frontier: all rows are written but those with several pieces, which are left to ms_bfs_join. A row
+ * is complete when it has all sources that are alive: those that found something a level before. */
 __kernel GROUP void ms_bfs_pull(__global const long *pieces, __global const int *owners,
                                 __global const int *tails, __global bits_t *seen,
                                 __global const bits_t *frontier, __global bits_t *next,
-                                __global uint *planes, __global int *marks, __global uint *state,
+                                __global uint *planes, __global const bits_t *alive,
+                                __global int *marks, __global uint *state,
                                 __global const long *leaving, const int n, const int count,
                                 const int level, const ulong plane)
 {
     __local uint sum[5];
     const size_t block = (size_t)get_global_id(2) * n;
     const int lane = get_local_id(0) * PYAPSP_STRIPS;
+    alive += get_global_id(2) * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
     TELL_NOTHING
     FOR_ROWS(piece, (size_t)count) {
         const int v = owners[piece];
@@ -246,7 +249,7 @@ __kernel GROUP void ms_bfs_pull(__global const long *pieces, __global const int 
         bits_t wanted[PYAPSP_STRIPS], found[PYAPSP_STRIPS];
         int open = 0;
         for (int k = 0; k < PYAPSP_STRIPS; k++) {
-            wanted[k] = ~seen[own + k];
+            wanted[k] = ~seen[own + k] & alive[k];
             found[k] = (bits_t)(0);
             open |= ANY(wanted[k]);
         }

@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.dense.predecessors import Recovery, mend_predecessors
+from pyapsp.dense.mending import mend_predecessors
+from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import device_errors
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph

@@ -176,6 +176,7 @@ class _Searches:
         self._plane = np.uint64(self._blocks * graph.n * words)
         self._state = np.zeros(_STATE + self._blocks * words, np.uint32)
         self._told = self._buffer(self._state.nbytes)
+        self._alive = self._buffer(4 * self._blocks * words)
         self._sources = self._buffer(4 * self.size)
         answer = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
         answer = [] if options.totals else answer
@@ -245,6 +246,7 @@ class _Searches:
         start = self._programs.search.kernel("ms_bfs_start")
         start(self._queue, (sources.size,), None, *arrays)
         frontier, pulled = self._read(), False
+        self._state[_STATE:] = 2**_BITS - 1
         for level in itertools.count(1):
             self._ready(level)
             few = frontier.arcs < self._blocks * self._m // self._few
@@ -280,9 +282,11 @@ class _Searches:
         """Search a level for all rows; the list is not kept up."""
         bits = self._seen, self._frontier, self._next, self._planes
         told = self._marks, self._told, self._leaving[0], np.int32(self._n)
+        cl.enqueue_copy(self._queue, self._alive, self._state[_STATE:])
         place = np.int32(level), self._plane
         self._zero(self._told, 0, self._told.size)
-        arrays = *self._pieces, self._entering[1], *bits, *told, np.int32(self._count), *place
+        rows = *bits, self._alive
+        arrays = *self._pieces, self._entering[1], *rows, *told, np.int32(self._count), *place
         self._over(self._count, self._blocks, "ms_bfs_pull", *arrays)
         if self._joints:
             rows = self._joined, self._seen, self._next, self._planes

@@ -21,7 +21,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csgraph
 
 from pyapsp import __version__
 from pyapsp.errors import (
@@ -31,13 +30,11 @@ from pyapsp.errors import (
     ParameterError,
     VerificationError,
 )
-from pyapsp.graph import Graph
-from pyapsp.graph.generators import random_graph
 from pyapsp.kernels import source
-from pyapsp.precision import infinity
-from pyapsp.registry import Answer, Options, Plan
-from pyapsp.tuning.database import ARCS, Row
+from pyapsp.registry import Options, Plan
+from pyapsp.tuning.database import Row
 from pyapsp.tuning.journal import Journal, Outcome
+from pyapsp.tuning.problem import Problem
 from pyapsp.tuning.space import Key, Space, Tunable, key
 
 __all__ = ["STRATEGIES", "Report", "Tuner", "in_turns"]
@@ -46,12 +43,6 @@ STRATEGIES = ("auto", "all", "climb")
 
 # Vertices of the small graph: more than one tile of most sizes, and a multiple of none.
 _SMALL = 257
-# The largest weight. Distances stay below 2^11, up to which every type is exact, half precision
-# included; methods that hold small distances only get more arcs and smaller weights.
-_MAX_WEIGHT = 20
-_MORE_ARCS, _PART_OF_LIMIT, _LOW = 32, 8, 2**11
-# Every so many vertices one that cannot be reached.
-_UNREACHED = 17
 # Rows of the large graph that are compared.
 _ROWS = 8
 # A set this much slower than the best is not timed again; its first run is cut short when it is
@@ -95,83 +86,6 @@ class Report:
     outcomes: list[Outcome] = field(default_factory=list)
     resumed: int = 0
     complete: bool = False
-
-
-class _Problem:
-    """A graph, and some rows of its distances as SciPy computes them.
-
-    Parameters
-    ----------
-    n : int
-    rows : int
-        How many to compute.
-    dtype : numpy.dtype
-    limit : int or None
-        The largest distance that there may be.
-    unweighted : bool
-        Whether all weights are 1.
-    negative : bool
-        Whether some weights are negative.
-    """
-
-    def __init__(
-        self,
-        n: int,
-        rows: int,
-        dtype: np.dtype,
-        *,
-        limit: int | None = None,
-        unweighted: bool = False,
-        negative: bool = False,
-    ) -> None:
-        arcs, heaviest = ARCS, 1 if unweighted else _MAX_WEIGHT
-        if limit is not None and limit < _LOW:
-            arcs, heaviest = _MORE_ARCS, max(1, min(heaviest, limit // _PART_OF_LIMIT))
-        graph = random_graph(n, min(arcs * n, n * (n - 1)), heaviest, seed=n)
-        tails, heads, weights = graph.arcs()
-        reached = heads % _UNREACHED != _UNREACHED - 1
-        graph = Graph.from_arcs(
-            n, tails[reached], heads[reached], weights[reached], name=f"{graph.name}-tuned"
-        )
-        self.sources = np.unique(np.linspace(0, n - 1, min(rows, n)).astype(np.int64))
-        if graph.m > 0:
-            expected = csgraph.dijkstra(graph.to_scipy().astype(float), indices=self.sources)
-        else:
-            expected = np.where(self.sources[:, None] == np.arange(n), 0.0, np.inf)
-        if negative:  # a potential changes the signs of arcs, and makes no cycle negative
-            potential = np.random.default_rng(n).integers(0, _MAX_WEIGHT, n)
-            tails, heads, weights = graph.arcs()
-            weights = weights + potential[tails] - potential[heads]
-            graph = Graph.from_arcs(n, tails, heads, weights, name=f"{graph.name}-signed")
-            expected += potential[self.sources][:, None] - potential
-        expected[~np.isfinite(expected)] = infinity(dtype)
-        self.graph, self.expected = graph, expected.astype(dtype)
-
-    def check(self, answer: Answer) -> None:
-        """Raise VerificationError when a distance or a predecessor is wrong."""
-        n, expected = self.graph.n, self.expected
-        found = answer.distances[self.sources]
-        wrong = np.argwhere(found != expected)
-        if len(wrong):
-            row, j = wrong[0]
-            raise VerificationError(
-                f"n = {n:,}: {len(wrong):,} of {expected.size:,} distances are wrong; from "
-                f"{self.sources[row]} to {j} it found {found[row, j]}, not {expected[row, j]}"
-            )
-        if answer.predecessors is None:
-            return
-        before = answer.predecessors[self.sources]
-        inner = expected < infinity(expected.dtype)
-        inner[np.arange(len(inner)), self.sources] = False
-        rows, heads = np.nonzero(inner)
-        tails = before[rows, heads]
-        sound = np.array_equal(before >= 0, inner)
-        if sound and len(tails):
-            weights = np.asarray(self.graph.to_scipy()[tails, heads]).ravel()
-            sound = np.array_equal(expected[rows, tails] + weights, expected[rows, heads])
-            sound = sound and bool(np.all(weights != 0) or self.graph.has_negative)
-        if not sound:
-            raise VerificationError(f"n = {n:,}: a predecessor is wrong")
 
 
 class _Hopeless(Exception):  # noqa: N818 - it is a signal, not an error
@@ -250,8 +164,8 @@ class Tuner:
             "limit": method.requires.largest_distance,
             "unweighted": method.requires.unweighted,
         }
-        self._small = _Problem(_SMALL, _SMALL, options.dtype, **kind)
-        self._large = _Problem(n, _ROWS, options.dtype, **kind)
+        self._small = Problem(_SMALL, _SMALL, options.dtype, **kind)
+        self._large = Problem(n, _ROWS, options.dtype, **kind)
         self._out = np.empty((n, n), options.dtype)
 
     def run(
@@ -390,7 +304,7 @@ class Tuner:
             self._first_failure = self._first_failure or error
             return Outcome(parameters, "failed", None, str(error))
 
-    def _verify(self, parameters: dict[str, int | str], problem: _Problem) -> None:
+    def _verify(self, parameters: dict[str, int | str], problem: Problem) -> None:
         method = self._method(**parameters)
         problem.check(method.run(method.plan(problem.graph, self._options)))
 
@@ -472,7 +386,7 @@ class Tuner:
         requires = self._method.requires
         if self._options.dtype.kind == "u" or requires.non_negative or requires.unweighted:
             return None
-        problem = _Problem(_SMALL, _SMALL, self._options.dtype, negative=True)
+        problem = Problem(_SMALL, _SMALL, self._options.dtype, negative=True)
         try:
             self._verify(parameters, problem)
         except (VerificationError, DeviceError, ParameterError) as error:

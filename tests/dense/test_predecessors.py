@@ -11,7 +11,8 @@ import pytest
 import pyapsp
 from pyapsp import verify
 from pyapsp.dense import predecessors as module
-from pyapsp.dense.predecessors import Recovery, mend_predecessors, mend_rows
+from pyapsp.dense.mending import mend_predecessors, mend_rows
+from pyapsp.dense.predecessors import Recovery
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch

@@ -21,6 +21,7 @@ from pyapsp.errors import (
 from pyapsp.registry import Options
 from pyapsp.tuning import Space, tuner
 from pyapsp.tuning.journal import Outcome
+from pyapsp.tuning.problem import Problem
 from pyapsp.tuning.space import key
 from pyapsp.tuning.tuner import Tuner
 
@@ -245,7 +246,7 @@ def test_when_all_are_wrong(tune, monkeypatch):
 def test_too_large_for_the_device_is_told_at_once(tune, measured, device):
     n = int((device.capabilities.max_allocation // 8) ** 0.5) + 64
     small = tune()
-    small._large = tuner._Problem(1, 1, np.dtype("int32"))
+    small._large = Problem(1, 1, np.dtype("int32"))
     small._large.graph = pyapsp.Graph.from_arcs(n, [0], [1])
     small._out = None
     small._options = dataclasses.replace(small._options, dtype=np.dtype("int64"))
@@ -276,7 +277,7 @@ def test_what_cannot_be_tuned(tune, device):
 @pytest.mark.parametrize("limit", [None, 254, 14])
 @pytest.mark.parametrize("n", [1, 2, 18, 257, 1500])
 def test_distances_of_the_graphs_are_exact_in_every_type(n, limit):
-    problem = tuner._Problem(n, n if n < 300 else 8, np.dtype("uint16"), limit=limit)
+    problem = Problem(n, n if n < 300 else 8, np.dtype("uint16"), limit=limit)
     finite = problem.expected < 2**15 - 1
     assert problem.expected.max(where=finite, initial=0) <= (limit or 2**11)
     assert problem.graph.max_magnitude <= 20

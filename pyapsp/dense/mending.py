@@ -1,0 +1,122 @@
+"""Predecessors that lead back to their source, also round cycles of weight zero.
+
+The kernels carry the last vertex of the shortest path they know, or it is found from the distances
+in the end. When every weight is larger than rounding, distances fall along these vertices, so they
+end at the source. With weights of zero or below they may not: a tiled kernel finds the two vertices
+of a zero-weight cycle in different steps, and each may have been found through the other. Such
+vertices are then reached anew, breadth first over the arcs that attain their distances, from those
+whose predecessors are sound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order
+
+from pyapsp.graph import Graph
+from pyapsp.precision import Tolerance, infinity, largest_finite, tolerance
+from pyapsp.result import NO_PREDECESSOR
+
+__all__ = ["mend_predecessors", "mend_rows"]
+
+
+def mend_predecessors(graph: Graph, distances: np.ndarray, predecessors: np.ndarray) -> int:
+    """Repair, in place, the rows whose predecessors do not lead to the source.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved; without negative cycles.
+    distances : (n, n) ndarray
+        Its distances.
+    predecessors : (n, n) int32 ndarray
+        What the kernels carried.
+
+    Returns
+    -------
+    int
+        The number of rows repaired. Looking for them costs O(n^2 log h) for paths of h arcs, and
+        is left out where all weights exceed rounding; a row costs O(m).
+    """
+    return mend_rows(graph, 0, distances, predecessors, tolerance(graph, distances))
+
+
+def mend_rows(
+    graph: Graph,
+    first: int,
+    distances: np.ndarray,
+    predecessors: np.ndarray,
+    allowed: Tolerance,
+    suspects: np.ndarray | None = None,
+) -> int:
+    """Repair, in place, those of some rows whose predecessors do not lead to the source.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved; without negative cycles.
+    first : int
+        The source of the first row.
+    distances : (k, n) ndarray
+        Those from the sources `first` to ``first + k - 1``.
+    predecessors : (k, n) int32 ndarray
+        The same rows.
+    allowed : Tolerance
+        That of all distances, from `tolerance` or `tolerance_for`.
+    suspects : (k,) ndarray, optional
+        Not 0 for the rows to look at; None is all.
+
+    Returns
+    -------
+    int
+        As `mend_predecessors`.
+    """
+    if graph.min_weight is None:
+        return 0
+    if graph.min_weight > 0:
+        largest = 0.0 if allowed.exact else largest_finite(distances)
+        if graph.min_weight > 4 * (allowed.relative * largest + allowed.absolute):
+            return 0
+    arcs = None
+    repaired = 0
+    rows = np.arange(len(distances)) if suspects is None else np.flatnonzero(suspects)
+    for row, lost in _rows_with_cycles(predecessors, rows):
+        if arcs is None:
+            tails, heads, weights = arcs = graph.arcs()
+            weights = weights.astype(distances.dtype)
+        distance, before = distances[row], predecessors[row]
+        # into a lost vertex every arc in equality may lead, into others the one they have
+        usable = lost[heads] & (distance < infinity(distance.dtype))[tails]
+        with np.errstate(over="ignore"):  # a sum that is infinite equals no distance
+            sums = distance[tails[usable]] + weights[usable]
+        usable[usable] = allowed.equal(sums, distance[heads[usable]])
+        kept = np.flatnonzero(~lost & (before != NO_PREDECESSOR))
+        ends = (np.append(tails[usable], before[kept]), np.append(heads[usable], kept))
+        sound = csr_array((np.ones(ends[0].size, np.int8), ends), shape=(graph.n, graph.n))
+        predecessors[row] = breadth_first_order(sound, first + row)[1]
+        repaired += 1
+    return repaired
+
+
+def _rows_with_cycles(
+    predecessors: np.ndarray, rows: np.ndarray
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield those of the rows in which some predecessors go round, and the vertices behind."""
+    n = predecessors.shape[1]
+    each = max(2**22 // max(n, 1), 1)
+    for start in range(0, len(rows), each):
+        some = rows[start : start + each]
+        block = predecessors[some]
+        # column n is the end of every chain; jumps double until all chains are there
+        jump = np.full((len(block), n + 1), n, dtype=np.int32)
+        jump[:, :n] = np.where(block == NO_PREDECESSOR, n, block)
+        for _ in range(n.bit_length()):
+            if (jump == n).all():
+                break
+            jump = np.take_along_axis(jump, jump, axis=1)
+        lost = jump[:, :n] != n
+        for row in np.flatnonzero(lost.any(axis=1)):
+            yield int(some[row]), lost[row]
