@@ -1,6 +1,7 @@
 # make demo    solve the bundled graphs with every method, check, tabulate, plot
 # make papers  measure what papers measured, and tabulate it beside their figures
 # make docs    build the site of the documentation
+# make screenshot  measure on two CPU drivers, and take the picture of the report (needs Chromium)
 # make test    run the tests
 # make lint    check style and types
 # make clean   remove everything that the others made
@@ -13,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo papers docs test lint clean
+.PHONY: demo papers docs screenshot test lint clean
 
 demo: $(VENV)/.demo
 	$(BIN)/snakemake --cores $(CORES) --quiet rules
@@ -32,6 +33,16 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet docs docs/_build/html
 	@echo
 	@echo "The site: $(CURDIR)/docs/_build/html/index.html"
+
+screenshot: $(VENV)/.test
+	$(INSTALL) ".[intel]"
+	@mkdir -p build
+	$(BIN)/pyapsp bench dense --n 128 256 512 1024 --dtype float32 int32 --device 0:0 1:0 --repeat 3 \
+	  --method fw-minplus fw-multikernel fw-packed16 fw-blocked fw-mm near-far dijkstra-cpu \
+	  --peers scipy igraph -o build/bench.json
+	$(BIN)/pyapsp report build/bench.json -o build/report
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1440 \
+	  --screenshot=docs/images/report.png build/report/index.html
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CORES)
