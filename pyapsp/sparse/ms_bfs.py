@@ -280,13 +280,12 @@ class _Searches:
 
     def _pull(self, level: int) -> _Frontier:
         """Search a level for all rows; the list is not kept up."""
-        bits = self._seen, self._frontier, self._next, self._planes
+        bits = self._seen, self._frontier, self._next, self._planes, self._alive
         told = self._marks, self._told, self._leaving[0], np.int32(self._n)
         cl.enqueue_copy(self._queue, self._alive, self._state[_STATE:])
         place = np.int32(level), self._plane
         self._zero(self._told, 0, self._told.size)
-        rows = *bits, self._alive
-        arrays = *self._pieces, self._entering[1], *rows, *told, np.int32(self._count), *place
+        arrays = *self._pieces, self._entering[1], *bits, *told, np.int32(self._count), *place
         self._over(self._count, self._blocks, "ms_bfs_pull", *arrays)
         if self._joints:
             rows = self._joined, self._seen, self._next, self._planes

@@ -7,11 +7,13 @@ what does not fit the device, is passed over.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import math
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import cache, lru_cache
 from pathlib import Path
@@ -310,7 +312,8 @@ def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
 def merge(path: Path, rows: Iterable[Row]) -> None:
     """Put rows into a database, in place of those for the same method, device, type and size.
 
-    The file is replaced at once, or made; its order does not depend on that of the rows.
+    The file is replaced at once, or made; its order does not depend on that of the rows. Several
+    processes may do so: none loses the rows of another.
 
     Raises
     ------
@@ -319,11 +322,23 @@ def merge(path: Path, rows: Iterable[Row]) -> None:
     OSError
         If it cannot be written.
     """
-    merged = {row.place: row for row in load(path)} if path.exists() else {}
-    merged |= {row.place: row for row in rows}
-    lines = [_line(merged[place]) for place in sorted(merged)]
-    with atomic_write(path) as file:
-        file.write(f'{{"schema": {_SCHEMA}, "rows": [\n' + ",\n".join(lines) + "\n]}\n")
+    with _alone(path.parent):
+        merged = {row.place: row for row in load(path)} if path.exists() else {}
+        merged |= {row.place: row for row in rows}
+        lines = [_line(merged[place]) for place in sorted(merged)]
+        with atomic_write(path) as file:
+            file.write(f'{{"schema": {_SCHEMA}, "rows": [\n' + ",\n".join(lines) + "\n]}\n")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no one else changes what is in a folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _line(row: Row) -> str:

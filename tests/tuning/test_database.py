@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -305,3 +306,11 @@ def test_a_damaged_user_database_does_not_stop_solve(folders, device):
     (folders[1] / "database.json").write_text("{")
     result = pyapsp.solve(generators.random_graph(9), device=device)
     assert result.stats["tuning"] is None
+
+
+def test_who_writes_at_the_same_time_loses_nothing(tmp_path):
+    path = tmp_path / "database.json"
+    rows = [dataclasses.replace(ROW, n=n) for n in range(1, 61)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda row: merge(path, [row]), rows))
+    assert sorted(row.n for row in load(path)) == list(range(1, 61))
