@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from pyapsp.device import device_errors
-from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.errors import DeviceError, DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph
 from pyapsp.host import empty_beside, flush
 from pyapsp.kernels import Stopwatch
@@ -199,8 +199,12 @@ class Session:
     def _at_work(self) -> Iterator[None]:
         """Take the time, and translate the errors of the driver."""
         started = time.perf_counter()
-        with device_errors(self._plan.options.device, self._plan.device_bytes):
-            yield
+        try:
+            with device_errors(self._plan.options.device, self._plan.device_bytes):
+                yield
+        except DeviceError:
+            self.__dict__.pop("_solver", None)  # who keeps the error keeps the session
+            raise
         self._seconds += time.perf_counter() - started
 
 

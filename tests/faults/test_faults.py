@@ -155,3 +155,17 @@ def test_any_call_may_fail_where_values_move(name, kind, device, faults, live, m
     happened = check(name, kind, device, faults, live)
     print(f"{happened} faults")
     assert happened
+
+
+@pytest.mark.parametrize("kind", ["allocation", "late allocation"])
+@pytest.mark.parametrize(
+    "name", ["fw-blocked", "fw-minplus", "near-far", "row_blocks", "solve_many"]
+)
+def test_who_keeps_the_error_keeps_no_buffers(name, kind, device, faults, live):
+    run = RUNS[name]
+    with faults(kind).at_work() as undisturbed:
+        run(device)
+    held = live()
+    with faults(kind, undisturbed.calls).at_work(), pytest.raises(DeviceMemoryError) as kept:
+        run(device)
+    assert live() <= held, kept
