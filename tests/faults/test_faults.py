@@ -11,12 +11,13 @@ import threading
 from dataclasses import replace
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import bulk, summaries, verify
-from pyapsp.device import model
+from pyapsp.device import device_errors, model
 from pyapsp.errors import DeviceError, DeviceMemoryError, KernelBuildError
 from pyapsp.graph import generators
 from pyapsp.result import Result
@@ -169,3 +170,13 @@ def test_who_keeps_the_error_keeps_no_buffers(name, kind, device, faults, live):
     with faults(kind, undisturbed.calls).at_work(), pytest.raises(DeviceMemoryError) as kept:
         run(device)
     assert live() <= held, kept
+
+
+def test_an_error_waits_for_what_is_under_way(device):
+    queue, size = device.queue(), 2**27
+    buffer = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, size)
+    with pytest.raises(KeyError), device_errors(device, size):
+        event = cl.enqueue_fill_buffer(queue, buffer, np.zeros(1, np.uint8), 0, size)
+        queue.flush()
+        raise KeyError
+    assert event.command_execution_status == cl.command_execution_status.COMPLETE
