@@ -9,7 +9,7 @@ from pycparser import c_ast
 from pyapsp.bulk.frontend import Symbol
 from pyapsp.bulk.resolve import Function, Resolved
 
-__all__ = ["STEPS", "needed", "nodes"]
+__all__ = ["STEPS", "needed", "nodes", "reached"]
 
 #: Operators that change a variable, and the binary ones they stand for.
 STEPS = {"++": "+", "p++": "+", "--": "-", "p--": "-"}
@@ -22,13 +22,13 @@ def needed(
 
     Also those on which depends what it leaves in the variables that are followed.
     """
-    inside = list(_reached(resolved, node))
+    inside = list(reached(resolved, node))
     flows = list(_flows(resolved, inside))
     wanted = [each for each in inside if each in steady]
     found = {target: None for target, _ in flows if target in followed}
     wanted += [source for target, source in flows if target in followed]
     while wanted:
-        for each in _reached(resolved, wanted.pop(), returns=True):
+        for each in reached(resolved, wanted.pop(), returns=True):
             symbol = resolved.symbols.get(each)
             if symbol is not None and symbol not in found and symbol.role != "array":
                 found[symbol] = None
@@ -36,9 +36,7 @@ def needed(
     return [symbol for symbol in found if symbol is not None]
 
 
-def _reached(
-    resolved: Resolved, node: c_ast.Node, *, returns: bool = False
-) -> Iterator[c_ast.Node]:
+def reached(resolved: Resolved, node: c_ast.Node, *, returns: bool = False) -> Iterator[c_ast.Node]:
     """Yield the nodes of a part of the program and of the functions it calls.
 
     Of these only the results, with `returns`.

@@ -8,17 +8,20 @@ computing   what the program computes, with every array a single word of local m
 
 A replay follows only the variables on which subscripts and the control of the program depend. All
 of its loads go into a number that is stored wherever the program stores, so that the compiler can
-leave out those that it can leave out of the program, and no others.
+leave out those that it can leave out of the program, and no others. Where the program stores for
+some data only, the replay stores by a volatile pointer: it needs few registers, so that the
+compiler could make one store of a chosen value from two, which it does not in the program.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from pycparser import c_ast
 
 from pyapsp.bulk.body import Body
-from pyapsp.bulk.flows import STEPS, needed, nodes
+from pyapsp.bulk.flows import STEPS, needed, nodes, reached
 from pyapsp.bulk.frontend import Symbol
 from pyapsp.bulk.generate import Arrangement, Generator
 from pyapsp.bulk.resolve import Function
@@ -78,6 +81,14 @@ def _statements(translation: Translation, kind: Any) -> list[Any]:
 
 def _on_data(translation: Translation, node: Any) -> bool:
     return node.cond is not None and node.cond not in translation.accesses.steady
+
+
+def _on_some_data(translation: Translation) -> Iterator[c_ast.Node]:
+    """Yield what runs under a condition on data, also in the functions called there."""
+    for node in _statements(translation, (c_ast.If, c_ast.Switch)):
+        if _on_data(translation, node):
+            for branch in (each for name, each in node.children() if name != "cond"):
+                yield from reached(translation.resolved, branch)
 
 
 class _Form(Generator):
@@ -286,10 +297,15 @@ class _ReplayBody(Body):
         if isinstance(target, c_ast.ID) and self._follows(self._resolved.symbols.get(target)):
             return [f"{self.visit(node)};"]
         lines = self._accesses(node.rvalue) if isinstance(node, c_ast.Assignment) else []
-        if self._is_global(target):
-            op = "=" if isinstance(node, c_ast.Assignment) and node.op == "=" else "+="
-            return [*lines, f"{self.visit(target)} {op} *bulk_state;"]
-        return lines + self._accesses(target)
+        if not self._is_global(target):
+            return lines + self._accesses(target)
+        place = self.visit(target)
+        if not (isinstance(node, c_ast.Assignment) and node.op == "="):
+            lines.append(f"*bulk_state += {place};")
+        if node in self._program.some_data:
+            base = self._program.element(self._resolved.types[target].base)
+            place = f"*(volatile __global {base} *)&{place}"
+        return [*lines, f"{place} = *bulk_state;"]
 
     def _is_global(self, node: c_ast.Node) -> bool:
         if isinstance(node, c_ast.ID):
@@ -312,6 +328,7 @@ class _Replay(_Form):
         entry = translation.resolved.entry.node
         seeds = self.steady | set(self._subscripts())
         self.followed = set(needed(translation.resolved, seeds, entry, set()))
+        self.some_data = set(_on_some_data(translation))
         self.macro += (
             "\n\nint bulk_falls(uint *state, uint share)\n{\n"
             "    *state = *state * 1664525u + 1013904223u;\n"

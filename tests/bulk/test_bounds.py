@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -82,6 +84,30 @@ def test_a_replay_stores_where_the_program_stores(arrangement, written, device):
         assert stored[::2].mean() == pytest.approx(share, abs=0.03)
         assert stored[1::2].mean() == pytest.approx(1 - share, abs=0.03)
         assert not y.any()
+
+
+@pytest.mark.parametrize(
+    ("text", "volatile"),
+    {
+        "x[0] = 1; if (y > 0) x[1] = 2;": ["x[AT(1)]"],
+        "if (y > 0) { x[1] += 2; if (x[3] > 1) x[2] = 1; }": ["x[AT(1)]", "x[AT(2)]"],
+        "switch (x[0]) { case 1: x[4] = 1; }": ["x[AT(4)]"],
+        "for (int i = 0; i < 2; i++) if (i > 0) x[5] = 1;": [],
+        "if (y > 0) put(x + 6);": ["to[0]"],
+        "put(x + 6); if (y > 0) x[7] = 1;": ["x[AT(7)]"],
+    }.items(),
+)
+def test_a_replay_stores_for_some_data_by_volatile_pointers(text, volatile, written):
+    """So that it keeps two stores at one place apart where the program does."""
+    put = "void put(int *to) { to[0] = 3; }\n"
+    program = f"{HEAD}{put}#pragma kernel\nvoid run(void)\n{{\n{text}\n}}\n"
+    source = forms.replay(translate(written(program)), "column", [0.5, 0.5])
+    stores = re.findall(r"^ +(.*) = \*bulk_state;$", source, re.MULTILINE)
+    assert stores
+    asked = [
+        each.split("&")[1] for each in stores if each.startswith("*(volatile __global uint *)")
+    ]
+    assert asked == volatile
 
 
 def test_computing_uses_one_word_of_each_array(written, device):
