@@ -57,24 +57,37 @@
 #define WORDS (PYAPSP_LANES * SPAN)
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_LANES, PYAPSP_ROWS, 1)))
 
+/* Whether a bit is set; any() of a vector is the call of a function on CPUs. */
 #if PYAPSP_WIDTH == 1
 typedef uint bits_t;
 #define ANY(bits) ((bits) != 0)
 #else
 typedef PYAPSP_JOIN(uint, PYAPSP_WIDTH) bits_t;
-#define ANY(bits) any((bits) != (bits_t)(0))
+#define ANY(bits) any_of(bits)
+static inline int any_of(const bits_t bits)
+{
+#if PYAPSP_WIDTH == 2
+    return as_ulong(bits) != 0;
+#elif PYAPSP_WIDTH == 4
+    const ulong2 parts = as_ulong2(bits);
+    return (parts.x | parts.y) != 0;
+#else
+    const ulong4 parts = as_ulong4(bits);
+    return (parts.x | parts.y | parts.z | parts.w) != 0;
+#endif
+}
 #endif
 
 #define ALIGNED __attribute__((aligned(4 * PYAPSP_WIDTH)))
 
-/* What the host is told of a level: entries of the next frontier, the most arcs one has, and, as
- * numbers of 64 bits in two halves, their arcs and the pairs found; then, a bit for each, which
- * sources found something. */
+/* What is told of a level to the host and to the next level: entries of the next frontier, if there is
+ * a list, the most arcs one has, and, as numbers of 64 bits in two halves, their arcs and the pairs
+ * found; then, a bit for each, which sources found something. */
 #define ENTRIES 0
 #define WIDEST 1
 #define ARCS 2
 #define PAIRS 4
-#define ALIVE 6
+#define ALIVE 16
 
 /* Add to a number in two halves. */
 static inline void add_long(__global uint *number, const ulong value)
@@ -118,6 +131,9 @@ static inline uint ones(const bits_t bits)
 /* The frontier's row of a vertex of this block. */
 #define ROW(u) (frontier + (block + (u)) * (PYAPSP_LANES * PYAPSP_STRIPS) + lane)
 
+/* The vectors of a row that a work-item has: what is kept of each is to be in a register. */
+#define EACH(k) _Pragma("unroll") for (int k = 0; k < PYAPSP_STRIPS; k++)
+
 /* Rows that a work-item takes, of count. */
 #if PYAPSP_SCATTERED
 #define FOR_ROWS(row, count)                                                                       \
@@ -155,6 +171,7 @@ __kernel void ms_bfs_start(__global const int *sources, __global uint *seen,
     const uint bit = 1u << s % 32;
     atomic_or(&seen[word], bit);
     atomic_or(&frontier[word], bit);
+    atomic_or(&state[ALIVE + s / 32], bit);
     enlist(marks, list, state, row, 1, leaving[sources[s] + 1] - leaving[sources[s]]);
 }
 
@@ -164,7 +181,7 @@ __kernel void ms_bfs_start(__global const int *sources, __global uint *seen,
     ulong pairs = 0, arcs = 0;                                                                     \
     uint widest = 0;                                                                               \
     bits_t living[PYAPSP_STRIPS];                                                                  \
-    for (int k = 0; k < PYAPSP_STRIPS; k++)                                                        \
+    EACH(k)                                                                                        \
         living[k] = (bits_t)(0);
 
 /* Keep what is fresh in vector k of a row, and the digits of its level. */
@@ -191,7 +208,7 @@ static inline void tell(__global uint *state, const uint block, const int lane,
                         const bits_t *living, const ulong pairs, const ulong arcs,
                         const uint widest, __local uint *sum)
 {
-    for (int k = 0; k < PYAPSP_STRIPS; k++) {
+    EACH(k) {
         if (!ANY(living[k]))
             continue;
         uint each[PYAPSP_WIDTH] ALIGNED;
@@ -231,7 +248,7 @@ static inline void tell(__global uint *state, const uint block, const int lane,
 __kernel GROUP void ms_bfs_pull(__global const long *pieces, __global const int *owners,
                                 __global const int *tails, __global bits_t *seen,
                                 __global const bits_t *frontier, __global bits_t *next,
-                                __global uint *planes, __global const bits_t *alive,
+                                __global uint *planes, __global const uint *before,
                                 __global int *marks, __global uint *state,
                                 __global const long *leaving, const int n, const int count,
                                 const int level, const ulong plane)
@@ -239,7 +256,8 @@ __kernel GROUP void ms_bfs_pull(__global const long *pieces, __global const int 
     __local uint sum[5];
     const size_t block = (size_t)get_global_id(2) * n;
     const int lane = get_local_id(0) * PYAPSP_STRIPS;
-    alive += get_global_id(2) * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
+    __global const bits_t *alive = (__global const bits_t *)(before + ALIVE) +
+                                   get_global_id(2) * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
     TELL_NOTHING
     FOR_ROWS(piece, (size_t)count) {
         const int v = owners[piece];
@@ -247,27 +265,29 @@ __kernel GROUP void ms_bfs_pull(__global const long *pieces, __global const int 
         const int alone = (piece == 0 || owners[piece - 1] != v) &&
                           (piece + 1 == (size_t)count || owners[piece + 1] != v);
         bits_t wanted[PYAPSP_STRIPS], found[PYAPSP_STRIPS];
-        int open = 0;
-        for (int k = 0; k < PYAPSP_STRIPS; k++) {
+        bits_t all = (bits_t)(0);
+        EACH(k) {
             wanted[k] = ~seen[own + k] & alive[k];
             found[k] = (bits_t)(0);
-            open |= ANY(wanted[k]);
+            all |= wanted[k];
         }
+        int open = ANY(all);
         long a = pieces[piece];
         const long to = pieces[piece + 1];
         for (; open && a + 4 <= to; a += 4) {
-            open = 0;
-            for (int k = 0; k < PYAPSP_STRIPS; k++) {
+            bits_t left = (bits_t)(0);
+            EACH(k) {
                 found[k] |= ROW(tails[a])[k] | ROW(tails[a + 1])[k] | ROW(tails[a + 2])[k] |
                             ROW(tails[a + 3])[k];
-                open |= ANY(wanted[k] & ~found[k]);
+                left |= wanted[k] & ~found[k];
             }
+            open = ANY(left);
         }
         for (; open && a < to; a++)
-            for (int k = 0; k < PYAPSP_STRIPS; k++)
+            EACH(k)
                 found[k] |= ROW(tails[a])[k];
         int some = 0;
-        for (int k = 0; k < PYAPSP_STRIPS; k++) {
+        EACH(k) {
             const bits_t fresh = found[k] & wanted[k];
             if (alone)
                 next[own + k] = fresh;
@@ -306,7 +326,7 @@ __kernel GROUP void ms_bfs_join(__global const int *vertices, __global bits_t *s
         const size_t row = (size_t)get_global_id(2) * n + v;
         const size_t own = row * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
         int some = 0;
-        for (int k = 0; k < PYAPSP_STRIPS; k++) {
+        EACH(k) {
             const bits_t fresh = next[own + k];
             if (!ANY(fresh))
                 continue;
@@ -336,17 +356,18 @@ __kernel GROUP void ms_bfs_push(__global const long *first, __global const int *
                                 __global const bits_t *seen, __global bits_t *frontier,
                                 __global uint *next, __global int *marks,
                                 __global const uint *list, __global uint *list_next,
-                                __global uint *state, const int n, const int count,
+                                __global const uint *before, __global uint *state, const int n,
                                 const int level)
 {
     const int lane = get_local_id(0) * PYAPSP_STRIPS;
-    FOR_ROWS(entry, (size_t)count) {
+    const size_t count = before[ENTRIES];
+    FOR_ROWS(entry, count) {
         const uint row = list[entry], block = row / n * n;
         const int u = row - block;
         const size_t own = (size_t)row * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
         bits_t told[PYAPSP_STRIPS];
         int some = 0;
-        for (int k = 0; k < PYAPSP_STRIPS; k++) {
+        EACH(k) {
             told[k] = frontier[own + k];
             frontier[own + k] = (bits_t)(0);
             some |= ANY(told[k]);
@@ -355,7 +376,7 @@ __kernel GROUP void ms_bfs_push(__global const long *first, __global const int *
             const int v = heads[a];
             const size_t other = (size_t)(block + v) * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
             int found = 0;
-            for (int k = 0; k < PYAPSP_STRIPS; k++) {
+            EACH(k) {
                 const bits_t fresh = told[k] & ~seen[other + k];
                 if (!ANY(fresh))
                     continue;
@@ -376,15 +397,16 @@ __kernel GROUP void ms_bfs_push(__global const long *first, __global const int *
 __kernel GROUP void ms_bfs_settle(__global const uint *list, __global bits_t *seen,
                                   __global bits_t *frontier, __global bits_t *next,
                                   __global uint *planes, __global uint *state, const int n,
-                                  const int count, const int level, const ulong plane)
+                                  const int level, const ulong plane)
 {
     __local uint sum[5];
     const int lane = get_local_id(0) * PYAPSP_STRIPS;
+    const size_t count = state[ENTRIES];
     TELL_NOTHING
-    FOR_ROWS(entry, (size_t)count) {
+    FOR_ROWS(entry, count) {
         const uint row = list[entry];
         const size_t own = (size_t)row * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
-        for (int k = 0; k < PYAPSP_STRIPS; k++) {
+        EACH(k) {
             const bits_t fresh = next[own + k];
             if (!ANY(fresh))
                 continue;

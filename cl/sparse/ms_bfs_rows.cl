@@ -4,19 +4,27 @@
  *           distance in planes. A row of the answer has numbers, one after the other.
  *
  * Layout    bits [block][v][word], as in ms_bfs.cl; the source in place s of a word is its bit s.
+ *           Four planes, with one digit of each source, become four words, with four digits of each
+ *           fourth source; ones only say that there is no distance.
  *
- *                 seen     plane 0  plane 1         neighbouring vertices are taken together:
- *             v   .1.1     .1..     ...1            digit by digit for one source after the other,
- *             v+1 .111     ...1     .11.     ->     and stored in the row of the source
+ *             ..hgfedcba   digit 0        ..eeeeaaaa
+ *             ..hgfedcba   digit 1   ->   ..ffffbbbb
+ *             ..hgfedcba   digit 2        ..ggggcccc
+ *             ..hgfedcba   digit 3        ..hhhhdddd
+ *
+ *           A work-item does so for STRIPS V vertices and one word of sources, and then writes a
+ *           piece of the row of each source.
  *
  * Parameters  those of common/types.h; a work-item stores WIDTH values at a time, and
  *             PYAPSP_WORDS     16  words of a vertex
- *             PYAPSP_VERTICES   1  vertices of a work-item, a multiple of WIDTH
+ *             PYAPSP_VERTICES   1  V, vertices of a vector, a multiple of WIDTH
+ *             PYAPSP_STRIPS     1  vectors of a work-item
  *             PYAPSP_LANE    uint  holds the distance of one, and as many sources as it has bits:
  *                                  ushort where all distances are below 2^15
  *             PYAPSP_LANE_BITS 32  bits of it
  *
- * Cost      For each pair three operations for each digit, VERTICES at a time, and a store.
+ * Cost      For each four digits of a pair two operations, V at a time, and for a pair one store:
+ *           the memory of the answer is what takes the time.
  *
  * Source    ours.
  */
@@ -25,6 +33,9 @@
 #endif
 #ifndef PYAPSP_VERTICES
 #define PYAPSP_VERTICES 1
+#endif
+#ifndef PYAPSP_STRIPS
+#define PYAPSP_STRIPS 1
 #endif
 #ifndef PYAPSP_LANE
 #define PYAPSP_LANE uint
@@ -42,10 +53,8 @@ typedef strip_t loose_t __attribute__((aligned(sizeof(value_t))));
 typedef PYAPSP_LANE lane_t;
 #if PYAPSP_VERTICES == 1
 typedef lane_t lanes_t;
-#define MASK(condition) ((lane_t) - (condition))
 #else
 typedef PYAPSP_JOIN(PYAPSP_LANE, PYAPSP_VERTICES) lanes_t;
-#define MASK(condition) PYAPSP_JOIN(PYAPSP_JOIN(as_, PYAPSP_LANE), PYAPSP_VERTICES)(condition)
 #endif
 #if PYAPSP_WIDTH == 1
 typedef lane_t part_t;
@@ -55,7 +64,11 @@ typedef PYAPSP_JOIN(PYAPSP_LANE, PYAPSP_WIDTH) part_t;
 #define VALUES(part) PYAPSP_JOIN(PYAPSP_JOIN(convert_, PYAPSP_VALUE), PYAPSP_WIDTH)(part)
 #endif
 #define V PYAPSP_VERTICES
-#define NOWHERE ((lane_t) - 1)
+#define STRIPS PYAPSP_STRIPS
+/* of four digits: n is below 2^31, or 2^15 */
+#define MOST_FIELDS (PYAPSP_LANE_BITS / 4)
+/* One or two bits set and as many not set, in turns. */
+#define EVERY(bits) ((lanes_t)((lane_t)((bits) == 1 ? 0x55555555u : 0x33333333u)))
 
 /* The bits of neighbouring vertices for the sources of a lane. */
 static inline lanes_t lanes_of(__global const uint *bits, const int count, const int shift)
@@ -66,37 +79,61 @@ static inline lanes_t lanes_of(__global const uint *bits, const int count, const
     return *(lanes_t *)each;
 }
 
-/* A work-item for each (V vertices, word, block). There are count rows. */
+/* Two words with as many bits for each source become two with twice as many: for every second source. */
+#define LOWER(x, y, bits) ((x & EVERY(bits)) | ((y & EVERY(bits)) << bits))
+#define UPPER(x, y, bits) (((x >> bits) & EVERY(bits)) | (y & ~EVERY(bits)))
+
+/* A work-item for each (STRIPS V vertices, word, block). There are count rows; a distance has as many
+ * fields of four digits that it is below all ones, which means that there is none. */
 __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes,
                           __global value_t *rows, const int n, const int digits,
-                          const ulong plane, const int count)
+                          const ulong plane, const int count, const int fields)
 {
-    const int from = get_global_id(0) * V, w = get_global_id(1);
-    const int some = min(V, n - from);
+    const int from = get_global_id(0) * (STRIPS * V), w = get_global_id(1);
+    const int some = min(STRIPS * V, n - from);
     if (from >= n)
         return;
     const size_t own = ((size_t)get_global_id(2) * n + from) * WORDS + w;
+    const lane_t nowhere = (lane_t)(((ulong)1 << 4 * fields) - 1);
     for (int shift = 0; shift < 32; shift += PYAPSP_LANE_BITS) {
         const int first = (get_global_id(2) * WORDS + w) * 32 + shift;
-        const lanes_t reached = lanes_of(seen + own, some, shift);
-        lanes_t digit[31];
-        for (int d = 0; d < digits; d++)
-            digit[d] = lanes_of(planes + d * plane + own, some, shift);
+        lanes_t of[MOST_FIELDS][4][STRIPS];
+        for (int t = 0; t * V < some; t++) {
+            const size_t place = own + (size_t)t * V * WORDS;
+            const lanes_t unknown = ~lanes_of(seen + place, some - t * V, shift);
+            for (int f = 0; f < fields; f++) {
+                lanes_t digit[4];
+                for (int d = 0; d < 4; d++) {
+                    digit[d] = unknown;
+                    if (4 * f + d < digits)
+                        digit[d] |=
+                            lanes_of(planes + (4 * f + d) * plane + place, some - t * V, shift);
+                }
+                const lanes_t even[2] = {LOWER(digit[0], digit[1], 1), LOWER(digit[2], digit[3], 1)};
+                const lanes_t odd[2] = {UPPER(digit[0], digit[1], 1), UPPER(digit[2], digit[3], 1)};
+                of[f][0][t] = LOWER(even[0], even[1], 2);
+                of[f][1][t] = LOWER(odd[0], odd[1], 2);
+                of[f][2][t] = UPPER(even[0], even[1], 2);
+                of[f][3][t] = UPPER(odd[0], odd[1], 2);
+            }
+        }
         for (int s = 0; s < PYAPSP_LANE_BITS && first + s < count; s++) {
-            const lanes_t bit = (lanes_t)((lane_t)(1u << s));
-            lanes_t distance = MASK((reached & bit) == (lanes_t)(0));
-            for (int d = 0; d < digits; d++)
-                distance |= MASK((digit[d] & bit) != (lanes_t)(0)) & (lanes_t)((lane_t)(1u << d));
-            lane_t each[V] __attribute__((aligned(64)));
-            *(lanes_t *)each = distance;
+            lane_t each[STRIPS * V] __attribute__((aligned(64)));
+            const lanes_t place = (lanes_t)((lane_t)(s / 4 * 4)), ones = (lanes_t)((lane_t)15);
+            for (int t = 0; t * V < some; t++) {
+                lanes_t distance = of[0][s % 4][t] >> place & ones;
+                for (int f = 1; f < fields; f++)
+                    distance |= (of[f][s % 4][t] >> place & ones) << 4 * f;
+                *(lanes_t *)(each + t * V) = distance;
+            }
             __global value_t *to = rows + (size_t)(first + s) * n + from;
             for (int i = 0; i + PYAPSP_WIDTH <= some; i += PYAPSP_WIDTH) {
                 const strip_t near = VALUES(*(part_t *)(each + i));
                 const strip_t far = (strip_t)(PYAPSP_INFINITY);
-                *(__global loose_t *)(to + i) = near == (strip_t)((value_t)NOWHERE) ? far : near;
+                *(__global loose_t *)(to + i) = near == (strip_t)((value_t)nowhere) ? far : near;
             }
             for (int i = some / PYAPSP_WIDTH * PYAPSP_WIDTH; i < some; i++)
-                to[i] = each[i] == NOWHERE ? (value_t)PYAPSP_INFINITY : (value_t)each[i];
+                to[i] = each[i] == nowhere ? (value_t)PYAPSP_INFINITY : (value_t)each[i];
         }
     }
 }

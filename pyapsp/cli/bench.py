@@ -71,6 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sources", type=int, metavar="K", help="only the rows of K vertices, evenly spread"
     )
+    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
     parser.add_argument("--unweighted", action="store_true", help="count arcs: every weight is 1")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="timed turns (3)")
     parser.add_argument(
@@ -125,6 +126,8 @@ def run(arguments: argparse.Namespace) -> int:
     outcomes = []
     for n in sizes:
         graph = pyapsp.read(arguments.graph) if n is None else bench.dense_graph(n, **given)
+        if arguments.undirected:
+            graph = graph.symmetrized()
         if arguments.unweighted:
             graph = graph.with_weights(np.ones(graph.m, np.int64))
         sources = None

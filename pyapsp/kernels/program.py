@@ -22,7 +22,14 @@ __all__ = ["Program", "build"]
 _log = logging.getLogger(__name__)
 _building = threading.Lock()
 _PRIVATE = cl.kernel_arg_address_qualifier.PRIVATE
-_SCALARS = {"int": np.int32, "uint": np.uint32, "float": np.float32, "double": np.float64}
+_SCALARS = {
+    "int": np.int32,
+    "uint": np.uint32,
+    "long": np.int64,
+    "ulong": np.uint64,
+    "float": np.float32,
+    "double": np.float64,
+}
 
 
 class Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,8 +28,8 @@ _PART, _CACHE = 3, 2**24
 _PIECE = {True: 4096, False: 256}
 # Push where the frontier has fewer arcs than one of so many, and no vertex has more than that.
 _FEW = {True: (16, 2**31), False: (16, 1024)}
-# Numbers in the state of a level before the sources that found something: see the kernel file.
-_STATE = 6
+# Numbers in what is told of a level before the sources that found something: see the kernel file.
+_STATE = 16
 # Work-items for each compute unit, in rows of them.
 _ITEMS = {True: 16, False: 512}
 # Planes to begin with; there will be as many more at a time where distances are longer.
@@ -38,6 +38,8 @@ _PLANES = 4
 _RANGES = 16
 # Vertices of a group that reads bits.
 _VERTICES = 64
+# Strips of vertices whose distances a work-item writes.
+_STRIPS = {True: 16, False: 1}
 
 
 @register
@@ -56,10 +58,12 @@ class MsBfs(TunableBlocks):
     carries_predecessors = True
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
-        """Yield what is fastest, and narrower rows where memory is short."""
-        widest = 8 if options.device.traits.scalar_groups else 32
+        """Yield as many words as there are sources for, and narrower rows where memory is short."""
+        widest = 32
+        if options.sources is not None:
+            widest = min(widest, max(-(-options.sources.size // _BITS), 1))
         for words in reversed(self.choices["words"]):
-            if words <= widest:
+            if words < 2 * widest and words <= 32:
                 yield {"words": words}
 
     def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
@@ -101,6 +105,7 @@ class MsBfs(TunableBlocks):
         numbers |= {
             "PYAPSP_WORDS": words,
             "PYAPSP_VERTICES": vertices,
+            "PYAPSP_STRIPS": _STRIPS[device.traits.scalar_groups],
             "PYAPSP_LANE": {16: "ushort", 32: "uint"}[bits],
             "PYAPSP_LANE_BITS": bits,
         }
@@ -129,15 +134,12 @@ class _Frontier:
 
     Attributes
     ----------
-    entries : int
-        Rows in the list.
     widest, arcs : int
-        The most arcs that leave one of them, and all.
+        The most arcs that leave one of its vertices, and all.
     pairs : int
         Pairs of a source and a vertex.
     """
 
-    entries: int
     widest: int
     arcs: int
     pairs: int
@@ -156,6 +158,7 @@ class _Searches:
         self._queue = device.queue()
         self._programs: _Programs = plan.state
         self._strip = _strip(graph, device)[0]
+        self._strips = _STRIPS[device.traits.scalar_groups]
         lanes, _, _, rows = _shape(device, words)
         self._group = lanes, rows, 1
         self._most = _ITEMS[device.traits.scalar_groups] * device.capabilities.compute_units
@@ -175,8 +178,7 @@ class _Searches:
         self._planes, self._capacity, self._digits = self._buffer(bits * _PLANES), _PLANES, 0
         self._plane = np.uint64(self._blocks * graph.n * words)
         self._state = np.zeros(_STATE + self._blocks * words, np.uint32)
-        self._told = self._buffer(self._state.nbytes)
-        self._alive = self._buffer(4 * self._blocks * words)
+        self._told = [self._buffer(self._state.nbytes) for _ in range(2)]
         self._sources = self._buffer(4 * self.size)
         answer = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
         answer = [] if options.totals else answer
@@ -189,12 +191,12 @@ class _Searches:
         longest = int(infinity(distances.dtype)) - 1 if distances.dtype.kind in "iu" else self._n
         if self._cutoff is not None:
             longest = max(min(longest, int(self._cutoff)), 1)
-        for _ in itertools.islice(self.search(sources), longest):
-            pass
+        levels = sum(1 for _ in itertools.islice(self.search(sources), longest))
+        fields = np.int32(-(-(levels + 1).bit_length() // 4))
         sizes = np.int32(self._n), np.int32(self._digits), self._plane, np.int32(sources.size)
         bits = self._seen, self._planes
         with self._rows[0].to(distances) as rows:
-            self._each("ms_bfs_rows", self._strip, *bits, rows, *sizes)
+            self._each("ms_bfs_rows", self._strip * self._strips, *bits, rows, *sizes, fields)
         if predecessors is not None:
             with self._rows[1].to(predecessors) as rows:
                 self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
@@ -240,51 +242,42 @@ class _Searches:
         clear(self._queue, items, (_VERTICES, 1), self._seen, *sizes)
         self._digits = 0
         cl.enqueue_copy(self._queue, self._sources, sources.astype(np.int32))
-        self._zero(self._told, 0, self._told.size)
-        bits = self._seen, self._frontier, self._marks, self._lists[0], self._told
+        bits = self._seen, self._frontier, self._marks, self._lists[0], self._telling()
         arrays = self._sources, *bits, self._leaving[0], *sizes
         start = self._programs.search.kernel("ms_bfs_start")
         start(self._queue, (sources.size,), None, *arrays)
         frontier, pulled = self._read(), False
-        self._state[_STATE:] = 2**_BITS - 1
         for level in itertools.count(1):
             self._ready(level)
             few = frontier.arcs < self._blocks * self._m // self._few
             push = few and frontier.widest <= self._widest
             if pulled and (push or self._joints):
                 self._zero(self._next, 0, self._next.size)
-            if push:
-                entries = self._listed(level - 1) if pulled else frontier.entries
-                frontier = self._push(level, entries)
-            else:
-                frontier = self._pull(level)
+            if push and pulled:
+                self._list(level - 1)
+            frontier = self._push(level) if push else self._pull(level)
             pulled = not push
             if frontier.pairs == 0:
                 return
             alive = np.unpackbits(self._state[_STATE:].view(np.uint8), bitorder="little")
             yield frontier.pairs, alive[: sources.size].astype(bool)
 
-    def _push(self, level: int, entries: int) -> _Frontier:
+    def _push(self, level: int) -> _Frontier:
         """Search a level from the rows of the list, which it replaces."""
-        n, number = np.int32(self._n), np.int32(level)
-        bits = self._seen, self._frontier, self._next
-        lists = self._marks, *self._lists, self._told
-        self._zero(self._told, 0, self._told.size)
-        count = np.int32(entries)
-        self._over(entries, 1, "ms_bfs_push", *self._leaving, *bits, *lists, n, count, number)
+        told, rows = self._telling(), self._blocks * self._n
+        bits, sizes = (self._seen, self._frontier, self._next), (np.int32(self._n), np.int32(level))
+        lists = self._marks, *self._lists, self._told[0], told
+        self._over(rows, 1, "ms_bfs_push", *self._leaving, *bits, *lists, *sizes)
         self._lists.reverse()
-        found = self._read()
-        arrays = self._lists[0], *bits, self._planes, self._told, n, np.int32(found.entries)
-        self._over(found.entries, 1, "ms_bfs_settle", *arrays, number, self._plane)
-        return replace(found, pairs=self._read().pairs)
+        arrays = self._lists[0], *bits, self._planes, told, *sizes, self._plane
+        self._over(rows, 1, "ms_bfs_settle", *arrays)
+        return self._read()
 
     def _pull(self, level: int) -> _Frontier:
         """Search a level for all rows; the list is not kept up."""
-        bits = self._seen, self._frontier, self._next, self._planes, self._alive
-        told = self._marks, self._told, self._leaving[0], np.int32(self._n)
-        cl.enqueue_copy(self._queue, self._alive, self._state[_STATE:])
+        bits = self._seen, self._frontier, self._next, self._planes, self._told[0]
+        told = self._marks, self._telling(), self._leaving[0], np.int32(self._n)
         place = np.int32(level), self._plane
-        self._zero(self._told, 0, self._told.size)
         arrays = *self._pieces, self._entering[1], *bits, *told, np.int32(self._count), *place
         self._over(self._count, self._blocks, "ms_bfs_pull", *arrays)
         if self._joints:
@@ -294,21 +287,23 @@ class _Searches:
         self._frontier, self._next = self._next, self._frontier
         return self._read()
 
-    def _listed(self, level: int) -> int:
-        """List the rows that found something at a level, and return how many there are."""
-        self._zero(self._told, 0, self._told.size)
-        arrays = self._marks, self._lists[0], self._told, np.int32(self._n), np.int32(level)
+    def _list(self, level: int) -> None:
+        """List the rows that found something at a level."""
+        arrays = self._marks, self._lists[0], self._told[0], np.int32(self._n), np.int32(level)
         items = -(-self._n // _VERTICES) * _VERTICES, self._blocks
         self._programs.search.kernel("ms_bfs_list")(self._queue, items, (_VERTICES, 1), *arrays)
-        return self._read().entries
+
+    def _telling(self) -> cl.Buffer:
+        """Return where to tell of a level; nothing is told yet."""
+        self._zero(self._told[1], 0, self._told[1].size)
+        return self._told[1]
 
     def _read(self) -> _Frontier:
-        """Return what was told of a level."""
-        cl.enqueue_copy(self._queue, self._state, self._told)
-        entries, widest, *halves = self._state[:_STATE].tolist()
-        return _Frontier(
-            entries, widest, halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32)
-        )
+        """Return what was told of a level, which from now on is the one before."""
+        self._told.reverse()
+        cl.enqueue_copy(self._queue, self._state, self._told[0])
+        _, widest, *halves = self._state[:6].tolist()
+        return _Frontier(widest, halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32))
 
     def _zero(self, buffer: cl.Buffer, start: int, count: int) -> None:
         """Fill bytes with zeros."""

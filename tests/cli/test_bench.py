@@ -65,6 +65,19 @@ def test_a_file_is_timed_beside_scipy(graph_file, tmp_path, capsys, device):
     assert written["left_out"] == []
 
 
+def test_arcs_of_a_file_may_be_walked_both_ways_and_counted(graph_file, capsys, device):
+    code, text, _ = run(
+        capsys, graph_file, "--undirected", "--unweighted", "--method", "ms-bfs", "--dtype",
+        "uint16", "--device", device.id, "--repeat", "1", "--peers", "scipy-dijkstra", "--json",
+    )  # fmt: skip
+    assert code == 0
+    written = json.loads(text)
+    graph = pyapsp.read(graph_file).symmetrized()
+    (row,) = written["runs"]
+    assert (row["graph"]["m"], row["graph"]["directed"], row["verified"]) == (graph.m, False, True)
+    assert [peer["verified"] for peer in written["peers"]] == [True]
+
+
 def test_dense_graphs_of_several_sizes_on_several_devices(tmp_path, capsys):
     out = tmp_path / "bench.json"
     devices = [device.id for device in pyapsp.devices()]
