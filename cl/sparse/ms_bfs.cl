@@ -50,34 +50,15 @@
 #define PYAPSP_SCATTERED 1
 #endif
 
-#define PYAPSP_JOIN_(a, b) a##b
-#define PYAPSP_JOIN(a, b) PYAPSP_JOIN_(a, b)
+#define PYAPSP_VALUE uint
+#define PYAPSP_INTEGER 1
+#include "common/types.h"
 
 #define SPAN (PYAPSP_STRIPS * PYAPSP_WIDTH)
 #define WORDS (PYAPSP_LANES * SPAN)
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_LANES, PYAPSP_ROWS, 1)))
 
-/* Whether a bit is set; any() of a vector is the call of a function on CPUs. */
-#if PYAPSP_WIDTH == 1
-typedef uint bits_t;
-#define ANY(bits) ((bits) != 0)
-#else
-typedef PYAPSP_JOIN(uint, PYAPSP_WIDTH) bits_t;
-#define ANY(bits) any_of(bits)
-static inline int any_of(const bits_t bits)
-{
-#if PYAPSP_WIDTH == 2
-    return as_ulong(bits) != 0;
-#elif PYAPSP_WIDTH == 4
-    const ulong2 parts = as_ulong2(bits);
-    return (parts.x | parts.y) != 0;
-#else
-    const ulong4 parts = as_ulong4(bits);
-    return (parts.x | parts.y | parts.z | parts.w) != 0;
-#endif
-}
-#endif
-
+typedef strip_t bits_t;
 #define ALIGNED __attribute__((aligned(4 * PYAPSP_WIDTH)))
 
 /* What is told of a level to the host and to the next level: entries of the next frontier, if there is
