@@ -59,13 +59,13 @@ typedef PYAPSP_JOIN(PYAPSP_VALUE, PYAPSP_WIDTH) strip_t;
 typedef PYAPSP_JOIN(int, PYAPSP_WIDTH) index_strip_t;
 /* comparing strips gives masks as wide as their values; predecessors are 32-bit */
 #define INDEX_MASK(mask) PYAPSP_JOIN(convert_int, PYAPSP_WIDTH)(mask)
-#define ANY(mask) (PYAPSP_JOIN(PYAPSP_ANY_, PYAPSP_WIDTH)(mask) != 0)
+#define ANY(mask) (PYAPSP_JOIN(ANY_, PYAPSP_WIDTH)(mask) != 0)
 #endif
 /* Whether a bit of a vector of integers is set: any() is the call of a function on CPUs. */
-#define PYAPSP_ANY_2(v) ((v).s0 | (v).s1)
-#define PYAPSP_ANY_4(v) PYAPSP_ANY_2((v).lo | (v).hi)
-#define PYAPSP_ANY_8(v) PYAPSP_ANY_4((v).lo | (v).hi)
-#define PYAPSP_ANY_16(v) PYAPSP_ANY_8((v).lo | (v).hi)
+#define ANY_2(v) ((v).s0 | (v).s1)
+#define ANY_4(v) ANY_2((v).lo | (v).hi)
+#define ANY_8(v) ANY_4((v).lo | (v).hi)
+#define ANY_16(v) ANY_8((v).lo | (v).hi)
 
 /* The strip at an address, to read or to assign: STRIP(__global const, row + x). The address must be
  * a multiple of the strip's size. Not vload and vstore, which need no alignment: one compiler calls
