@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -113,22 +112,26 @@ def candidates(graph: Graph, options: Options) -> list[Choice]:
     ]
     asked = Choice(find_method(_DEFAULT_ROWS if alone or few else _DEFAULT), options.dtype)
     bound = distance_bound(graph)
-    gain = _quickest(able, graph, options, bound)
-    gain -= _quickest(able, graph, replace(options, dtype=_SHORT), bound=0)
+    known = {kind: _predictions(able, graph, options, kind) for kind in (options.dtype, _SHORT)}
+    gain = _quickest(known[options.dtype], graph, bound) - _quickest(known[_SHORT], graph, 0)
     if gain > graph.m * _ARC + graph.n * _VERTEX:
         bound = eccentricity_bound(graph)
     types = [asked]
     held = narrower(graph, options.dtype, bound)
     if held is not None:
         types.insert(0, replace(asked, dtype=held, proof=f"no distance exceeds {bound:g}"))
+    for kind in types:
+        if kind.dtype not in known:
+            known[kind.dtype] = _predictions(able, graph, options, kind.dtype)
     found = [
-        replace(each, proof=kind.proof)
+        replace(kind, method=method, seconds=seconds)
         for kind in types
-        for each in _predicted(able, graph, replace(options, dtype=kind.dtype), bound)
+        for method, seconds in known[kind.dtype]
+        if _holds(method, graph, bound)
     ]
     found.sort(key=lambda choice: choice.seconds or 0.0)
-    known = {(choice.method.id, choice.dtype) for choice in found}
-    unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in known]
+    there = {(choice.method.id, choice.dtype) for choice in found}
+    unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
     if unmet(asked.method, graph, options) is not None:
         unknown = []
     first = few and not any(isinstance(choice.method, SourceBlocks) for choice in found)
@@ -143,20 +146,22 @@ def _host_holds_all(graph: Graph, options: Options) -> bool:
     return available is None or graph.n**2 * each <= available
 
 
-def _quickest(able: list[Method], graph: Graph, options: Options, bound: int | float) -> float:
+def _predictions(
+    able: list[Method], graph: Graph, options: Options, dtype: np.dtype
+) -> list[tuple[Method, float]]:
+    """Return the methods with a prediction in this type, and the prediction."""
+    options = replace(options, dtype=dtype)
+    predicted = ((method, method.predict(graph, options)) for method in able)
+    return [(method, seconds) for method, seconds in predicted if seconds is not None]
+
+
+def _holds(method: Method, graph: Graph, bound: int | float) -> bool:
+    """Return whether a method holds distances up to the bound."""
+    limit = method.requires.largest_distance
+    return limit is None or max(bound, graph.max_magnitude) <= limit
+
+
+def _quickest(known: list[tuple[Method, float]], graph: Graph, bound: int | float) -> float:
     """Return the shortest prediction, 0 without any."""
-    return min(
-        (each.seconds or 0.0 for each in _predicted(able, graph, options, bound)), default=0.0
-    )
-
-
-def _predicted(
-    able: list[Method], graph: Graph, options: Options, bound: int | float
-) -> Iterator[Choice]:
-    """Yield the methods with a prediction that hold distances up to the bound."""
-    for method in able:
-        limit = method.requires.largest_distance
-        if limit is None or max(bound, graph.max_magnitude) <= limit:
-            seconds = method.predict(graph, options)
-            if seconds is not None:
-                yield Choice(method, options.dtype, seconds)
+    times = (seconds for method, seconds in known if _holds(method, graph, bound))
+    return min(times, default=0.0)

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.device import loader
@@ -163,17 +163,17 @@ class Device:
         _used.add(os.getpid())
         name_processor(self.handle)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name of the device."""
         return str(self.handle.name).strip()
 
-    @property
+    @cached_property
     def plain_name(self) -> str:
         """Name of the device without what its driver puts around it."""
         return plain_name(self.name)
 
-    @property
+    @cached_property
     def architecture(self) -> str:
         """What it shares with devices for which kernels are tuned alike, else its plain name."""
         info = loader.opencl().device_info
@@ -184,32 +184,32 @@ class Device:
             lambda query: _ask(self.handle, getattr(info, query), None),
         )
 
-    @property
+    @cached_property
     def vendor(self) -> str:
         """Who made the device."""
         return str(self.handle.vendor).strip()
 
-    @property
+    @cached_property
     def platform_name(self) -> str:
         """Name of the OpenCL implementation."""
         return str(self.handle.platform.name).strip()
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """One of "gpu", "cpu" and "accelerator"."""
         return _kind(self.handle)
 
-    @property
+    @cached_property
     def version(self) -> str:
         """OpenCL version of the device, as its driver words it."""
         return str(self.handle.version).strip()
 
-    @property
+    @cached_property
     def driver_version(self) -> str:
         """Version of the driver."""
         return str(self.handle.driver_version).strip()
 
-    @property
+    @cached_property
     def traits(self) -> Traits:
         """How kernels are best written for this device."""
         return traits_of(self.platform_name, self.kind)

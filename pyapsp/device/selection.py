@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pyapsp.device import loader
@@ -34,9 +35,16 @@ def devices() -> list[Device]:
     NoDeviceError
         PyOpenCL is missing.
     """
+    loader.opencl()
+    return list(_usable(tuple(loader.platforms())))
+
+
+@cache
+def _usable(platforms: tuple[cl.Platform, ...]) -> tuple[Device, ...]:
+    """Return the usable devices of some platforms, best first."""
     cl = loader.opencl()
     found = []
-    for number, platform in enumerate(loader.platforms()):
+    for number, platform in enumerate(platforms):
         try:
             handles = platform.get_devices()
         except cl.Error:  # one broken driver does not take the others away; doctor shows it
@@ -44,7 +52,7 @@ def devices() -> list[Device]:
         for position, handle in enumerate(handles):
             if handle.type != cl.device_type.CUSTOM and handle.compiler_available:
                 found.append(Device(handle, f"{number}:{position}"))
-    return sorted(found, key=_rank)
+    return tuple(sorted(found, key=_rank))
 
 
 def choose(spec: Device | str | int | cl.Device | cl.Context | None = None) -> Device:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 __all__ = ["assemble", "place_of", "root"]
@@ -72,13 +72,32 @@ def place_of(source: str, line: int) -> str:
 def _flatten(name: str, included: set[str]) -> list[str]:
     included.add(name)
     lines = [f'#line 1 "{name}"']
-    text = (root() / name).read_text(encoding="utf-8")
-    for number, line in enumerate(text.splitlines(), start=1):
-        match = _INCLUDE.match(line)
-        if match is None:
-            lines.append(line)
+    path = root() / name
+    status = path.stat()
+    version = status.st_ino, status.st_mtime_ns, status.st_size
+    for number, before, other in _pieces(path, version):
+        lines += before
+        if other is None:
             continue
-        if match[1] not in included:
-            lines += _flatten(match[1], included)
+        if other not in included:
+            lines += _flatten(other, included)
         lines.append(f'#line {number + 1} "{name}"')
     return lines
+
+
+@lru_cache(maxsize=1024)
+def _pieces(path: Path, version: tuple[int, ...]) -> list[tuple[int, list[str], str | None]]:
+    """Cut a file behind its includes: line numbers, the lines before, and what is included.
+
+    Each version of a file is read once.
+    """
+    pieces, before = [], list[str]()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, start=1):
+        match = _INCLUDE.match(line)
+        if match is None:
+            before.append(line)
+        else:
+            pieces.append((number, before, match[1]))
+            before = []
+    return [*pieces, (len(lines), before, None)]

@@ -14,10 +14,11 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, fields
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,6 +39,7 @@ __all__ = [
     "merge",
     "tuned",
     "tuned_rate",
+    "unchanging",
     "user_database",
     "user_folder",
 ]
@@ -55,6 +57,10 @@ _DOWN, _UP = 1, 3
 
 # Arcs of a vertex in the graphs that are timed.
 ARCS = 4
+
+# Which databases there are: whether it is the user's, path, and what changes with the content.
+_Databases: TypeAlias = tuple[tuple[bool, Path, int, int, int], ...]
+_looked: ContextVar[_Databases | None] = ContextVar("looked", default=None)
 
 
 @dataclass(frozen=True)
@@ -181,8 +187,8 @@ def shipped_databases() -> list[Path]:
     return sorted((source.root() / "tuning").glob("*.json"))
 
 
-def matches(method: Tunable, n: int, options: Options) -> Iterator[Match]:
-    """Yield the rows that may serve for a method under these options, best first.
+def matches(method: Tunable, n: int, options: Options) -> tuple[Match, ...]:
+    """Return the rows that may serve for a method under these options, best first.
 
     Parameters
     ----------
@@ -191,25 +197,16 @@ def matches(method: Tunable, n: int, options: Options) -> Iterator[Match]:
         Vertices.
     options : Options
 
-    Yields
-    ------
-    Match
+    Returns
+    -------
+    tuple of Match
         Of the same device before those of the same architecture, and these before those of the
         same platform and kind. At one level, of the same dtype before those of one like it; then
         of the nearest n, counted in octaves; then the user's rows before the shipped ones. None
         of a graph more than twice, or less than an eighth, as large. Nothing is said about
         their parameters.
     """
-    found = []
-    carried = options.predecessors and method.carries_predecessors
-    asked = method.id, carried, options.dtype.name
-    for near, unlikeness, own, row in _suited(_databases(), *asked, *_place(options.device)):
-        octaves = math.log2(max(n, 1) / row.n)
-        if -_DOWN <= octaves <= _UP:
-            order = (near, unlikeness, round(abs(octaves)), not own, abs(octaves), row.n)
-            found.append((order, Match(row, LEVELS[near], own)))
-    for _, match in sorted(found, key=lambda each: each[0]):
-        yield match
+    return _matches(*_asked(method, options), n)
 
 
 def tuned(method: Tunable, n: int, options: Options) -> tuple[dict[str, int | str], Match] | None:
@@ -257,19 +254,7 @@ def tuned_rate(method: Tunable, n: int, options: Options) -> float | None:
     float or None
         None when there is no row that may serve.
     """
-    rates: dict[int, float] = {}
-    place = None
-    for match in matches(method, n, options):
-        this = (match.level, match.row.dtype)
-        if place is None:
-            place = this
-        if this == place and match.row.updates_per_second > 0:
-            rates.setdefault(match.row.n, match.row.updates_per_second)  # the user's come first
-    if not rates:
-        return None
-    sizes = sorted(rates)
-    logs = np.interp(math.log(max(n, 1)), np.log(sizes), np.log([rates[size] for size in sizes]))
-    return float(np.exp(logs))
+    return _rate(*_asked(method, options), n)
 
 
 def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
@@ -351,8 +336,21 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _databases() -> tuple[tuple[bool, Path, int, int, int], ...]:
-    """Return the databases that there are: whether it is the user's, path and version."""
+@contextmanager
+def unchanging() -> Iterator[None]:
+    """Look once whether the databases changed, for all that is asked of them inside."""
+    token = _looked.set(_databases())
+    try:
+        yield
+    finally:
+        _looked.reset(token)
+
+
+def _databases() -> _Databases:
+    """Return the databases that there are now, or were at the start of `unchanging`."""
+    looked = _looked.get()
+    if looked is not None:
+        return looked
     found = []
     for own, path in [(True, user_database()), *((False, path) for path in shipped_databases())]:
         try:
@@ -369,9 +367,45 @@ def _place(device: Device) -> tuple[str, str, str, str]:
     return device.platform_name, device.kind, device.plain_name, device.architecture
 
 
+def _asked(method: Tunable, options: Options) -> tuple[Any, ...]:
+    """Return what decides which rows may serve, but for n; the databases come first."""
+    carried = options.predecessors and method.carries_predecessors
+    return _databases(), method.id, carried, options.dtype.name, *_place(options.device)
+
+
+@lru_cache(maxsize=4096)
+def _rate(*asked: Any) -> float | None:
+    *_, n = asked
+    rates: dict[int, float] = {}
+    place = None
+    for match in _matches(*asked):
+        this = (match.level, match.row.dtype)
+        if place is None:
+            place = this
+        if this == place and match.row.updates_per_second > 0:
+            rates.setdefault(match.row.n, match.row.updates_per_second)  # the user's come first
+    if not rates:
+        return None
+    sizes = sorted(rates)
+    logs = np.interp(math.log(max(n, 1)), np.log(sizes), np.log([rates[size] for size in sizes]))
+    return float(np.exp(logs))
+
+
+@lru_cache(maxsize=1024)
+def _matches(*asked: Any) -> tuple[Match, ...]:
+    *kind, n = asked
+    found = []
+    for near, unlikeness, own, row in _suited(*kind):
+        octaves = math.log2(max(n, 1) / row.n)
+        if -_DOWN <= octaves <= _UP:
+            order = (near, unlikeness, round(abs(octaves)), not own, abs(octaves), row.n)
+            found.append((order, Match(row, LEVELS[near], own)))
+    return tuple(match for _, match in sorted(found, key=lambda each: each[0]))
+
+
 @lru_cache(maxsize=1024)
 def _suited(
-    databases: tuple[tuple[bool, Path, int, int, int], ...],
+    databases: _Databases,
     method: str,
     predecessors: bool,
     dtype: str,

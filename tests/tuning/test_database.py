@@ -135,7 +135,7 @@ def test_the_user_comes_first_unless_the_size_is_far(folders):
     ship(folders, row(32, n=1000), own=True)
     assert [tile for tile, _ in served(2048)] == [32, 8, 16]
     assert [tile for tile, _ in served(4096)] == [16, 32, 8]
-    first = next(matches(METHOD, 1024, options()))
+    first = matches(METHOD, 1024, options())[0]
     assert first.own
     assert first.describe()["database"] == "user"
 
@@ -206,6 +206,16 @@ def test_where_the_user_folder_is(monkeypatch, tmp_path):
     monkeypatch.delenv("PYAPSP_TUNING")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert database.user_folder() == tmp_path / "data" / "pyapsp" / "tuning"
+
+
+def test_databases_are_looked_at_once_where_that_is_said(folders):
+    asked = METHOD, 1024, options()
+    with database.unchanging():
+        ship(folders, row(8))
+        assert not served()
+        assert database.tuned_rate(*asked) is None
+    assert served() == [(8, "device")]
+    assert database.tuned_rate(*asked) == pytest.approx(ROW.updates_per_second)
 
 
 def test_shipped_databases_are_sound():
