@@ -42,7 +42,7 @@ class Choice:
     dtype : numpy.dtype
         The one asked for, or a narrower integer type that is proved exact for the graph.
     seconds : float or None
-        Predicted, in kernels; None when nothing is known.
+        Predicted, with transfers; None when nothing is known.
     proof : str
         Why the type holds every distance; empty for the one that was asked for.
     """

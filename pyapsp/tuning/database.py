@@ -83,7 +83,8 @@ class Row:
     parameters : dict
         Every parameter of the method.
     updates_per_second : float
-        n^3 by the seconds in kernels, for a graph of `ARCS` n arcs, whatever the method does.
+        n^3 by the seconds of a run with its transfers, for a graph of `ARCS` n arcs, whatever the
+        method does.
     driver, pyapsp, commit, kernels : str or None
         What it was measured with: the driver, this package, its commit, and a hash of the kernel
         files.
@@ -370,7 +371,13 @@ def _place(device: Device) -> tuple[str, str, str, str]:
 def _asked(method: Tunable, options: Options) -> tuple[Any, ...]:
     """Return what decides which rows may serve, but for n; the databases come first."""
     carried = options.predecessors and method.carries_predecessors
-    return _databases(), method.id, carried, options.dtype.name, *_place(options.device)
+    return _databases(), method.id, carried, _name(options.dtype), *_place(options.device)
+
+
+@cache
+def _name(dtype: np.dtype[Any]) -> str:
+    """Return the name, which NumPy puts together each time."""
+    return dtype.name
 
 
 @lru_cache(maxsize=4096)

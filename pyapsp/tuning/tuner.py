@@ -32,7 +32,7 @@ from pyapsp.errors import (
 )
 from pyapsp.kernels import source
 from pyapsp.registry import Options, Plan
-from pyapsp.tuning.database import Row
+from pyapsp.tuning.database import Row, tuned
 from pyapsp.tuning.journal import Journal, Outcome
 from pyapsp.tuning.problem import Problem
 from pyapsp.tuning.space import Key, Space, Tunable, key
@@ -353,8 +353,27 @@ class Tuner:
             if fault is None:
                 break
             self._journal.finish(Outcome(dict(best), "wrong", None, fault))
+        fastest = dict(sorted(seconds.items(), key=lambda item: item[1]))
+        row = self._row(dict(best), seconds[best])
+        return Report(row, default, fastest, list(outcomes.values()))
+
+    def known(self) -> Row | None:
+        """Return a row with the parameters that the databases have now, verified but not timed.
+
+        Raises
+        ------
+        VerificationError, ParameterError, DeviceError
+            If the set is wrong here, or does not run.
+        """
+        found = tuned(self._method(), self._n, self._options)
+        if found is None:
+            return None
+        self._verify(found[0], self._small)
+        return self._row(found[0], math.inf)
+
+    def _row(self, parameters: dict[str, int | str], seconds: float) -> Row:
         device = self._options.device
-        row = Row(
+        return Row(
             method=self._method.id,
             platform=device.platform_name,
             kind=device.kind,
@@ -363,15 +382,13 @@ class Tuner:
             dtype=self._options.dtype.name,
             predecessors=self._options.predecessors,
             n=self._n,
-            parameters=dict(best),
-            updates_per_second=_rate(self._n, seconds[best]),
+            parameters=parameters,
+            updates_per_second=_rate(self._n, seconds),
             driver=device.driver_version,
             pyapsp=__version__,
             commit=self._commit,
             kernels=self._kernels,
         )
-        fastest = dict(sorted(seconds.items(), key=lambda item: item[1]))
-        return Report(row, default, fastest, list(outcomes.values()))
 
     def _finals(self, finalists: list[dict[str, int | str]]) -> dict[Key, float]:
         known = self._journal.finals
@@ -404,7 +421,7 @@ class Tuner:
 
 
 def in_turns(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
-    """Time the best sets of several methods again, in turns, so that their rates compare.
+    """Time the sets of several methods again, in turns, so that their rates compare.
 
     Parameters
     ----------
@@ -427,11 +444,17 @@ def in_turns(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
 
 
 def _turns(plans: Sequence[tuple[Tunable, Plan]], repeat: int) -> list[float]:
-    """Return the median seconds of each plan; all take turns until each was timed enough."""
+    """Return the median seconds of each plan; all take turns until each was timed enough.
+
+    By the clock of the host, with the transfers and what is between kernels: many launches are dear
+    on some devices.
+    """
     times: list[list[float]] = [[] for _ in plans]
     while len(times[0]) < _TURNS or not all(_enough(each, repeat) for each in times):
         for (method, plan), taken in zip(plans, times, strict=True):
-            taken.append(float(method.run(plan).stats["kernel_seconds"]))
+            started = time.perf_counter()
+            method.run(plan)
+            taken.append(time.perf_counter() - started)
     return [median(each) for each in times]
 
 

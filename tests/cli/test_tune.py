@@ -38,6 +38,24 @@ def run(capsys, *arguments):
     return code, captured.out, captured.err
 
 
+def test_what_is_known_is_timed_again(folder, device, capsys):
+    """Of two methods one was tuned, with an impossible rate: the set stays, the rate does not."""
+    assert run(capsys, *SMALL, "--dtype", "int32")[0] == 0
+    (before,) = load(folder / "database.json")
+    merge(folder / "database.json", [dataclasses.replace(before, updates_per_second=1e30)])
+    journal = (folder / "journal.jsonl").read_bytes()
+    code, text, _ = run(
+        capsys, "fw-blocked", "fw-recursive", "--n", "70", "--dtype", "int32", "--known"
+    )
+    assert code == 0
+    assert "fw-recursive int32 n = 70: not tuned" in text
+    assert "in turns, int32, n = 70" in text
+    (after,) = load(folder / "database.json")
+    assert after.parameters == before.parameters
+    assert 0 < after.updates_per_second < 1e15
+    assert (folder / "journal.jsonl").read_bytes() == journal
+
+
 def test_the_best_is_kept_and_used(folder, device, capsys):
     code, text, _ = run(capsys, *SMALL, "--dtype", "int32", "float32", "--predecessors")
     assert code == 0
