@@ -303,7 +303,7 @@ class Method(ABC):
         """Run a plan of this method."""
 
     def predict(self, graph: Graph, options: Options) -> float | None:
-        """Return the seconds that the kernels will take; None when nothing is known.
+        """Return the seconds of a run with its transfers; None when nothing is known.
 
         Of `Options.sources` alone, if the method computes these alone: `Options.count` says how
         many. Called for each method that ``auto`` could take, so it must be quick.

@@ -23,7 +23,7 @@
  *
  * Parameters  PYAPSP_LANES      32  work-items for a row
  *             PYAPSP_STRIPS      1  vectors for a work-item
- *             PYAPSP_WIDTH       1  words in a vector: 1, 2, 4 or 8
+ *             PYAPSP_WIDTH       1  words in a vector: 1, 2, 4, 8 or 16
  *             PYAPSP_ROWS        8  rows of a group
  *             PYAPSP_SCATTERED   1  1: neighbouring work-items take neighbouring rows
  *

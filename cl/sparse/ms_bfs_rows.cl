@@ -23,8 +23,8 @@
  *                                  ushort where all distances are below 2^15
  *             PYAPSP_LANE_BITS 32  bits of it
  *
- * Cost      For each four digits of a pair two operations, V at a time, and for a pair one store:
- *           the memory of the answer is what takes the time.
+ * Cost      For a pair two operations, and four for each further four digits, V at a time, and one
+ *           store: the memory of the answer is what takes the time.
  *
  * Source    ours.
  */
@@ -91,7 +91,7 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
 {
     const int from = get_global_id(0) * (STRIPS * V), w = get_global_id(1);
     const int some = min(STRIPS * V, n - from);
-    if (from >= n)
+    if (from >= n || (get_global_id(2) * WORDS + w) * 32 >= count)
         return;
     const size_t own = ((size_t)get_global_id(2) * n + from) * WORDS + w;
     const lane_t nowhere = (lane_t)(((ulong)1 << 4 * fields) - 1);

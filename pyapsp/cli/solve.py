@@ -199,7 +199,7 @@ def _dry_run(
     where = "on disk" if _is_mapped(arguments) else "of the host"
     print(f"answer: {answer / 2**20:,.1f} MiB {where}")
     if seconds is not None:
-        print(f"predicted time: {seconds:.3g} s in kernels")
+        print(f"predicted time: {seconds:.3g} s")
     elif not planned.method.outofcore:  # which has said it
         tunable = planned.method.choices and hasattr(planned.method, "candidates")
         hint = f"; 'pyapsp tune {planned.method.id}' finds out" if tunable else ""

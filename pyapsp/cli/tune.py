@@ -107,6 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from pyapsp.device import choose
+    from pyapsp.errors import DeviceError, ParameterError, VerificationError
     from pyapsp.registry import Options
     from pyapsp.registry import method as find_method
     from pyapsp.tuning import database
@@ -142,7 +143,12 @@ def run(arguments: argparse.Namespace) -> int:
             title = f"{method.id} {dtype} n = {n:,}"
             title += " with predecessors" * arguments.predecessors
             if arguments.known:
-                row = tuner.known()
+                try:
+                    row = tuner.known()
+                except (DeviceError, ParameterError, VerificationError) as error:
+                    say(f"{title}: {error}")
+                    wrong.append({"method": method.id, "detail": str(error)})
+                    continue
                 if row is None:
                     say(f"{title}: not tuned")
                 else:
@@ -161,7 +167,7 @@ def run(arguments: argparse.Namespace) -> int:
                 if outcome.state == "wrong":
                     wrong.append({"method": method.id, **asdict(outcome)})
                     say(f"WRONG with {_text(outcome.parameters)}: {outcome.detail}")
-        if len(tuners) > (not arguments.known):
+        if len(tuners) > 1 or (arguments.known and tuners):
             rows = in_turns(tuners, rows)
             for target in targets:
                 database.merge(target, rows)

@@ -209,7 +209,7 @@ class Device:
         """Version of the driver."""
         return str(self.handle.driver_version).strip()
 
-    @cached_property
+    @property
     def traits(self) -> Traits:
         """How kernels are best written for this device."""
         return traits_of(self.platform_name, self.kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -35,24 +36,24 @@ def devices() -> list[Device]:
     NoDeviceError
         PyOpenCL is missing.
     """
-    loader.opencl()
-    return list(_usable(tuple(loader.platforms())))
+    cl = loader.opencl()
+    found: list[Device] = []
+    for number, platform in enumerate(loader.platforms()):
+        # one broken driver does not take the others away; doctor shows it
+        with suppress(cl.Error):
+            found += _usable(number, platform)
+    return sorted(found, key=_rank)
 
 
 @cache
-def _usable(platforms: tuple[cl.Platform, ...]) -> tuple[Device, ...]:
-    """Return the usable devices of some platforms, best first."""
-    cl = loader.opencl()
-    found = []
-    for number, platform in enumerate(platforms):
-        try:
-            handles = platform.get_devices()
-        except cl.Error:  # one broken driver does not take the others away; doctor shows it
-            continue
-        for position, handle in enumerate(handles):
-            if handle.type != cl.device_type.CUSTOM and handle.compiler_available:
-                found.append(Device(handle, f"{number}:{position}"))
-    return tuple(sorted(found, key=_rank))
+def _usable(number: int, platform: cl.Platform) -> tuple[Device, ...]:
+    """Return the usable devices of a platform."""
+    custom = loader.opencl().device_type.CUSTOM
+    return tuple(
+        Device(handle, f"{number}:{position}")
+        for position, handle in enumerate(platform.get_devices())
+        if handle.type != custom and handle.compiler_available
+    )
 
 
 def choose(spec: Device | str | int | cl.Device | cl.Context | None = None) -> Device:
@@ -102,6 +103,7 @@ def choose(spec: Device | str | int | cl.Device | cl.Context | None = None) -> D
     )
 
 
+@cache
 def _rank(device: Device) -> tuple[int, bool, int, int]:
     handle = device.handle
     return (

@@ -18,6 +18,7 @@ from pyapsp.registry import Options, Plan, Requirements, register
 from pyapsp.sparse.device_block import RowsTarget, sum_type, upload
 from pyapsp.sparse.source_blocks import TunableBlocks
 from pyapsp.sparse.totals import Totals
+from pyapsp.tuning.database import Match
 
 __all__ = ["MsBfs"]
 
@@ -58,13 +59,17 @@ class MsBfs(TunableBlocks):
     carries_predecessors = True
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
-        """Yield as many words as there are sources for, and narrower rows where memory is short."""
-        widest = 32
-        if options.sources is not None:
-            widest = min(widest, max(-(-options.sources.size // _BITS), 1))
-        for words in reversed(self.choices["words"]):
-            if words < 2 * widest and words <= 32:
-                yield {"words": words}
+        """Yield what is fastest, and narrower rows where memory is short."""
+        yield from ({"words": words} for words in (32, 16, 8, 4, 2, 1))
+
+    def _sets(
+        self, graph: Graph, options: Options
+    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
+        """Leave out rows wider than all sources need, unless they were asked for."""
+        needed = max(-(-options.count(graph.n) // _BITS), 1)
+        for parameters, match in super()._sets(graph, options):
+            if parameters == self.parameters or parameters["words"] < 2 * needed:
+                yield parameters, match
 
     def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         """Return whether the device has groups as wide as a row."""

@@ -142,15 +142,14 @@ def _method(
 
 
 def _breadth_first(graph: Graph, options: Options, depth: int | None) -> str | Method:
-    """Return how to search from some vertices: wider rows of bits than these need are empty."""
+    """Return how to search from some vertices."""
     count = options.count(graph.n)
     if options.device.traits.scalar_groups:
         alone = count * (graph.n + graph.m)
         few = count <= _ONE_WORD and graph.m < _SMALL_WORLD * graph.n
         if few if depth is None else alone < depth * _LEVEL:
             return find_method("bfs-all", sources=1 if count == 1 else 4)
-    words = -(-count // _ONE_WORD)
-    return find_method("ms-bfs", words=1 << (words - 1).bit_length()) if words <= 16 else "ms-bfs"
+    return "ms-bfs"
 
 
 def _held(graph: Graph, device: Any) -> np.dtype:

@@ -32,7 +32,7 @@ from pyapsp.errors import (
 )
 from pyapsp.kernels import source
 from pyapsp.registry import Options, Plan
-from pyapsp.tuning.database import Row, tuned
+from pyapsp.tuning.database import Row, matches
 from pyapsp.tuning.journal import Journal, Outcome
 from pyapsp.tuning.problem import Problem
 from pyapsp.tuning.space import Key, Space, Tunable, key
@@ -360,16 +360,24 @@ class Tuner:
     def known(self) -> Row | None:
         """Return a row with the parameters that the databases have now, verified but not timed.
 
+        Of this device, type and n; None where there are none.
+
         Raises
         ------
         VerificationError, ParameterError, DeviceError
             If the set is wrong here, or does not run.
         """
-        found = tuned(self._method(), self._n, self._options)
-        if found is None:
-            return None
-        self._verify(found[0], self._small)
-        return self._row(found[0], math.inf)
+        for match in matches(self._method(), self._n, self._options):
+            row = match.row
+            same = row.n == self._n and row.dtype == self._options.dtype.name
+            if same and match.level == "device":
+                for problem in (self._small, self._large):
+                    self._verify(row.parameters, problem)
+                fault = self._fault_with_signs(row.parameters)
+                if fault is not None:
+                    raise VerificationError(fault)
+                return self._row(dict(row.parameters), math.inf)
+        return None
 
     def _row(self, parameters: dict[str, int | str], seconds: float) -> Row:
         device = self._options.device

@@ -130,7 +130,7 @@ def test_a_dry_run_says_memory_and_time(graph_file, tmp_path, capsys, device):
     code, text, _ = run(capsys, *asked)
     assert "MiB on disk" in text
     seconds = told["predicted_seconds"]
-    assert text.splitlines()[-1] == f"predicted time: {seconds:.3g} s in kernels"
+    assert text.splitlines()[-1] == f"predicted time: {seconds:.3g} s"
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp import verify
 from pyapsp.device import Device
-from pyapsp.errors import GraphError, ParameterError
+from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
 from pyapsp.graph import Graph, datasets, generators
 from pyapsp.kernels import Stopwatch
 from pyapsp.precision import DTYPES
@@ -210,11 +210,30 @@ def test_long_distances(n, few, device, monkeypatch):
         assert_solves(graph, result, device)
 
 
-def test_very_long_distances(device):
-    graph = line(5000)
-    result = solve(graph, device, 1, sources=[0, 2500, 4999], predecessors=False)
-    expected = np.abs(np.arange(5000) - [[0], [2500], [4999]])
-    np.testing.assert_array_equal(result.distances, expected)
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64", "float32", "float64"])
+def test_very_long_distances(dtype, device):
+    """Up to 13 digits; backwards there are none at all."""
+    sources = np.array([[0], [2500], [4999]])
+    steps = np.arange(5000.0) - sources
+    for directed in (False, True):
+        graph = line(5000, directed)
+        asked = {"sources": sources.ravel(), "dtype": dtype, "predecessors": False}
+        result = solve(graph, device, 1, **asked)
+        found = np.where(result.distances < result.infinity, result.distances, np.inf)
+        expected = np.where(steps < 0, np.inf if directed else -steps, steps)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_long_distances_between_many_vertices(device):
+    """More than 2^15 vertices, a tail of 300 and two that nothing reaches."""
+    core = 2**15
+    ends = np.arange(core, core + 300)
+    tails = np.concatenate([np.zeros(core - 1, int), ends - 1])
+    heads = np.concatenate([np.arange(1, core), ends])
+    graph = Graph.from_arcs(core + 302, tails, heads, directed=False)
+    result = solve(graph, device, 1, sources=[core + 299, 0, core + 301])
+    assert result.distances.max(where=result.distances < result.infinity, initial=0) == 302
+    assert_solves(graph, result, device)
 
 
 @pytest.mark.parametrize("n", [2**15, 2**15 + 1])
@@ -261,6 +280,35 @@ def assert_solves_within(result, expected):
     np.testing.assert_array_equal(found, expected)
     there = np.isfinite(expected) & (expected > 0)
     np.testing.assert_array_equal(result.predecessors != NO_PREDECESSOR, there)
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "widest"), [(1, 1), (32, 1), (33, 2), (100, 4), (500, 16)], ids=str
+)
+def test_rows_are_no_wider_than_the_sources(count, widest, device):
+    graph = line(2048)
+    result = pyapsp.solve(graph, "ms-bfs", dtype="int32", sources=range(count), device=device)
+    assert result.stats["parameters"]["words"] <= widest
+    expected = np.abs(np.arange(2048) - np.arange(count)[:, None])
+    np.testing.assert_array_equal(result.distances, expected)
+    asked = solve(graph, device, 8, sources=range(count))
+    assert asked.stats["parameters"] == {"words": 8}
+    np.testing.assert_array_equal(asked.distances, expected)
+
+
+def test_rows_get_narrower_where_memory_is_short(device):
+    n = 2**17
+    star = Graph.from_arcs(n, [0] * (n - 1), range(1, n), directed=False)
+    asked = {"sources": range(500), "method": "ms-bfs", "device": device}
+    found = pyapsp.eccentricity(star, **asked, memory_limit=2**25)
+    assert found.tolist() == [1] + 499 * [2]
+    with pytest.raises(DeviceMemoryError):
+        pyapsp.eccentricity(
+            star, **asked | {"method": pyapsp.method("ms-bfs", words=16)}, memory_limit=2**25
+        )
 
 
 # -- blocks and launches -----------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -378,3 +380,18 @@ def test_methods_from_sources_are_tuned(method, device, tmp_path):
     report = tuner.run(max_configurations=2)
     assert report.row.method == method
     assert not [each for each in report.outcomes if each.state in ("wrong", "failed")]
+
+
+def test_methods_take_turns_by_the_clock_of_the_host():
+    """Whatever they say of their kernels."""
+
+    class Slow:
+        def __init__(self, seconds):
+            self.seconds = seconds
+
+        def run(self, plan):
+            time.sleep(self.seconds)
+            return SimpleNamespace(stats={"kernel_seconds": 1 - self.seconds})
+
+    first, second = tuner._turns([(Slow(0.02), None), (Slow(0.04), None)], 1)
+    assert 0.02 <= first < second
