@@ -103,7 +103,6 @@ def choose(spec: Device | str | int | cl.Device | cl.Context | None = None) -> D
     )
 
 
-@cache
 def _rank(device: Device) -> tuple[int, bool, int, int]:
     handle = device.handle
     return (
