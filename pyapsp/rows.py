@@ -120,10 +120,13 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
                 raise
             refused.append(error)
             continue
-        if first is not None:
-            yield first
-        del first  # or it stays as long as the generator
-        yield from results
+        try:
+            if first is not None:
+                yield first
+            del first  # or it stays as long as the generator
+            yield from results
+        finally:  # without which Python 3.12 keeps all this after close()
+            results.close()
         return
     raise least(refused)
 

@@ -70,7 +70,7 @@ def measured(monkeypatch):
 
 
 def broken(monkeypatch, when, how):
-    """Change the answers of runs for which `when(plan)` holds."""
+    """Change the answers of runs for which `when(plan)` holds, the fastest by all clocks."""
     plain = Few.run
 
     def run(self, plan):
@@ -78,6 +78,8 @@ def broken(monkeypatch, when, how):
         if when(plan):
             answer = dataclasses.replace(answer, stats={**answer.stats, "kernel_seconds": 1e-6})
             how(answer)
+        elif answer.stats["kernel_seconds"] != 1e-6:
+            time.sleep(0.01)
         return answer
 
     monkeypatch.setattr(Few, "run", run)
