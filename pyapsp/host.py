@@ -12,9 +12,9 @@ from numpy.typing import DTypeLike
 
 __all__ = ["available_memory", "copy", "cores", "empty_beside", "flush"]
 
-# Bytes from which a copy is shared, and the most threads: more than one core's worth of copying is
-# what the memory can take, and first touches of new memory are slow on each.
-_SHARED, _THREADS = 2**25, 8
+# Bytes of a copy that are worth a thread, and the most threads: more than one core's worth of
+# copying is what the memory can take, and first touches of new memory are slow on each.
+_SHARE, _THREADS = 2**22, 8
 
 
 def cores() -> int:
@@ -36,13 +36,11 @@ def available_memory() -> int | None:
 
 def copy(target: np.ndarray, source: np.ndarray) -> None:
     """Copy an array into another of its shape, on several cores where it is large."""
-    threads = min(cores(), _THREADS, len(target))
-    if threads < 2 or target.nbytes < _SHARED:
-        np.copyto(target, source)
-        return
-    share = -(-len(target) // threads)
-    parts = [slice(start, start + share) for start in range(0, len(target), share)]
+    threads = min(cores(), _THREADS, len(target), target.nbytes // _SHARE)
+    share = -(-len(target) // max(threads, 1))
+    parts = [slice(start, start + share) for start in range(share, len(target), share)]
     done = [_threads().submit(np.copyto, target[part], source[part]) for part in parts]
+    np.copyto(target[:share], source[:share])
     for each in done:
         each.result()
 

@@ -18,6 +18,7 @@ from pyapsp import __version__
 from pyapsp.choice import unmet
 from pyapsp.dense.batch import ONE_GROUP, Done, Pipeline, Remark, automatic, maker
 from pyapsp.dense.batch.jobs import Group, Listed, Part, array_dtype, check_out, padded
+from pyapsp.dense.batch.pinned import is_pinned
 from pyapsp.dense.batch.predecessors import find_predecessors
 from pyapsp.dense.fw_packed import lost
 from pyapsp.device import Device, choose
@@ -211,7 +212,8 @@ class _Batch:
                 tails = None if before is None else before[part]
                 yield Part(weights, part, distances[part], tails, directed=self.directed)
 
-        return self._solved(m, n, distances.dtype, parts)
+        pinned = all(map(is_pinned, (weights, distances))) and before is None
+        return self._solved(m, n, distances.dtype, parts, pinned=pinned)
 
     def graphs(self, graphs: Iterable[Any], dtype: Any) -> Iterator[_Solved]:
         """Solve anything that is graphs, some at a time."""
@@ -245,7 +247,13 @@ class _Batch:
             yield from self._solved(len(graphs), n, dtype, groups)
 
     def _solved(
-        self, m: int, n: int, dtype: np.dtype, groups: Callable[[int], Iterator[Group]]
+        self,
+        m: int,
+        n: int,
+        dtype: np.dtype,
+        groups: Callable[[int], Iterator[Group]],
+        *,
+        pinned: bool = False,
     ) -> Iterator[_Solved]:
         """Solve m graphs of n vertices; `groups` yields them, so many at a time."""
         options = Options(
@@ -265,7 +273,7 @@ class _Batch:
             for group in groups(1):
                 yield self._alone(group, asked, options)
             return
-        pipeline = Pipeline(make, n, options, m, group=self.size)
+        pipeline = Pipeline(make, n, options, m, group=self.size, pinned=pinned)
         for done in pipeline.run(groups(pipeline.group)):
             self._settle(done, options)
             yield self._described(done, pipeline, asked, reason, options)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import queue as queues
-import threading
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -21,15 +19,15 @@ from pyapsp.registry import Options, check_memory
 
 __all__ = ["Done", "Job", "Pipeline"]
 
-# Bytes of weights in a group of graphs, unless the caller says how many: where it travels, and
-# where the device works on the memory of the host.
-_BYTES, _BYTES_SHARED = 2**24, 2**26
+# Bytes of weights in a group of graphs, unless the caller says how many: where the device works on
+# the memory of the host; where they travel by copies of the host, which several threads share; and
+# where they travel by themselves.
+_SHARED, _STAGED, _PINNED = 2**26, 2**25, 2**23
 # At least so many as keep every compute unit busy, each with that many vertices, and a few, but for
 # very large ones.
 _BUSY, _MOST = 128, 2**26
-# Groups under way on a device with memory of its own: one comes, one is computed, one goes back,
-# and the host copies another.
-_SLOTS = 2
+# Groups under way on a device with memory of its own: one comes, one is computed, one goes back.
+_SLOTS = 3
 
 _INT = np.dtype(np.int32)
 
@@ -55,10 +53,7 @@ class Job(ABC):
 
     @abstractmethod
     def weights(self) -> np.ndarray:
-        """Return the weights, a C-contiguous (m, n, n) array of the dtype of the distances.
-
-        Called once, in a thread.
-        """
+        """Return the weights, a C-contiguous (m, n, n) array of the dtype of the distances."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +100,8 @@ class Pipeline:
     group : int, optional
         Graphs of a job; chosen where None.
     slots : int, optional
+    pinned : bool
+        Whether weights and answers are in memory that the device reads and writes itself.
 
     Attributes
     ----------
@@ -130,9 +127,10 @@ class Pipeline:
         *,
         group: int | None = None,
         slots: int | None = None,
+        pinned: bool = False,
     ) -> None:
         self._make, self._options, self._n = make, options, n
-        self._negative, self._building = False, threading.Lock()
+        self._negative = False
         self._made: list[Slot] = []
         self.form = make(False)
         self._forms = {False: self.form}
@@ -141,7 +139,7 @@ class Pipeline:
         self._shared = traits.scalar_groups and capabilities.unified_memory
         self._slots = (1 if self._shared else _SLOTS) if slots is None else slots
         value = n * n * options.dtype.itemsize
-        usual = (_BYTES_SHARED if self._shared else _BYTES) // value
+        usual = (_SHARED if self._shared else _PINNED if pinned else _STAGED) // value
         usual = max(usual, capabilities.compute_units * _BUSY**2 // n**2, min(8, _MOST // value), 1)
         self.group = min(usual if group is None else group, graphs, self.form.most)
         self._slots = min(self._slots, -(-graphs // self.group))
@@ -192,7 +190,7 @@ class Pipeline:
                 stack.callback(self._made.pop().release)
 
     def run(self, jobs: Iterable[J]) -> Iterator[Done[J]]:
-        """Run jobs of at most `group` graphs, and yield each when it is done, in any order.
+        """Run jobs of at most `group` graphs, and yield each, in order, when it is done.
 
         Raises
         ------
@@ -203,47 +201,49 @@ class Pipeline:
             with self:
                 yield from self.run(jobs)
             return
-        free: queues.SimpleQueue[Slot] = queues.SimpleQueue()
-        for slot in self._made:
-            free.put(slot)
-        pool = ThreadPoolExecutor(self._slots, "pyapsp-batch")
-        waiting: set[Future[Done[J]]] = set()
+        free, under_way = deque(self._made), deque[_Started[J]]()
 
-        def work(job: J) -> Done[J]:
-            slot = free.get()
+        def oldest() -> Done[J]:
+            done = self._finished(under_way[0])
+            free.append(under_way.popleft().slot)
+            return done
+
+        with device_errors(self._options.device, self.device_bytes):
             try:
-                return self._run(slot, job)
-            finally:
-                free.put(slot)
-
-        try:
-            with device_errors(self._options.device, self.device_bytes):
                 for job in jobs:
-                    waiting.add(pool.submit(work, job))
-                    # as many again are prepared
-                    if len(waiting) >= 2 * self._slots:
-                        finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                        yield from (each.result() for each in finished)
-                while waiting:
-                    finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    yield from (each.result() for each in finished)
-        finally:
-            pool.shutdown(cancel_futures=True)
+                    if not free:
+                        yield oldest()
+                    under_way.append(self._start(free.popleft(), job, job.weights()))
+                while under_way:
+                    yield oldest()
+            finally:
+                for slot in self._made:
+                    slot.wait()
 
-    def _run(self, slot: Slot, job: J) -> Done[J]:
-        """Run a job, and again if it has negative weights where none were expected."""
-        weights, negative = job.weights(), self._negative
+    def _start(self, slot: Slot, job: J, weights: np.ndarray) -> _Started[J]:
+        if self._negative not in self._forms:
+            self._forms[self._negative] = self._make(self._negative)
+        form = self._forms[self._negative]
         answers = (job.distances,) if job.before is None else (job.distances, job.before)
-        while True:
-            form = self._form(negative)
-            remarks, seconds = slot.run(form, weights, answers, zero_is_arc=job.zero_is_arc)
-            if negative or not (remarks & Remark.NEGATIVE).any():
-                return Done(job, remarks & ~Remark.NEGATIVE, form, seconds)
-            # the graphs after these may have some as well
-            negative = self._negative = True
+        slot.start(form, weights, answers, zero_is_arc=job.zero_is_arc)
+        return _Started(slot, job, weights, form)
 
-    def _form(self, negative: bool) -> Form:
-        with self._building:
-            if negative not in self._forms:
-                self._forms[negative] = self._make(negative)
-            return self._forms[negative]
+    def _finished(self, started: _Started[J]) -> Done[J]:
+        """Finish a job, and run it again if it has negative weights where none were expected."""
+        slot, job, form = started.slot, started.job, started.form
+        remarks, seconds = slot.finish()
+        if form is self.form and (remarks & Remark.NEGATIVE).any():
+            # the graphs after these may have some as well
+            self._negative = True
+            return self._finished(self._start(slot, job, started.weights))
+        return Done(job, remarks & ~Remark.NEGATIVE, form, seconds)
+
+
+@dataclass(frozen=True)
+class _Started(Generic[J]):
+    """A job under way."""
+
+    slot: Slot
+    job: J
+    weights: np.ndarray
+    form: Form

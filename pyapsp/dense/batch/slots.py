@@ -28,7 +28,9 @@ Answers = tuple[np.ndarray, ...]
 
 
 class Slot(ABC):
-    """A queue with buffers.
+    """A queue with buffers, for one group of graphs at a time: `start`, then `finish`.
+
+    Nothing that `start` enqueues waits, so that one thread keeps many slots at work.
 
     Parameters
     ----------
@@ -47,18 +49,17 @@ class Slot(ABC):
         self._queue, self._context = options.device.queue(), options.device.context
         self._graphs = graphs
         self._remarks = self._buffer(graphs * _INT.itemsize)
+        # a copy to other memory would wait for all that is before it
+        self._told = _Pinned.of(self._queue, graphs * _INT.itemsize)
+        # kept until `finish`: without its event PyOpenCL waits for a copy of host memory
+        self._moves: list[cl.Event] = []
         self._form: Form | None = None
         self._scratch: list[cl.Buffer] = []
 
-    def run(
-        self,
-        form: Form,
-        weights: np.ndarray,
-        answers: Answers,
-        *,
-        zero_is_arc: bool,
-    ) -> tuple[np.ndarray, float]:
-        """Compute the distances of some graphs.
+    def start(
+        self, form: Form, weights: np.ndarray, answers: Answers, *, zero_is_arc: bool
+    ) -> None:
+        """Enqueue all that leads to the distances of some graphs.
 
         Parameters
         ----------
@@ -67,67 +68,86 @@ class Slot(ABC):
         answers : tuple of ndarray
             Where distances go, and int32 predecessors if there is a search.
         zero_is_arc : bool
+        """
+        m, queue = len(weights), self._queue
+        cl.enqueue_fill_buffer(queue, self._remarks, np.zeros(1, _INT), 0, m * _INT.itemsize)
+        if form is not self._form:
+            self._drop_scratch()
+            self._scratch = [self._buffer(size) for size in form.scratch(self._graphs)]
+            self._form = form
+        buffers = self._bring(weights, answers)
+        events = form.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
+        if self._search is not None:
+            self._search.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
+        remarks = self._told.array((m,), _INT)
+        self._moves.append(cl.enqueue_copy(queue, remarks, self._remarks, is_blocking=False))
+        self._send_back(buffers, answers)
+        queue.flush()
+        self._started = form, buffers, answers, events, remarks
+
+    def finish(self) -> tuple[np.ndarray, float]:
+        """Wait until the answers are where they go.
 
         Returns
         -------
         remarks : (m,) int32 ndarray
-            `Remark` of each.
+            `Remark` of each graph.
         seconds : float
             From the start of the first kernel to the end of the last.
         """
-        remarks, watch = np.zeros(len(weights), _INT), Stopwatch()
-        buffers = self._bring(form, weights, answers)
-        cl.enqueue_fill_buffer(self._queue, self._remarks, np.zeros(1, _INT), 0, remarks.nbytes)
-        for event in form.enqueue(self._queue, buffers, len(weights), zero_is_arc=zero_is_arc):
-            watch.add("kernel", event)
-        if self._search is not None:
-            m = len(weights)
-            self._search.enqueue(self._queue, buffers, m, zero_is_arc=zero_is_arc)
-        # a copy that blocks would keep other threads out of one driver
-        cl.enqueue_copy(self._queue, remarks, self._remarks, is_blocking=False)
+        form, buffers, answers, events, remarks = self._started
         self._take_back(buffers, answers)
         form.finish(self._queue, buffers)
-        return remarks, watch.span("kernel")
+        self._moves.clear()
+        watch = Stopwatch()
+        for event in events:
+            watch.add("kernel", event)
+        return remarks.copy(), watch.span("kernel")
 
     @abstractmethod
-    def _bring(self, form: Form, weights: np.ndarray, answers: Answers) -> Buffers:
+    def _bring(self, weights: np.ndarray, answers: Answers) -> Buffers:
         """Enqueue the way of the weights to the device."""
 
     @abstractmethod
+    def _send_back(self, buffers: Buffers, answers: Answers) -> None:
+        """Enqueue the way of the answers back."""
+
+    @abstractmethod
     def _take_back(self, buffers: Buffers, answers: Answers) -> None:
-        """Take the answers back when they are there, and all before them in the queue."""
+        """Wait for all that was enqueued, and have the answers where they go."""
 
     def _buffer(self, size: int) -> cl.Buffer:
         return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, size)
-
-    def _scratch_of(self, form: Form) -> list[cl.Buffer]:
-        if form is not self._form:
-            self._drop_scratch()
-            self._form = form
-            self._scratch = [self._buffer(size) for size in form.scratch(self._graphs)]
-        return self._scratch
 
     def _drop_scratch(self) -> None:
         for buffer in self._scratch:
             buffer.release()
         self._scratch = []
 
-    def release(self) -> None:
-        """Free the buffers, after whatever still uses them."""
+    def wait(self) -> None:
+        """Wait for all that was enqueued, whatever becomes of it."""
         self._queue.finish()
+
+    def release(self) -> None:
+        """Free the buffers, after whatever still uses them; the pinned memory is kept."""
+        self.wait()
         self._drop_scratch()
         self._remarks.release()
+        self._told.keep()
 
 
 class Sharing(Slot):
     """A slot of a device that works in the memory of the host: on the arrays themselves."""
 
-    def _bring(self, form: Form, weights: np.ndarray, answers: Answers) -> Buffers:
+    def _bring(self, weights: np.ndarray, answers: Answers) -> Buffers:
         flags = cl.mem_flags
         read, write = flags.READ_ONLY | flags.USE_HOST_PTR, flags.READ_WRITE | flags.USE_HOST_PTR
         given = cl.Buffer(self._context, read, hostbuf=weights)
         distances, *before = (cl.Buffer(self._context, write, hostbuf=each) for each in answers)
-        return Buffers(given, distances, self._remarks, self._scratch_of(form), *before)
+        return Buffers(given, distances, self._remarks, self._scratch, *before)
+
+    def _send_back(self, buffers: Buffers, answers: Answers) -> None:
+        pass
 
     def _take_back(self, buffers: Buffers, answers: Answers) -> None:
         # a mapping is what makes the host see them
@@ -154,29 +174,31 @@ class Moving(Slot):
         # the search needs the weights beside the distances
         self._weights = self._values[0] if search is None else self._buffer(size)
 
-    def _bring(self, form: Form, weights: np.ndarray, answers: Answers) -> Buffers:
+    def _bring(self, weights: np.ndarray, answers: Answers) -> Buffers:
         staging = weights
         if not is_pinned(weights):
             staging = self._pinned[0].array(weights.shape, weights.dtype)
             copy(staging, weights)
-        cl.enqueue_copy(self._queue, self._weights, staging, is_blocking=False)
+        move = cl.enqueue_copy(self._queue, self._weights, staging, is_blocking=False)
+        self._moves.append(move)
         distances, *before = self._values
-        return Buffers(self._weights, distances, self._remarks, self._scratch_of(form), *before)
+        return Buffers(self._weights, distances, self._remarks, self._scratch, *before)
 
-    def _take_back(self, buffers: Buffers, answers: Answers) -> None:
-        copies = []
+    def _send_back(self, buffers: Buffers, answers: Answers) -> None:
+        self._staged: list[tuple[np.ndarray, np.ndarray]] = []
         for each, values, memory in zip(answers, self._values, self._pinned, strict=True):
             staging = each if is_pinned(each) else memory.array(each.shape, each.dtype)
-            copied = cl.enqueue_copy(self._queue, staging, values, is_blocking=False)
-            copies.append((each, staging, copied))
-        self._queue.flush()
-        for each, staging, copied in copies:
-            copied.wait()
+            self._moves.append(cl.enqueue_copy(self._queue, staging, values, is_blocking=False))
+            self._staged.append((each, staging))
+
+    def _take_back(self, buffers: Buffers, answers: Answers) -> None:
+        self._moves[-1].wait()
+        for each, staging in self._staged:
             if staging is not each:
                 copy(each, staging)
 
     def release(self) -> None:
-        """Free the buffers; the pinned memory is kept."""
+        """Free the buffers, after whatever still uses them; the pinned memory is kept."""
         super().release()
         for each in {*self._values, self._weights}:
             each.release()
