@@ -230,6 +230,39 @@ def test_slots_move_graphs_at_once_and_keep_them_apart(device, monkeypatch):
         np.testing.assert_array_equal(before == -9999, np.isinf(found) | (np.eye(20) == 1))
 
 
+def test_a_run_may_be_left_and_the_slots_used_again(device, monkeypatch):
+    monkeypatch.setattr(pipeline, "Sharing", Moving)
+    weights = weights_of(40, 20, "int32")
+    distances = np.empty_like(weights)
+    options = Options(device, weights.dtype)
+
+    def parts():
+        for start in range(0, 40, 4):
+            some = slice(start, start + 4)
+            yield Part(weights, some, distances[some], directed=True)
+
+    with Pipeline(one_group(20, device, "int32"), 20, options, 40, group=4, slots=7) as line:
+        for _ in range(5):
+            left = line.run(parts())
+            assert next(left).job.numbers == range(4)
+            left.close()
+            distances[...] = -1
+            assert [done.job.numbers.start for done in line.run(parts())] == [*range(0, 40, 4)]
+            np.testing.assert_array_equal(distances, by_scipy(weights, "int32"))
+
+
+def test_pinned_memory_is_kept_for_what_is_of_its_size(device, monkeypatch):
+    monkeypatch.setattr(slots._Pinned, "_idle", [])
+    queue = device.queue()
+    large = slots._Pinned.of(queue, 4096)
+    large.keep()
+    small = slots._Pinned.of(queue, 100)
+    assert small is not large
+    small.keep()
+    assert slots._Pinned.of(queue, 3000) is large
+    assert slots._Pinned.of(queue, 100) is small
+
+
 def test_a_stall_ends_the_batch(device, monkeypatch):
     make = rounds("fw-multikernel", 12, device, "int32", tile=8)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -15,23 +17,27 @@ from pyapsp.dense.batch.form import Form, Remark
 from pyapsp.dense.batch.predecessors import Search
 from pyapsp.dense.batch.slots import Moving, Sharing, Slot
 from pyapsp.device import device_errors
+from pyapsp.host import cores
 from pyapsp.registry import Options, check_memory
 
 __all__ = ["Done", "Job", "Pipeline"]
 
 # Bytes of weights in a group of graphs, unless the caller says how many: where the device works on
-# the memory of the host; where they travel by copies of the host, which several threads share; and
-# where they travel by themselves.
-_SHARED, _STAGED, _PINNED = 2**26, 2**25, 2**23
+# the memory of the host, and where they travel.
+_SHARED, _MOVED = 2**26, 2**24
 # At least so many as keep every compute unit busy, each with that many vertices, and a few, but for
 # very large ones.
 _BUSY, _MOST = 128, 2**26
-# Groups under way on a device with memory of its own: one comes, one is computed, one goes back.
-_SLOTS = 3
+# Groups at a device with memory of its own: one comes, one is computed, one goes back. Beside these
+# groups that the host copies, at most so many on the way there, and as many on the way back.
+_AT_DEVICE, _COPIED = 3, 2
 
 _INT = np.dtype(np.int32)
 
 J = TypeVar("J", bound="Job")
+A = TypeVar("A")
+B = TypeVar("B")
+_UnderWay = tuple[Slot, J]
 
 
 class Job(ABC):
@@ -53,7 +59,10 @@ class Job(ABC):
 
     @abstractmethod
     def weights(self) -> np.ndarray:
-        """Return the weights, a C-contiguous (m, n, n) array of the dtype of the distances."""
+        """Return the weights, a C-contiguous (m, n, n) array of the dtype of the distances.
+
+        Called in a thread, and again if the weights turn out to be negative.
+        """
 
 
 @dataclass(frozen=True)
@@ -81,8 +90,9 @@ class Pipeline:
     """Runs jobs on a device, of which several are under way at once.
 
     A slot is a queue with buffers for a group of graphs: their weights come, distances are
-    computed and go back in its order, while other slots do the same. A device that shares the
-    memory of the host has one slot, and works on the arrays of the caller.
+    computed and go back in its order, while other slots do the same. Groups of ordinary arrays are
+    copied to pinned memory before, and from it after that, by a thread each. A device that shares
+    the memory of the host has one slot, and works on the arrays of the caller.
 
     Source: D. Takafuji's thesis, 2020, section 3.5 (the "low-latency implementation"), with a
     group of graphs in the place of one.
@@ -137,12 +147,13 @@ class Pipeline:
         self._search = Search(n, options) if options.predecessors else None
         traits, capabilities = options.device.traits, options.device.capabilities
         self._shared = traits.scalar_groups and capabilities.unified_memory
-        self._slots = (1 if self._shared else _SLOTS) if slots is None else slots
+        copied = 0 if pinned else min(_COPIED, max(cores() // 4, 1))
+        self._slots = (1 if self._shared else _AT_DEVICE + 2 * copied) if slots is None else slots
         value = n * n * options.dtype.itemsize
-        usual = (_SHARED if self._shared else _PINNED if pinned else _STAGED) // value
+        usual = (_SHARED if self._shared else _MOVED) // value
         usual = max(usual, capabilities.compute_units * _BUSY**2 // n**2, min(8, _MOST // value), 1)
         self.group = min(usual if group is None else group, graphs, self.form.most)
-        self._slots = min(self._slots, -(-graphs // self.group))
+        self._pinned, self._graphs = pinned, graphs
         while not self._fits():
             # fewer graphs at a time, then fewer of these at once
             if self.group > 1:
@@ -151,7 +162,11 @@ class Pipeline:
                 self._slots -= 1
             else:
                 check_memory(self._sizes(), options)
-        self.device_bytes = self._slots * sum(self._sizes())
+        self.device_bytes = self._used() * sum(self._sizes())
+
+    def _used(self) -> int:
+        """Return how many slots have something to do."""
+        return min(self._slots, -(-self._graphs // self.group))
 
     def _sizes(self) -> list[int]:
         """Return the bytes of the buffers of a slot."""
@@ -168,15 +183,17 @@ class Pipeline:
         available = min(capabilities.global_memory, limit or capabilities.global_memory)
         sizes = self._sizes()
         largest = capabilities.max_allocation
-        return self._slots * sum(sizes) <= available and max(sizes) <= largest
+        return self._used() * sum(sizes) <= available and max(sizes) <= largest
 
     def __enter__(self) -> Pipeline:
         """Make the slots, to be kept from run to run; a run on its own makes and frees them."""
         kind = Sharing if self._shared else Moving
+        pool = None if self._shared or self._pinned else _pool()
         try:
             with device_errors(self._options.device, self.device_bytes):
-                for _ in range(self._slots):
-                    self._made.append(kind(self._options, self._n, self.group, self._search))
+                for _ in range(self._used()):
+                    made = kind(self._options, self._n, self.group, pool, self._search)
+                    self._made.append(made)
         except BaseException:
             self.__exit__()
             raise
@@ -201,49 +218,61 @@ class Pipeline:
             with self:
                 yield from self.run(jobs)
             return
-        free, under_way = deque(self._made), deque[_Started[J]]()
-
-        def oldest() -> Done[J]:
-            done = self._finished(under_way[0])
-            free.append(under_way.popleft().slot)
-            return done
-
+        at_device = min(_AT_DEVICE, self._slots)
+        copied = (self._slots - at_device) // 2
+        free = deque(self._made)
+        # each stage holds some back, so that what they wait for is done meanwhile
+        started = (self._start(free.popleft(), job) for job in jobs)
+        launched = _later(started, copied, self._launch)
+        collected = _later(launched, at_device - 1, _collect)
         with device_errors(self._options.device, self.device_bytes):
             try:
-                for job in jobs:
-                    if not free:
-                        yield oldest()
-                    under_way.append(self._start(free.popleft(), job, job.weights()))
-                while under_way:
-                    yield oldest()
+                for slot, done in _later(collected, copied, self._finish):
+                    free.append(slot)
+                    yield done
             finally:
                 for slot in self._made:
                     slot.wait()
 
-    def _start(self, slot: Slot, job: J, weights: np.ndarray) -> _Started[J]:
+    def _start(self, slot: Slot, job: J) -> _UnderWay[J]:
+        answers = (job.distances,) if job.before is None else (job.distances, job.before)
+        slot.start(job.weights, answers)
+        return slot, job
+
+    def _launch(self, some: _UnderWay[J]) -> _UnderWay[J]:
+        slot, job = some
         if self._negative not in self._forms:
             self._forms[self._negative] = self._make(self._negative)
-        form = self._forms[self._negative]
-        answers = (job.distances,) if job.before is None else (job.distances, job.before)
-        slot.start(form, weights, answers, zero_is_arc=job.zero_is_arc)
-        return _Started(slot, job, weights, form)
+        slot.launch(self._forms[self._negative], zero_is_arc=job.zero_is_arc)
+        return some
 
-    def _finished(self, started: _Started[J]) -> Done[J]:
-        """Finish a job, and run it again if it has negative weights where none were expected."""
-        slot, job, form = started.slot, started.job, started.form
+    def _finish(self, some: _UnderWay[J]) -> tuple[Slot, Done[J]]:
+        """Finish a job, and run it again if it had negative weights where none were expected."""
+        slot, job = some
         remarks, seconds = slot.finish()
-        if form is self.form and (remarks & Remark.NEGATIVE).any():
+        if slot.form is self.form and (remarks & Remark.NEGATIVE).any():
             # the graphs after these may have some as well
             self._negative = True
-            return self._finished(self._start(slot, job, started.weights))
-        return Done(job, remarks & ~Remark.NEGATIVE, form, seconds)
+            return self._finish(_collect(self._launch(self._start(slot, job))))
+        return slot, Done(job, remarks & ~Remark.NEGATIVE, slot.form, seconds)
 
 
-@dataclass(frozen=True)
-class _Started(Generic[J]):
-    """A job under way."""
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(2 * _COPIED, "pyapsp-batch")
 
-    slot: Slot
-    job: J
-    weights: np.ndarray
-    form: Form
+
+def _collect(some: _UnderWay[J]) -> _UnderWay[J]:
+    some[0].collect()
+    return some
+
+
+def _later(items: Iterable[A], held: int, step: Callable[[A], B]) -> Iterator[B]:
+    """Yield what a step makes of items, each when so many more of them are there."""
+    waiting: deque[A] = deque()
+    for item in items:
+        waiting.append(item)
+        if len(waiting) > held:
+            yield step(waiting.popleft())
+    while waiting:
+        yield step(waiting.popleft())

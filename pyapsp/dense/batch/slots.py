@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -24,13 +27,16 @@ _INT = np.dtype(np.int32)
 # Bytes of pinned memory that are kept for the next batch: pinning takes longer than a small batch.
 _KEPT = 2**28
 
+T = TypeVar("T")
 Answers = tuple[np.ndarray, ...]
 
 
 class Slot(ABC):
-    """A queue with buffers, for one group of graphs at a time: `start`, then `finish`.
+    """A queue with buffers, for one group of graphs at a time.
 
-    Nothing that `start` enqueues waits, so that one thread keeps many slots at work.
+    In four steps, of which only the last three wait, each for the step before: `start`, `launch`,
+    `collect` and `finish`. One thread keeps many slots at work, which have the copies within the
+    memory of the host done by others.
 
     Parameters
     ----------
@@ -40,12 +46,29 @@ class Slot(ABC):
         Vertices of each graph.
     graphs : int
         How many there is room for.
+    pool : ThreadPoolExecutor or None
+        Copies within the memory of the host; without one they are done at once.
     search : Search, optional
         Finds predecessors.
+
+    Attributes
+    ----------
+    form : Form
+        What it was last launched with.
     """
 
-    def __init__(self, options: Options, n: int, graphs: int, search: Search | None = None) -> None:
-        self._search = search
+    form: Form
+    _answers: Answers
+
+    def __init__(
+        self,
+        options: Options,
+        n: int,
+        graphs: int,
+        pool: ThreadPoolExecutor | None,
+        search: Search | None = None,
+    ) -> None:
+        self._pool, self._search = pool, search
         self._queue, self._context = options.device.queue(), options.device.context
         self._graphs = graphs
         self._remarks = self._buffer(graphs * _INT.itemsize)
@@ -53,37 +76,46 @@ class Slot(ABC):
         self._told = _Pinned.of(self._queue, graphs * _INT.itemsize)
         # kept until `finish`: without its event PyOpenCL waits for a copy of host memory
         self._moves: list[cl.Event] = []
-        self._form: Form | None = None
+        self._tasks: list[Future[Any]] = []
+        self._scratch_of: Form | None = None
         self._scratch: list[cl.Buffer] = []
 
-    def start(
-        self, form: Form, weights: np.ndarray, answers: Answers, *, zero_is_arc: bool
-    ) -> None:
-        """Enqueue all that leads to the distances of some graphs.
+    @abstractmethod
+    def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
+        """Begin to bring the weights of some graphs, an (m, n, n) array.
 
         Parameters
         ----------
-        form : Form
-        weights : (m, n, n) ndarray
+        weights : callable
+            Returns them; called in another thread, maybe.
         answers : tuple of ndarray
             Where distances go, and int32 predecessors if there is a search.
-        zero_is_arc : bool
         """
-        m, queue = len(weights), self._queue
-        cl.enqueue_fill_buffer(queue, self._remarks, np.zeros(1, _INT), 0, m * _INT.itemsize)
-        if form is not self._form:
+
+    def launch(self, form: Form, *, zero_is_arc: bool) -> None:
+        """Enqueue all that leads to the distances."""
+        queue, answers = self._queue, self._answers
+        self.form = form
+        if form is not self._scratch_of:
             self._drop_scratch()
             self._scratch = [self._buffer(size) for size in form.scratch(self._graphs)]
-            self._form = form
-        buffers = self._bring(weights, answers)
-        events = form.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
+            self._scratch_of = form
+        buffers, m = self._bring(), len(answers[0])
+        cl.enqueue_fill_buffer(queue, self._remarks, np.zeros(1, _INT), 0, m * _INT.itemsize)
+        self._kernels = form.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
         if self._search is not None:
             self._search.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
-        remarks = self._told.array((m,), _INT)
-        self._moves.append(cl.enqueue_copy(queue, remarks, self._remarks, is_blocking=False))
-        self._send_back(buffers, answers)
+        self._found = self._told.array((m,), _INT)
+        self._moves.append(cl.enqueue_copy(queue, self._found, self._remarks, is_blocking=False))
+        self._send_back(buffers)
         queue.flush()
-        self._started = form, buffers, answers, events, remarks
+        self._buffers = buffers
+
+    def collect(self) -> None:
+        """Wait for the device, and begin to take the answers where they go."""
+        self._take_back(self._buffers)
+        self.form.finish(self._queue, self._buffers)
+        self._moves.clear()
 
     def finish(self) -> tuple[np.ndarray, float]:
         """Wait until the answers are where they go.
@@ -95,26 +127,34 @@ class Slot(ABC):
         seconds : float
             From the start of the first kernel to the end of the last.
         """
-        form, buffers, answers, events, remarks = self._started
-        self._take_back(buffers, answers)
-        form.finish(self._queue, buffers)
-        self._moves.clear()
+        for task in self._tasks:
+            task.result()
+        self._tasks.clear()
         watch = Stopwatch()
-        for event in events:
+        for event in self._kernels:
             watch.add("kernel", event)
-        return remarks.copy(), watch.span("kernel")
+        return self._found.copy(), watch.span("kernel")
 
     @abstractmethod
-    def _bring(self, weights: np.ndarray, answers: Answers) -> Buffers:
+    def _bring(self) -> Buffers:
         """Enqueue the way of the weights to the device."""
 
     @abstractmethod
-    def _send_back(self, buffers: Buffers, answers: Answers) -> None:
+    def _send_back(self, buffers: Buffers) -> None:
         """Enqueue the way of the answers back."""
 
     @abstractmethod
-    def _take_back(self, buffers: Buffers, answers: Answers) -> None:
-        """Wait for all that was enqueued, and have the answers where they go."""
+    def _take_back(self, buffers: Buffers) -> None:
+        """Wait for all that was enqueued, and begin to have the answers where they go."""
+
+    def _begun(self, work: Callable[[], T]) -> Callable[[], T]:
+        """Have something done, and return what waits for it."""
+        if self._pool is None:
+            done = work()
+            return lambda: done
+        task = self._pool.submit(work)
+        self._tasks.append(task)
+        return task.result
 
     def _buffer(self, size: int) -> cl.Buffer:
         return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, size)
@@ -125,7 +165,8 @@ class Slot(ABC):
         self._scratch = []
 
     def wait(self) -> None:
-        """Wait for all that was enqueued, whatever becomes of it."""
+        """Wait for all that is under way, whatever becomes of it."""
+        wait(self._tasks)
         self._queue.finish()
 
     def release(self) -> None:
@@ -139,19 +180,25 @@ class Slot(ABC):
 class Sharing(Slot):
     """A slot of a device that works in the memory of the host: on the arrays themselves."""
 
-    def _bring(self, weights: np.ndarray, answers: Answers) -> Buffers:
+    def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
+        """Take the weights as they are."""
+        self._weights, self._answers = weights(), answers
+
+    def _bring(self) -> Buffers:
         flags = cl.mem_flags
         read, write = flags.READ_ONLY | flags.USE_HOST_PTR, flags.READ_WRITE | flags.USE_HOST_PTR
-        given = cl.Buffer(self._context, read, hostbuf=weights)
-        distances, *before = (cl.Buffer(self._context, write, hostbuf=each) for each in answers)
+        given = cl.Buffer(self._context, read, hostbuf=self._weights)
+        distances, *before = (
+            cl.Buffer(self._context, write, hostbuf=each) for each in self._answers
+        )
         return Buffers(given, distances, self._remarks, self._scratch, *before)
 
-    def _send_back(self, buffers: Buffers, answers: Answers) -> None:
+    def _send_back(self, buffers: Buffers) -> None:
         pass
 
-    def _take_back(self, buffers: Buffers, answers: Answers) -> None:
+    def _take_back(self, buffers: Buffers) -> None:
         # a mapping is what makes the host see them
-        for each, buffer in zip(answers, _answers(buffers), strict=True):
+        for each, buffer in zip(self._answers, _answers(buffers), strict=True):
             access = cl.map_flags.READ
             _, unmap = map_buffer(self._queue, buffer, access, each.size, each.dtype)
             unmap().wait()
@@ -165,8 +212,15 @@ class Moving(Slot):
     Through a pinned array, unless the caller's is one itself.
     """
 
-    def __init__(self, options: Options, n: int, graphs: int, search: Search | None = None) -> None:
-        super().__init__(options, n, graphs, search)
+    def __init__(
+        self,
+        options: Options,
+        n: int,
+        graphs: int,
+        pool: ThreadPoolExecutor | None,
+        search: Search | None = None,
+    ) -> None:
+        super().__init__(options, n, graphs, pool, search)
         size = graphs * n * n * options.dtype.itemsize
         sizes = [size] if search is None else [size, graphs * n * n * _INT.itemsize]
         self._values = [self._buffer(each) for each in sizes]
@@ -174,28 +228,38 @@ class Moving(Slot):
         # the search needs the weights beside the distances
         self._weights = self._values[0] if search is None else self._buffer(size)
 
-    def _bring(self, weights: np.ndarray, answers: Answers) -> Buffers:
-        staging = weights
-        if not is_pinned(weights):
-            staging = self._pinned[0].array(weights.shape, weights.dtype)
-            copy(staging, weights)
+    def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
+        """Begin to copy the weights to pinned memory."""
+
+        def stage() -> np.ndarray:
+            given = weights()
+            if is_pinned(given):
+                return given
+            staging = self._pinned[0].array(given.shape, given.dtype)
+            copy(staging, given)
+            return staging
+
+        self._staged, self._answers = self._begun(stage), answers
+
+    def _bring(self) -> Buffers:
+        staging = self._staged()
         move = cl.enqueue_copy(self._queue, self._weights, staging, is_blocking=False)
         self._moves.append(move)
         distances, *before = self._values
         return Buffers(self._weights, distances, self._remarks, self._scratch, *before)
 
-    def _send_back(self, buffers: Buffers, answers: Answers) -> None:
-        self._staged: list[tuple[np.ndarray, np.ndarray]] = []
-        for each, values, memory in zip(answers, self._values, self._pinned, strict=True):
-            staging = each if is_pinned(each) else memory.array(each.shape, each.dtype)
-            self._moves.append(cl.enqueue_copy(self._queue, staging, values, is_blocking=False))
-            self._staged.append((each, staging))
+    def _send_back(self, buffers: Buffers) -> None:
+        self._landings: list[tuple[np.ndarray, np.ndarray]] = []
+        for each, values, memory in zip(self._answers, self._values, self._pinned, strict=True):
+            landing = each if is_pinned(each) else memory.array(each.shape, each.dtype)
+            self._moves.append(cl.enqueue_copy(self._queue, landing, values, is_blocking=False))
+            self._landings.append((each, landing))
 
-    def _take_back(self, buffers: Buffers, answers: Answers) -> None:
+    def _take_back(self, buffers: Buffers) -> None:
         self._moves[-1].wait()
-        for each, staging in self._staged:
-            if staging is not each:
-                copy(each, staging)
+        for each, landing in self._landings:
+            if landing is not each:
+                self._begun(partial(copy, each, landing))
 
     def release(self) -> None:
         """Free the buffers, after whatever still uses them; the pinned memory is kept."""
@@ -227,10 +291,10 @@ class _Pinned:
 
     @classmethod
     def of(cls, queue: cl.CommandQueue, size: int) -> _Pinned:
-        """Return the smallest idle one that does, else a new one."""
+        """Return the smallest idle one that does, unless it is far too large, else a new one."""
         with cls._lock:
             for each in sorted(cls._idle, key=lambda each: each._bytes.size):
-                if each._context == queue.context and size <= each._bytes.size:
+                if each._context == queue.context and size <= each._bytes.size <= 2 * size:
                     cls._idle.remove(each)
                     return each
         return cls(queue, size)
