@@ -65,18 +65,26 @@ typedef PYAPSP_JOIN(PYAPSP_LANE, PYAPSP_WIDTH) part_t;
 #endif
 #define V PYAPSP_VERTICES
 #define STRIPS PYAPSP_STRIPS
+#define PARTS (32 / PYAPSP_LANE_BITS)
 /* of four digits: n is below 2^31, or 2^15 */
 #define MOST_FIELDS (PYAPSP_LANE_BITS / 4)
 /* One or two bits set and as many not set, in turns. */
 #define EVERY(bits) ((lanes_t)((lane_t)((bits) == 1 ? 0x55555555u : 0x33333333u)))
 
-/* The bits of neighbouring vertices for the sources of a lane. */
-static inline lanes_t lanes_of(__global const uint *bits, const int count, const int shift)
+/* The bits of V vertices for the sources of a lane, which are in a part of each word. */
+static inline lanes_t lanes_of(const uint *words, const int part)
 {
-    lane_t each[V] __attribute__((aligned(64)));
-    for (int i = 0; i < V; i++)
-        each[i] = i < count ? (lane_t)(bits[(size_t)i * WORDS] >> shift) : (lane_t)0;
-    return *(lanes_t *)each;
+#if V == 1
+    return (lanes_t)(words[0] >> part * PYAPSP_LANE_BITS);
+#else
+    const lanes_t *found = (const lanes_t *)words;
+#if PARTS == 1
+    return found[0];
+#else
+    return part == 0 ? (lanes_t)(found[0].even, found[1].even)
+                     : (lanes_t)(found[0].odd, found[1].odd);
+#endif
+#endif
 }
 
 /* Two words with as many bits for each source become two with twice as many: for every second source. */
@@ -95,19 +103,24 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
         return;
     const size_t own = ((size_t)get_global_id(2) * n + from) * WORDS + w;
     const lane_t nowhere = (lane_t)(((ulong)1 << 4 * fields) - 1);
-    for (int shift = 0; shift < 32; shift += PYAPSP_LANE_BITS) {
-        const int first = (get_global_id(2) * WORDS + w) * 32 + shift;
+    /* The words lie far apart: none is read twice. Beyond some they are of no meaning. */
+    uint words[1 + 4 * MOST_FIELDS][STRIPS * V] __attribute__((aligned(64)));
+    for (int d = 0; d <= digits; d++) {
+        __global const uint *bits = (d == 0 ? seen : planes + (d - 1) * plane) + own;
+        for (int i = 0; i < some; i++)
+            words[d][i] = bits[(size_t)i * WORDS];
+    }
+    for (int part = 0; part < PARTS; part++) {
+        const int first = (get_global_id(2) * WORDS + w) * 32 + part * PYAPSP_LANE_BITS;
         lanes_t of[MOST_FIELDS][4][STRIPS];
         for (int t = 0; t * V < some; t++) {
-            const size_t place = own + (size_t)t * V * WORDS;
-            const lanes_t unknown = ~lanes_of(seen + place, some - t * V, shift);
+            const lanes_t unknown = ~lanes_of(words[0] + t * V, part);
             for (int f = 0; f < fields; f++) {
                 lanes_t digit[4];
                 for (int d = 0; d < 4; d++) {
                     digit[d] = unknown;
                     if (4 * f + d < digits)
-                        digit[d] |=
-                            lanes_of(planes + (4 * f + d) * plane + place, some - t * V, shift);
+                        digit[d] |= lanes_of(words[1 + 4 * f + d] + t * V, part);
                 }
                 const lanes_t even[2] = {LOWER(digit[0], digit[1], 1), LOWER(digit[2], digit[3], 1)};
                 const lanes_t odd[2] = {UPPER(digit[0], digit[1], 1), UPPER(digit[2], digit[3], 1)};

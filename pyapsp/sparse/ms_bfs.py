@@ -40,7 +40,7 @@ _RANGES = 16
 # Vertices of a group that reads bits.
 _VERTICES = 64
 # Strips of vertices whose distances a work-item writes.
-_STRIPS = {True: 16, False: 1}
+_STRIPS = {True: 64, False: 1}
 
 
 @register
