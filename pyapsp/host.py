@@ -36,8 +36,8 @@ def available_memory() -> int | None:
 
 def copy(target: np.ndarray, source: np.ndarray) -> None:
     """Copy an array into another of its shape, on several cores where it is large."""
-    threads = min(cores(), _THREADS, len(target), target.nbytes // _SHARE)
-    share = -(-len(target) // max(threads, 1))
+    threads = max(min(cores(), _THREADS, target.nbytes // _SHARE), 1)
+    share = max(-(-len(target) // threads), 1)
     parts = [slice(start, start + share) for start in range(share, len(target), share)]
     done = [_threads().submit(np.copyto, target[part], source[part]) for part in parts]
     np.copyto(target[:share], source[:share])

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
+from pyapsp import host
 from pyapsp.dense.batch import Pipeline, Remark, automatic, maker, pinned, pipeline, slots
 from pyapsp.dense.batch.form import Form
 from pyapsp.dense.batch.jobs import Group, Part, narrowest, padded
@@ -261,6 +262,16 @@ def test_pinned_memory_is_kept_for_what_is_of_its_size(device, monkeypatch):
     small.keep()
     assert slots._Pinned.of(queue, 3000) is large
     assert slots._Pinned.of(queue, 100) is small
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 7, 8, 9, 100])
+def test_a_copy_shared_by_threads_is_whole(rows, monkeypatch):
+    monkeypatch.setattr(host, "_SHARE", 64)
+    monkeypatch.setattr(host, "cores", lambda: 16)
+    source = np.arange(rows * 30.0).reshape(rows, 30)
+    target = np.full_like(source, -1)
+    host.copy(target, source)
+    np.testing.assert_array_equal(target, source)
 
 
 def test_a_stall_ends_the_batch(device, monkeypatch):
