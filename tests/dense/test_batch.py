@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 
 import numpy as np
 import pyopencl as cl
@@ -232,7 +233,12 @@ def test_slots_move_graphs_at_once_and_keep_them_apart(device, monkeypatch):
 
 
 def test_a_run_may_be_left_and_the_slots_used_again(device, monkeypatch):
+    def slow(target, source):
+        time.sleep(0.003)
+        host.copy(target, source)
+
     monkeypatch.setattr(pipeline, "Sharing", Moving)
+    monkeypatch.setattr(slots, "copy", slow)
     weights = weights_of(40, 20, "int32")
     distances = np.empty_like(weights)
     options = Options(device, weights.dtype)
@@ -243,10 +249,11 @@ def test_a_run_may_be_left_and_the_slots_used_again(device, monkeypatch):
             yield Part(weights, some, distances[some], directed=True)
 
     with Pipeline(one_group(20, device, "int32"), 20, options, 40, group=4, slots=7) as line:
-        for _ in range(5):
+        for _ in range(3):
             left = line.run(parts())
             assert next(left).job.numbers == range(4)
             left.close()
+            assert all(task.done() for slot in line._made for task in slot._tasks)
             distances[...] = -1
             assert [done.job.numbers.start for done in line.run(parts())] == [*range(0, 40, 4)]
             np.testing.assert_array_equal(distances, by_scipy(weights, "int32"))

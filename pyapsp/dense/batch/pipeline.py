@@ -188,7 +188,7 @@ class Pipeline:
     def __enter__(self) -> Pipeline:
         """Make the slots, to be kept from run to run; a run on its own makes and frees them."""
         kind = Sharing if self._shared else Moving
-        pool = None if self._shared or self._pinned else _pool()
+        pool = _pool() if kind is Moving and not self._pinned else None
         try:
             with device_errors(self._options.device, self.device_bytes):
                 for _ in range(self._used()):
