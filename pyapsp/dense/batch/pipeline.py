@@ -30,7 +30,7 @@ _SHARED, _MOVED = 2**26, 2**24
 _BUSY, _MOST = 128, 2**26
 # Groups at a device with memory of its own: one comes, one is computed, one goes back. Beside these
 # groups that the host copies, at most so many on the way there, and as many on the way back.
-_AT_DEVICE, _COPIED = 3, 2
+_AT_DEVICE, _COPIED = 3, 3
 
 _INT = np.dtype(np.int32)
 
