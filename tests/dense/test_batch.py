@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyopencl as cl
@@ -292,7 +293,7 @@ def test_a_stall_ends_the_batch(device, monkeypatch):
         run(make, weights_of(9, 12, "int32"), device, group=2)
 
 
-def test_groups_of_graphs(device):
+def test_groups_of_graphs(device, monkeypatch):
     def line(n, graphs, **options):
         given = Options(device, np.dtype(np.float32), memory_limit=options.pop("limit", None))
         return Pipeline(one_group(n, device, "float32"), n, given, graphs, **options)
@@ -300,6 +301,13 @@ def test_groups_of_graphs(device):
     assert line(32, 10).group == 10
     assert line(32, 10**6, group=77).group == 77
     assert line(32, 10**6).group * 4 * 32**2 <= 2**26
+    monkeypatch.setattr(pipeline, "cores", lambda: 16)
+    apart = replace(device.capabilities, unified_memory=False)
+    monkeypatch.setattr(type(device), "capabilities", apart)
+    assert line(100, 10**5)._slots == 9
+    assert line(100, 10**5, pinned=True)._slots == 3
+    assert line(100, 10**5, group=1000)._slots == 5
+    assert line(100, 10**5, group=10_000)._slots == 3
     small = line(32, 10**6, limit=2**20)
     assert small.device_bytes <= 2**20 < 2 * small.device_bytes * small.group
 

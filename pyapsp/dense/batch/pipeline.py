@@ -29,8 +29,9 @@ _SHARED, _MOVED = 2**26, 2**24
 # very large ones.
 _BUSY, _MOST = 128, 2**26
 # Groups at a device with memory of its own: one comes, one is computed, one goes back. Beside these
-# groups that the host copies, at most so many on the way there, and as many on the way back.
-_AT_DEVICE, _COPIED = 3, 3
+# groups that the host copies, at most so many on the way there, and as many on the way back; and no
+# more bytes than so many, either way.
+_AT_DEVICE, _COPIED, _COPIED_BYTES = 3, 3, 2**26
 
 _INT = np.dtype(np.int32)
 
@@ -147,12 +148,13 @@ class Pipeline:
         self._search = Search(n, options) if options.predecessors else None
         traits, capabilities = options.device.traits, options.device.capabilities
         self._shared = traits.scalar_groups and capabilities.unified_memory
-        copied = 0 if pinned else min(_COPIED, max(cores() // 4, 1))
-        self._slots = (1 if self._shared else _AT_DEVICE + 2 * copied) if slots is None else slots
         value = n * n * options.dtype.itemsize
         usual = (_SHARED if self._shared else _MOVED) // value
         usual = max(usual, capabilities.compute_units * _BUSY**2 // n**2, min(8, _MOST // value), 1)
         self.group = min(usual if group is None else group, graphs, self.form.most)
+        copied = min(_COPIED, max(cores() // 4, 1), _COPIED_BYTES // (self.group * value))
+        wanted = 1 if self._shared else _AT_DEVICE + (0 if pinned else 2 * copied)
+        self._slots = wanted if slots is None else slots
         self._pinned, self._graphs = pinned, graphs
         while not self._fits():
             # fewer graphs at a time, then fewer of these at once
