@@ -261,7 +261,7 @@ class Pipeline:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(2 * _COPIED, "pyapsp-batch")
+    return ThreadPoolExecutor(2 * _COPIED, "pyapsp-copy-groups")
 
 
 def _collect(some: _UnderWay[J]) -> _UnderWay[J]:

@@ -72,8 +72,6 @@ class Slot(ABC):
         self._queue, self._context = options.device.queue(), options.device.context
         self._graphs = graphs
         self._remarks = self._buffer(graphs * _INT.itemsize)
-        # a copy to other memory would wait for all that is before it
-        self._told = _Pinned.of(self._queue, graphs * _INT.itemsize)
         # kept until `finish`: without its event PyOpenCL waits for a copy of host memory
         self._moves: list[cl.Event] = []
         self._tasks: list[Future[Any]] = []
@@ -105,7 +103,7 @@ class Slot(ABC):
         self._kernels = form.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
         if self._search is not None:
             self._search.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
-        self._found = self._told.array((m,), _INT)
+        self._found = self._told(m)
         self._moves.append(cl.enqueue_copy(queue, self._found, self._remarks, is_blocking=False))
         self._send_back(buffers)
         queue.flush()
@@ -134,6 +132,10 @@ class Slot(ABC):
         for event in self._kernels:
             watch.add("kernel", event)
         return self._found.copy(), watch.span("kernel")
+
+    def _told(self, m: int) -> np.ndarray:
+        """Return where to tell the remarks."""
+        return np.empty(m, _INT)
 
     @abstractmethod
     def _bring(self) -> Buffers:
@@ -174,11 +176,21 @@ class Slot(ABC):
         self.wait()
         self._drop_scratch()
         self._remarks.release()
-        self._told.keep()
 
 
 class Sharing(Slot):
     """A slot of a device that works in the memory of the host: on the arrays themselves."""
+
+    def __init__(
+        self,
+        options: Options,
+        n: int,
+        graphs: int,
+        pool: ThreadPoolExecutor | None,
+        search: Search | None = None,
+    ) -> None:
+        super().__init__(options, n, graphs, pool, search)
+        self._mine: list[cl.Buffer] = []
 
     def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
         """Take the weights as they are."""
@@ -187,10 +199,10 @@ class Sharing(Slot):
     def _bring(self) -> Buffers:
         flags = cl.mem_flags
         read, write = flags.READ_ONLY | flags.USE_HOST_PTR, flags.READ_WRITE | flags.USE_HOST_PTR
-        given = cl.Buffer(self._context, read, hostbuf=self._weights)
-        distances, *before = (
-            cl.Buffer(self._context, write, hostbuf=each) for each in self._answers
-        )
+        self._mine = [cl.Buffer(self._context, read, hostbuf=self._weights)]
+        for each in self._answers:
+            self._mine.append(cl.Buffer(self._context, write, hostbuf=each))
+        given, distances, *before = self._mine
         return Buffers(given, distances, self._remarks, self._scratch, *before)
 
     def _send_back(self, buffers: Buffers) -> None:
@@ -202,8 +214,16 @@ class Sharing(Slot):
             access = cl.map_flags.READ
             _, unmap = map_buffer(self._queue, buffer, access, each.size, each.dtype)
             unmap().wait()
-            buffer.release()
-        buffers.weights.release()
+        self._let_go()
+
+    def release(self) -> None:
+        """Free the buffers, after whatever still uses them, also those of a run that failed."""
+        super().release()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        while self._mine:
+            self._mine.pop().release()
 
 
 class Moving(Slot):
@@ -224,9 +244,14 @@ class Moving(Slot):
         size = graphs * n * n * options.dtype.itemsize
         sizes = [size] if search is None else [size, graphs * n * n * _INT.itemsize]
         self._values = [self._buffer(each) for each in sizes]
+        sizes.append(graphs * _INT.itemsize)
         self._pinned = [_Pinned.of(self._queue, each) for each in sizes]
         # the search needs the weights beside the distances
         self._weights = self._values[0] if search is None else self._buffer(size)
+
+    def _told(self, m: int) -> np.ndarray:
+        # a copy to other memory would wait for all that is before it
+        return self._pinned[-1].array((m,), _INT)
 
     def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
         """Begin to copy the weights to pinned memory."""
@@ -250,7 +275,7 @@ class Moving(Slot):
 
     def _send_back(self, buffers: Buffers) -> None:
         self._landings: list[tuple[np.ndarray, np.ndarray]] = []
-        for each, values, memory in zip(self._answers, self._values, self._pinned, strict=True):
+        for each, values, memory in zip(self._answers, self._values, self._pinned, strict=False):
             landing = each if is_pinned(each) else memory.array(each.shape, each.dtype)
             self._moves.append(cl.enqueue_copy(self._queue, landing, values, is_blocking=False))
             self._landings.append((each, landing))
