@@ -75,6 +75,8 @@ class Slot(ABC):
         # kept until `finish`: without its event PyOpenCL waits for a copy of host memory
         self._moves: list[cl.Event] = []
         self._tasks: list[Future[Any]] = []
+        # of arrays of the caller, for as long as these are worked on
+        self._mine: list[cl.Buffer] = []
         self._scratch_of: Form | None = None
         self._scratch: list[cl.Buffer] = []
 
@@ -180,17 +182,6 @@ class Slot(ABC):
 
 class Sharing(Slot):
     """A slot of a device that works in the memory of the host: on the arrays themselves."""
-
-    def __init__(
-        self,
-        options: Options,
-        n: int,
-        graphs: int,
-        pool: ThreadPoolExecutor | None,
-        search: Search | None = None,
-    ) -> None:
-        super().__init__(options, n, graphs, pool, search)
-        self._mine: list[cl.Buffer] = []
 
     def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
         """Take the weights as they are."""
