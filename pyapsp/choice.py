@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -13,12 +14,13 @@ from pyapsp.errors import (
     PrecisionError,
     PyApspError,
 )
-from pyapsp.graph import Graph
+from pyapsp.graph import Facts, Graph
 from pyapsp.host import available_memory
 from pyapsp.precision import distance_bound, eccentricity_bound, narrower
 from pyapsp.registry import Method, Options, methods
 from pyapsp.registry import method as find_method
 from pyapsp.sparse.source_blocks import SourceBlocks
+from pyapsp.tuning.database import Databases, databases, unchanging
 
 __all__ = ["Choice", "candidates", "suited", "unmet"]
 
@@ -27,9 +29,13 @@ __all__ = ["Choice", "candidates", "suited", "unmet"]
 _DEFAULT, _DEFAULT_ROWS, _LAST = "fw-minplus", "johnson", "fw-outofcore"
 # Where nothing is known: how many updates of a matrix take as long as an arc and a source.
 _UPDATES = 64
-# Seconds of the host for an arc and for a vertex, in a proof that distances are short; and the type
-# that it is for.
-_ARC, _VERTEX, _SHORT = 4.5e-8, 6e-7, np.dtype(np.uint16)
+# How many rankings are remembered.
+_KEPT = 1024
+# Seconds of the host to convert an answer, and beside them for each distance.
+_CALL, _VALUE = 1e-5, 3e-10
+# Seconds of the host for a proof that distances are short, and beside them for each arc and vertex;
+# and the type that it is for.
+_PROOF, _ARC, _VERTEX, _SHORT = 2.5e-4, 4.5e-8, 6e-7, np.dtype(np.uint16)
 
 
 @dataclass(frozen=True)
@@ -53,12 +59,53 @@ class Choice:
     proof: str = ""
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         held = f" in {self.dtype}" if self.proof else ""
         time = "not known" if self.seconds is None else f"{self.seconds * 1e3:.3g} ms"
         return f"{self.method.id}{held} {time}"
 
 
-def unmet(method: Method, graph: Graph, options: Options) -> PyApspError | None:
+@dataclass(frozen=True)
+class _Asked:
+    """All that predictions go by.
+
+    Attributes
+    ----------
+    methods : tuple of Method classes
+    databases : Databases
+    facts : Facts
+        Of the graph.
+    options : Options
+        Without what cannot be compared: sources, and where the answer goes.
+    rows : int
+        How many are wanted.
+    few : bool
+        Whether so few of them that only searches from sources are likely fast.
+    alone : bool
+        Whether the host can hold these rows, and not all.
+    """
+
+    methods: tuple[type[Method], ...]
+    databases: Databases
+    facts: Facts
+    options: Options
+    rows: int
+    few: bool
+    alone: bool
+
+
+@dataclass(frozen=True)
+class _Ranking:
+    """The choices, best first, and the seconds that a proof of short distances would gain."""
+
+    choices: tuple[Choice, ...]
+    gain: float
+
+
+def unmet(method: Method, graph: Facts, options: Options) -> PyApspError | None:
     """Return the error of what the method needs, and this graph or device does not have."""
     requires, device = method.requires, options.device
     if requires.non_negative and graph.has_negative:
@@ -90,7 +137,7 @@ def suited(method: Method, graph: Graph, options: Options, dtype: np.dtype) -> O
     return replace(held, sources=None, cutoff=None, out=out, check=check)
 
 
-def candidates(graph: Graph, options: Options) -> list[Choice]:
+def candidates(graph: Graph, options: Options) -> tuple[Choice, ...]:
     """Return what can solve a graph, the shortest predicted time first.
 
     Every method that knows what it takes on such a device (`Method.predict`), in the dtype asked
@@ -102,41 +149,20 @@ def candidates(graph: Graph, options: Options) -> list[Choice]:
     and where they are wanted of a graph with few arcs, such a method comes before those that are
     not known to be faster.
     """
-    some = options.sources is not None
-    alone = some and not _host_holds_all(graph, options)
-    few = some and _UPDATES * options.count(graph.n) * graph.m < graph.n**3
-    able = [
-        each
-        for each in (cls() for cls in methods())
-        if unmet(each, graph, options) is None and (isinstance(each, SourceBlocks) or not alone)
-    ]
-    asked = Choice(find_method(_DEFAULT_ROWS if alone or few else _DEFAULT), options.dtype)
-    bound = distance_bound(graph)
-    known = {kind: _predictions(able, graph, options, kind) for kind in (options.dtype, _SHORT)}
-    gain = _quickest(known[options.dtype], graph, bound) - _quickest(known[_SHORT], graph, 0)
-    if gain > graph.m * _ARC + graph.n * _VERTEX:
-        bound = eccentricity_bound(graph)
-    types = [asked]
-    held = narrower(graph, options.dtype, bound)
-    if held is not None:
-        types.insert(0, replace(asked, dtype=held, proof=f"no distance exceeds {bound:g}"))
-    for kind in types:
-        if kind.dtype not in known:
-            known[kind.dtype] = _predictions(able, graph, options, kind.dtype)
-    found = [
-        replace(kind, method=method, seconds=seconds)
-        for kind in types
-        for method, seconds in known[kind.dtype]
-        if _holds(method, graph, bound)
-    ]
-    found.sort(key=lambda choice: choice.seconds or 0.0)
-    there = {(choice.method.id, choice.dtype) for choice in found}
-    unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
-    if unmet(asked.method, graph, options) is not None:
-        unknown = []
-    first = few and not any(isinstance(choice.method, SourceBlocks) for choice in found)
-    found = [*unknown, *found] if first else [*found, *unknown]
-    return found if alone else [*found, Choice(find_method(_LAST), options.dtype)]
+    some, rows = options.sources is not None, options.count(graph.n)
+    asked = _Asked(
+        methods(),
+        databases(),
+        graph.facts,
+        replace(options, sources=None, out=None, progress=None),
+        rows,
+        some and _UPDATES * rows * graph.m < graph.n**3,
+        some and not _host_holds_all(graph, options),
+    )
+    ranking = _ranking(asked)
+    if ranking.gain > _PROOF + graph.m * _ARC + graph.n * _VERTEX:
+        ranking = _ranking(asked, eccentricity_bound(graph))
+    return ranking.choices
 
 
 def _host_holds_all(graph: Graph, options: Options) -> bool:
@@ -146,22 +172,59 @@ def _host_holds_all(graph: Graph, options: Options) -> bool:
     return available is None or graph.n**2 * each <= available
 
 
-def _predictions(
-    able: list[Method], graph: Graph, options: Options, dtype: np.dtype
-) -> list[tuple[Method, float]]:
+# Predictions cost as much as solving a small graph; one like it is often solved again.
+@lru_cache(maxsize=_KEPT)
+def _ranking(asked: _Asked, proved: int | float | None = None) -> _Ranking:
+    """Rank the candidates, where it may be proved that no distance exceeds a bound."""
+    facts, options = asked.facts, asked.options
+    bound = distance_bound(facts) if proved is None else proved
+    known = {dtype: _predictions(asked, dtype) for dtype in (options.dtype, _SHORT)}
+    gain = _quickest(known[options.dtype], facts, bound) - _quickest(known[_SHORT], facts, 0)
+    default = find_method(_DEFAULT_ROWS if asked.alone or asked.few else _DEFAULT)
+    types = [Choice(default, options.dtype)]
+    held = narrower(facts, options.dtype, bound)
+    if held is not None:
+        types.insert(0, Choice(default, held, proof=f"no distance exceeds {bound:g}"))
+    found = [
+        replace(kind, method=method, seconds=seconds)
+        for kind in types
+        for method, seconds in known.get(kind.dtype) or _predictions(asked, kind.dtype)
+        if _holds(method, facts, bound)
+    ]
+    found.sort(key=lambda choice: choice.seconds or 0.0)
+    there = {(choice.method.id, choice.dtype) for choice in found}
+    unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
+    if unmet(default, facts, options) is not None:
+        unknown = []
+    first = asked.few and not any(isinstance(choice.method, SourceBlocks) for choice in found)
+    found = [*unknown, *found] if first else [*found, *unknown]
+    if not asked.alone:
+        found.append(Choice(find_method(_LAST), options.dtype))
+    return _Ranking(tuple(found), gain)
+
+
+def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[Method, float]]:
     """Return the methods with a prediction in this type, and the prediction."""
-    options = replace(options, dtype=dtype)
-    predicted = ((method, method.predict(graph, options)) for method in able)
-    return [(method, seconds) for method, seconds in predicted if seconds is not None]
+    options, found = replace(asked.options, dtype=dtype), []
+    conversion = _CALL + asked.rows * asked.facts.n * _VALUE if dtype != asked.options.dtype else 0
+    with unchanging(asked.databases):
+        for method in (cls() for cls in asked.methods):
+            suits = isinstance(method, SourceBlocks) or not asked.alone
+            if not suits or unmet(method, asked.facts, asked.options) is not None:
+                continue
+            seconds = method.predict(asked.facts, options, asked.rows)
+            if seconds is not None:
+                found.append((method, seconds + conversion))
+    return found
 
 
-def _holds(method: Method, graph: Graph, bound: int | float) -> bool:
+def _holds(method: Method, graph: Facts, bound: int | float) -> bool:
     """Return whether a method holds distances up to the bound."""
     limit = method.requires.largest_distance
     return limit is None or max(bound, graph.max_magnitude) <= limit
 
 
-def _quickest(known: list[tuple[Method, float]], graph: Graph, bound: int | float) -> float:
+def _quickest(known: list[tuple[Method, float]], graph: Facts, bound: int | float) -> float:
     """Return the shortest prediction, 0 without any."""
     times = (seconds for method, seconds in known if _holds(method, graph, bound))
     return min(times, default=0.0)

@@ -265,7 +265,7 @@ class _Batch:
             asked = ONE_GROUP if chosen == ONE_GROUP else find_method(chosen) if chosen else "auto"
             reason = f"auto: {reason}"
         if isinstance(asked, Method):
-            error = unmet(asked, Graph.from_arcs(1, [], []), options)
+            error = unmet(asked, Graph.from_arcs(1, [], []).facts, options)
             if error is not None:
                 raise error
         make = maker(asked, n, options) if m and n else None

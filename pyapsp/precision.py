@@ -15,7 +15,7 @@ from scipy.sparse import csgraph, csr_array
 
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, NegativeCycleError, ParameterError, PrecisionError
-from pyapsp.graph import Graph
+from pyapsp.graph import Facts, Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
 
 __all__ = [
@@ -72,7 +72,7 @@ def infinity(dtype: np.dtype) -> int | float:
     return int(np.iinfo(dtype).max) // 2
 
 
-def distance_bound(graph: Graph) -> int | float:
+def distance_bound(graph: Graph | Facts) -> int | float:
     """Return a bound on the absolute value of every finite distance: (n - 1) max |w|."""
     return max(graph.n - 1, 1) * graph.max_magnitude
 
@@ -109,7 +109,7 @@ def eccentricity_bound(graph: Graph) -> int | float:
     return min(coarse, bound) if bound < 2**52 else coarse  # below it, float64 counts in ones
 
 
-def _narrowest(graph: Graph, bound: int | float) -> np.dtype | None:
+def _narrowest(graph: Graph | Facts, bound: int | float) -> np.dtype | None:
     """Return the narrowest integer type that holds all distances up to a bound."""
     if not graph.is_integer:
         return None
@@ -121,12 +121,12 @@ def _narrowest(graph: Graph, bound: int | float) -> np.dtype | None:
     return None
 
 
-def narrower(graph: Graph, dtype: np.dtype, bound: int | float) -> np.dtype | None:
+def narrower(graph: Graph | Facts, dtype: np.dtype, bound: int | float) -> np.dtype | None:
     """Return an integer type in which the device may hold the distances, narrower than `dtype`.
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph or Facts
     dtype : numpy.dtype
         Of the answer.
     bound : int or float

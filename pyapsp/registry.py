@@ -9,6 +9,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, TypeVar
@@ -17,7 +18,7 @@ import numpy as np
 
 from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, ParameterError
-from pyapsp.graph import Graph
+from pyapsp.graph import Facts, Graph
 from pyapsp.precision import infinity
 from pyapsp.result import NO_PREDECESSOR
 
@@ -122,6 +123,8 @@ class Options:
 
     def held_in(self, dtype: np.dtype) -> Options:
         """Return the options of a run that holds the distances in this type."""
+        if self.cutoff is None and dtype == self.dtype:
+            return self
         largest = infinity(dtype) - 1 if dtype.kind in "iu" else float(np.finfo(dtype).max)
         hides = self.cutoff is not None and self.cutoff < largest
         return replace(self, dtype=dtype, cutoff=self.cutoff if hides else None)
@@ -302,11 +305,16 @@ class Method(ABC):
     def run(self, plan: Plan) -> Answer:
         """Run a plan of this method."""
 
-    def predict(self, graph: Graph, options: Options) -> float | None:
+    def predict(self, graph: Facts, options: Options, rows: int) -> float | None:
         """Return the seconds of a run with its transfers; None when nothing is known.
 
-        Of `Options.sources` alone, if the method computes these alone: `Options.count` says how
-        many. Called for each method that ``auto`` could take, so it must be quick.
+        Parameters
+        ----------
+        graph : Facts
+        options : Options
+            Whatever its sources.
+        rows : int
+            How many are wanted, for a method that computes these alone.
         """
         return None
 
@@ -327,13 +335,18 @@ def register(cls: _M) -> _M:
     return cls
 
 
+@cache
+def _import_areas() -> None:
+    for area in _AREAS:
+        importlib.import_module(area)
+
+
 def methods() -> tuple[type[Method], ...]:
     """Return the classes of all methods, in the order in which the areas list them.
 
     Each has ``id``, ``area``, ``summary``, ``source``, ``requires`` and ``choices``.
     """
-    for area in _AREAS:
-        importlib.import_module(area)
+    _import_areas()
     return tuple(_registered.values())
 
 

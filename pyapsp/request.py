@@ -22,7 +22,6 @@ from pyapsp.graph import Graph, as_graph
 from pyapsp.precision import resolve
 from pyapsp.registry import Method, Options, Plan
 from pyapsp.registry import method as find_method
-from pyapsp.tuning.database import unchanging
 
 __all__ = ["Planned", "Request", "least", "plans", "reasons", "record", "requested", "vertices"]
 
@@ -174,14 +173,13 @@ def plans(
     if block is not None:
         first = replace(options, sources=options.rows(graph.n)[:block])
     if isinstance(asked, Method):
-        error = unmet(asked, graph, options)
+        error = unmet(asked, graph.facts, options)
         if error is not None:
             raise error
         plan = asked.plan(graph, suited(asked, graph, first, options.dtype))
         yield Planned(plan, asked, "as asked")
         return
-    with unchanging():
-        found = candidates(graph, options)
+    found = candidates(graph, options)
     for number, choice in enumerate(found):
         try:
             plan = choice.method.plan(graph, suited(choice.method, graph, first, choice.dtype))

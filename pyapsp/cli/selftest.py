@@ -136,7 +136,7 @@ def _method(cls: type[Method], device: Device) -> str | None:
             distances = _distances(graph)
             if distances[np.isfinite(distances)].max() > cls.requires.largest_distance:
                 continue
-        left = unmet(cls(), graph, Options(device, np.dtype(dtype)))
+        left = unmet(cls(), graph.facts, Options(device, np.dtype(dtype)))
         if left is not None:
             continue
         result = pyapsp.solve(graph, cls.id, dtype=dtype, predecessors=True, device=device)

@@ -16,7 +16,7 @@ from pyapsp.dense.mending import mend_predecessors
 from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import device_errors
 from pyapsp.errors import DeviceMemoryError, ParameterError
-from pyapsp.graph import Graph
+from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch
 from pyapsp.precision import check_weights, infinity
 from pyapsp.registry import Answer, Method, Options, Plan, check_memory
@@ -184,7 +184,7 @@ class FloydWarshall(Method):
             f"{options.device.name}: {self.rule(options)}"
         )
 
-    def predict(self, graph: Graph, options: Options) -> float | None:
+    def predict(self, graph: Facts, options: Options, rows: int) -> float | None:
         """Return n^3 by the rate of the tuning rows around n, without predecessors found later."""
         rate = tuned_rate(self, graph.n, options)
         return None if rate is None else graph.n**3 / rate

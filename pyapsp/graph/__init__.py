@@ -12,9 +12,10 @@ from pyapsp.graph.convert import (
     reweight,
 )
 from pyapsp.graph.io import read, write
-from pyapsp.graph.model import Graph
+from pyapsp.graph.model import Facts, Graph
 
 __all__ = [
+    "Facts",
     "Graph",
     "as_graph",
     "datasets",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,25 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
-__all__ = ["Graph"]
+__all__ = ["Facts", "Graph"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What decides which methods suit a graph, apart from where its arcs lead.
+
+    Attributes
+    ----------
+    n, m, max_magnitude, has_negative, is_integer, is_unweighted
+        As of the `Graph`.
+    """
+
+    n: int
+    m: int
+    max_magnitude: int | float
+    has_negative: bool
+    is_integer: bool
+    is_unweighted: bool
 
 
 class Graph:
@@ -263,6 +282,18 @@ class Graph:
     def is_unweighted(self) -> bool:
         """Whether all weights are 1."""
         return bool((self.weights == 1).all())
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What can be compared with another graph at once."""
+        return Facts(
+            self.n,
+            self.m,
+            self.max_magnitude,
+            self.has_negative,
+            self.is_integer,
+            self.is_unweighted,
+        )
 
     @cached_property
     def content_hash(self) -> str:

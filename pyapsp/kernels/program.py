@@ -15,7 +15,7 @@ import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.errors import KernelBuildError
-from pyapsp.kernels.source import assemble, place_of
+from pyapsp.kernels.source import flattened, headed, place_of
 
 __all__ = ["Program", "build"]
 
@@ -136,11 +136,13 @@ def build(
     KernelBuildError
         If the compiler refuses the source.
     """
-    source = assemble(name, defines)
+    text = flattened(name)  # notices changed files
     with _building:
-        return _build(device, source, standard)
+        return _build(device, text, tuple(defines.items()), standard)
 
 
 @cache
-def _build(device: Device, source: str, standard: str | None) -> Program:
-    return Program(device, source, standard)
+def _build(
+    device: Device, text: str, defines: tuple[tuple[str, str | int], ...], standard: str | None
+) -> Program:
+    return Program(device, headed(text, dict(defines)), standard)

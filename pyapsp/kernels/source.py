@@ -7,12 +7,19 @@ compiler's messages pointing at the files a person edits.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
-__all__ = ["assemble", "place_of", "root"]
+__all__ = ["assemble", "flattened", "headed", "place_of", "root"]
+
+# What changes with the content of a file.
+_Version: TypeAlias = tuple[int, int, int]
+# Each text that was put together, and the files in it.
+_flattened: dict[Path, tuple[str, dict[str, _Version]]] = {}
 
 _MARKER = re.compile(r'^#line (\d+) "([^"]+)"$')
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[ \t]*$')
@@ -51,10 +58,13 @@ def assemble(name: str, defines: Mapping[str, str | int] | None = None) -> str:
     FileNotFoundError
         If the file, or one that it includes, does not exist.
     """
-    lines = ['#line 1 "<defines>"']
-    lines += [f"#define {macro} {value}" for macro, value in (defines or {}).items()]
-    lines += _flatten(name, included=set())
-    return "\n".join(lines) + "\n"
+    return headed(flattened(name), defines or {})
+
+
+def headed(text: str, defines: Mapping[str, str | int]) -> str:
+    """Put macros before what `flattened` returned."""
+    macros = [f"#define {macro} {value}" for macro, value in defines.items()]
+    return "\n".join(['#line 1 "<defines>"', *macros, text]) + "\n"
 
 
 def place_of(source: str, line: int) -> str:
@@ -69,35 +79,35 @@ def place_of(source: str, line: int) -> str:
     return f"{file}:{line - offset}"
 
 
-def _flatten(name: str, included: set[str]) -> list[str]:
-    included.add(name)
-    lines = [f'#line 1 "{name}"']
+def flattened(name: str) -> str:
+    """Return a kernel file with what it includes: the same object until one of the files changes.
+
+    Parameters and errors are those of `assemble`.
+    """
+    place = root() / name
+    kept = _flattened.get(place)
+    if kept is None or any(_version(file) != version for file, version in kept[1].items()):
+        files: dict[str, _Version] = {}
+        kept = "\n".join(_flatten(name, files)), files
+        _flattened[place] = kept
+    return kept[0]
+
+
+def _flatten(name: str, files: dict[str, _Version]) -> list[str]:
     path = root() / name
-    status = path.stat()
-    version = status.st_ino, status.st_mtime_ns, status.st_size
-    for number, before, other in _pieces(path, version):
-        lines += before
-        if other is None:
+    files[str(path)] = _version(str(path))
+    lines = [f'#line 1 "{name}"']
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        match = _INCLUDE.match(line)
+        if match is None:
+            lines.append(line)
             continue
-        if other not in included:
-            lines += _flatten(other, included)
+        if str(root() / match[1]) not in files:
+            lines += _flatten(match[1], files)
         lines.append(f'#line {number + 1} "{name}"')
     return lines
 
 
-@lru_cache(maxsize=1024)
-def _pieces(path: Path, version: tuple[int, ...]) -> list[tuple[int, list[str], str | None]]:
-    """Cut a file behind its includes: line numbers, the lines before, and what is included.
-
-    Each version of a file is read once.
-    """
-    pieces, before = [], list[str]()
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, start=1):
-        match = _INCLUDE.match(line)
-        if match is None:
-            before.append(line)
-        else:
-            pieces.append((number, before, match[1]))
-            before = []
-    return [*pieces, (len(lines), before, None)]
+def _version(file: str) -> _Version:
+    status = os.stat(file)
+    return status.st_ino, status.st_mtime_ns, status.st_size

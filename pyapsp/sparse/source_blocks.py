@@ -18,7 +18,7 @@ import numpy as np
 
 from pyapsp.device import device_errors
 from pyapsp.errors import DeviceError, DeviceMemoryError, ParameterError
-from pyapsp.graph import Graph
+from pyapsp.graph import Facts, Graph
 from pyapsp.host import empty_beside, flush
 from pyapsp.kernels import Stopwatch
 from pyapsp.precision import check_answer, check_weights, converted, holds_all
@@ -240,12 +240,12 @@ class TunableBlocks(SourceBlocks):
     def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> Any:
         """Build the kernels, and return the state of the plan."""
 
-    def predict(self, graph: Graph, options: Options) -> float | None:
+    def predict(self, graph: Facts, options: Options, rows: int) -> float | None:
         """Return what the tuning rows around n say of a graph with their arcs, in proportion."""
         rate = tuned_rate(self, graph.n, options)
         if rate is None:
             return None
-        return graph.n * options.count(graph.n) * max(graph.m, graph.n) / (ARCS * rate)
+        return graph.n * rows * max(graph.m, graph.n) / (ARCS * rate)
 
     def plan(self, graph: Graph, options: Options) -> Plan:
         """Check weights and memory, choose parameters and build the kernels."""

@@ -135,7 +135,7 @@ def _method(
     found = method if isinstance(method, Method) else find_method(method)
     if not isinstance(found, SourceBlocks):
         raise ParameterError.of("method", "a summary", "one that searches from sources", found.id)
-    error = unmet(found, graph, options)
+    error = unmet(found, graph.facts, options)
     if error is not None:
         raise error
     return found

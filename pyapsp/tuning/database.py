@@ -32,8 +32,10 @@ from pyapsp.tuning.space import Space, Tunable
 __all__ = [
     "ARCS",
     "LEVELS",
+    "Databases",
     "Match",
     "Row",
+    "databases",
     "load",
     "matches",
     "merge",
@@ -58,9 +60,9 @@ _DOWN, _UP = 1, 3
 # Arcs of a vertex in the graphs that are timed.
 ARCS = 4
 
-# Which databases there are: whether it is the user's, path, and what changes with the content.
-_Databases: TypeAlias = tuple[tuple[bool, Path, int, int, int], ...]
-_looked: ContextVar[_Databases | None] = ContextVar("looked", default=None)
+#: Which databases there are: whether it is the user's, path, and what changes with the content.
+Databases: TypeAlias = tuple[tuple[bool, Path, int, int, int], ...]
+_looked: ContextVar[Databases | None] = ContextVar("looked", default=None)
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,12 @@ def _data_folder() -> Path:
 
 def user_database() -> Path:
     """Return the path of the user's database, which need not exist."""
-    return user_folder() / "database.json"
+    return _in(user_folder())
+
+
+@cache
+def _in(folder: Path) -> Path:
+    return folder / "database.json"
 
 
 @cache
@@ -338,16 +345,22 @@ def _is_count(value: object) -> bool:
 
 
 @contextmanager
-def unchanging() -> Iterator[None]:
-    """Look once whether the databases changed, for all that is asked of them inside."""
-    token = _looked.set(_databases())
+def unchanging(looked: Databases | None = None) -> Iterator[None]:
+    """Look once whether the databases changed, for all that is asked of them inside.
+
+    Parameters
+    ----------
+    looked : Databases, optional
+        What `databases` said.
+    """
+    token = _looked.set(databases() if looked is None else looked)
     try:
         yield
     finally:
         _looked.reset(token)
 
 
-def _databases() -> _Databases:
+def databases() -> Databases:
     """Return the databases that there are now, or were at the start of `unchanging`."""
     looked = _looked.get()
     if looked is not None:
@@ -371,7 +384,7 @@ def _place(device: Device) -> tuple[str, str, str, str]:
 def _asked(method: Tunable, options: Options) -> tuple[Any, ...]:
     """Return what decides which rows may serve, but for n; the databases come first."""
     carried = options.predecessors and method.carries_predecessors
-    return _databases(), method.id, carried, _name(options.dtype), *_place(options.device)
+    return databases(), method.id, carried, _name(options.dtype), *_place(options.device)
 
 
 @cache
@@ -412,7 +425,7 @@ def _matches(*asked: Any) -> tuple[Match, ...]:
 
 @lru_cache(maxsize=1024)
 def _suited(
-    databases: _Databases,
+    places: Databases,
     method: str,
     predecessors: bool,
     dtype: str,
@@ -423,7 +436,7 @@ def _suited(
 ) -> tuple[tuple[int, int, bool, Row], ...]:
     """Return rows of any size: how far they are in device and in dtype, whose, and the row."""
     found = []
-    for own, path, *version in databases:
+    for own, path, *version in places:
         for row in _kept(path, tuple(version)):
             if (row.method, row.predecessors) != (method, predecessors):
                 continue

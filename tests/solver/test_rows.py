@@ -247,12 +247,24 @@ def taken(graph, device, **asked):
     return [each.method.id for each in choice.candidates(graph, options)]
 
 
-def test_auto_for_few_rows_of_a_sparse_graph(monkeypatch, device):
+@pytest.fixture
+def predict(monkeypatch):
+    """Return a function that replaces what a class of methods predicts."""
+
+    def replace(kind, prediction):
+        monkeypatch.setattr(kind, "predict", lambda self, graph, options, rows: prediction(rows))
+        choice._ranking.cache_clear()
+
+    yield replace
+    choice._ranking.cache_clear()
+
+
+def test_auto_for_few_rows_of_a_sparse_graph(predict, device):
     sparse = generators.random_graph(400, 1000, 9, seed=1)
     few, none = np.arange(5), None
     # nothing is known here of how long a search takes
     for kind in by_source():
-        monkeypatch.setattr(kind, "predict", lambda self, graph, options: None)
+        predict(kind, lambda rows: None)
     assert taken(sparse, device, sources=few)[0] == "johnson"
     assert taken(sparse, device, sources=none)[0] != "johnson"
     dense = generators.random_graph(60, 3000, 9, seed=1)
@@ -262,15 +274,15 @@ def test_auto_for_few_rows_of_a_sparse_graph(monkeypatch, device):
     np.testing.assert_array_equal(result.distances, expected_rows(sparse, few))
 
 
-def test_auto_knows_how_many_sources(graph, monkeypatch, device):
+def test_auto_knows_how_many_sources(graph, predict, device):
     told = []
     kind = next(each for each in by_source() if each.id == "sssp-tasks")
 
-    def predict(self, graph, options):
-        told.append(options.count(graph.n))
-        return 1e-12 * options.count(graph.n)
+    def proportional(rows):
+        told.append(rows)
+        return 1e-12 * rows
 
-    monkeypatch.setattr(kind, "predict", predict)
+    predict(kind, proportional)
     assert pyapsp.solve(graph, sources=[1, 2], device=device).stats["method"] == "sssp-tasks"
     assert set(told) == {2}
     assert pyapsp.solve(graph, device=device).stats["sources"] is None
@@ -380,9 +392,9 @@ def test_progress_of_blocks(graph, device):
 
 
 @pytest.mark.parametrize("method", ["sssp-tasks", "auto"])
-def test_one_plan_and_one_upload(graph, method, monkeypatch, device):
+def test_one_plan_and_one_upload(graph, method, monkeypatch, predict, device):
     kind = next(each for each in by_source() if each.id == "sssp-tasks")
-    monkeypatch.setattr(kind, "predict", lambda self, graph, options: 1e-12)
+    predict(kind, lambda rows: 1e-12)
     calls = []
     for name in ("plan", "open"):
         original = getattr(kind, name)
@@ -434,12 +446,12 @@ def test_device_memory_is_free_afterwards(graph, monkeypatch, end, device):
     assert [each() for each in sessions] == [None, None]
 
 
-def test_a_plan_without_memory_is_passed_over(graph, monkeypatch, device):
+def test_a_plan_without_memory_is_passed_over(graph, monkeypatch, predict, device):
     def full(self, plan, watch):
         raise errors.DeviceMemoryError(2, 1, "none left")
 
     kind = next(each for each in by_source() if each.id == "sssp-tasks")
-    monkeypatch.setattr(kind, "predict", lambda self, graph, options: 1e-12)
+    predict(kind, lambda rows: 1e-12)
     monkeypatch.setattr(kind, "open", full)
     rows = next(pyapsp.row_blocks(graph, device=device))
     assert rows.stats["method"] != "sssp-tasks"
