@@ -22,6 +22,7 @@ from pyapsp.graph import Graph, as_graph
 from pyapsp.precision import resolve
 from pyapsp.registry import Method, Options, Plan
 from pyapsp.registry import method as find_method
+from pyapsp.tuning.database import databases, unchanging
 
 __all__ = ["Planned", "Request", "least", "plans", "reasons", "record", "requested", "vertices"]
 
@@ -179,10 +180,13 @@ def plans(
         plan = asked.plan(graph, suited(asked, graph, first, options.dtype))
         yield Planned(plan, asked, "as asked")
         return
-    found = candidates(graph, options)
+    looked = databases()
+    with unchanging(looked):
+        found = candidates(graph, options)
     for number, choice in enumerate(found):
         try:
-            plan = choice.method.plan(graph, suited(choice.method, graph, first, choice.dtype))
+            with unchanging(looked):
+                plan = choice.method.plan(graph, suited(choice.method, graph, first, choice.dtype))
         except DeviceMemoryError as error:
             refused.append(error)
             continue
