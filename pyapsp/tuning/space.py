@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations, product
 from typing import Any, ClassVar, Protocol
 
@@ -70,37 +71,28 @@ class Space:
     method : Tunable
     options : Options
         Device, dtype and predecessors decide what fits.
-
-    Attributes
-    ----------
-    small : bool
-        Whether all sets can be gone through: there are ten to the sixth combinations at most.
     """
 
     def __init__(self, method: Tunable, options: Options) -> None:
         self._method, self._options = method, options
-        self._candidates = [
-            {**candidate, **method.parameters} for candidate in method.candidates(options)
-        ]
-        shapes = [
-            tuple(name for name in method.choices if name in each) for each in self._candidates
-        ]
-        self._shapes = list(dict.fromkeys(shapes))
-        self._sizes = [math.prod(map(len, self._values(shape))) for shape in self._shapes]
-        self.small = sum(self._sizes) <= _SMALL
+
+    @cached_property
+    def small(self) -> bool:
+        """Whether all sets can be gone through: there are ten to the sixth combinations at most."""
+        return sum(self._sizes) <= _SMALL
 
     def __contains__(self, parameters: Mapping[str, int | str]) -> bool:
         """Whether a set is complete, without unknown names or values, and legal."""
         choices = self._method.choices
         return (
-            any(parameters.keys() == set(shape) for shape in self._shapes)
+            any(parameters.keys() == each.keys() for each in self._completed())
             and all(value in choices[name] for name, value in parameters.items())
             and self._method.fits(parameters, self._options)
         )
 
     def candidates(self) -> list[dict[str, int | str]]:
         """Return the method's own candidates, as far as they fit."""
-        return [candidate for candidate in self._candidates if candidate in self]
+        return [candidate for candidate in self._completed() if candidate in self]
 
     def __iter__(self) -> Iterator[dict[str, int | str]]:
         """Yield every legal set."""
@@ -154,6 +146,22 @@ class Space:
         for _ in range(steps):
             end = next(self.neighbours(end, rng), end)
         return end
+
+    def _completed(self) -> Iterator[dict[str, int | str]]:
+        """Yield the candidates of the method, with what was asked for."""
+        for candidate in self._method.candidates(self._options):
+            yield {**candidate, **self._method.parameters}
+
+    @cached_property
+    def _shapes(self) -> list[tuple[str, ...]]:
+        """The names of parameters that candidates have, in order."""
+        choices = self._method.choices
+        shapes = [tuple(name for name in choices if name in each) for each in self._completed()]
+        return list(dict.fromkeys(shapes))
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        return [math.prod(map(len, self._values(shape))) for shape in self._shapes]
 
     def _values(self, shape: tuple[str, ...]) -> list[Sequence[Any]]:
         given, choices = self._method.parameters, self._method.choices
