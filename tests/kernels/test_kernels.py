@@ -46,6 +46,23 @@ def test_includes_are_flattened_once_with_line_markers(kernel_root):
     ]
 
 
+def test_a_text_is_the_same_object_until_a_file_in_it_changes(kernel_root):
+    (kernel_root / "a.h").write_text("A\n")
+    (kernel_root / "b.h").write_text('#include "a.h"\n')
+    (kernel_root / "k.cl").write_text('#include "b.h"\nlast\n')
+    first = source.flattened("k.cl")
+    assert source.flattened("k.cl") is first
+    for name, words in (("a.h", "changed\n"), ("k.cl", "alone\n")):
+        (kernel_root / name).write_text(words)
+        other = source.flattened("k.cl")
+        assert words in other + "\n"
+        assert other != first
+        assert source.flattened("k.cl") is other
+    (kernel_root / "k.cl").unlink()
+    with pytest.raises(FileNotFoundError, match=r"k\.cl"):
+        source.flattened("k.cl")
+
+
 def test_missing_include_names_the_file(kernel_root):
     (kernel_root / "k.cl").write_text('#include "absent.h"\n')
     with pytest.raises(FileNotFoundError, match=r"absent\.h"):

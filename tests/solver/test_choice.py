@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csgraph
@@ -131,6 +133,50 @@ def test_a_proof_that_costs_more_than_it_gains_is_not_looked_for(rows, monkeypat
     assert ("fw-minplus", "int32") in chosen(graph, device)  # as (n - 1) max w shows
     rows(("fw-minplus", "float64", 200, 1e6))
     assert chosen(graph, device)[0] == ("fw-minplus", "uint16")
+
+
+def test_a_proof_has_a_price_however_small_the_graph(rows, monkeypatch, device):
+    monkeypatch.setattr(choice, "eccentricity_bound", lambda graph: pytest.fail("looked for"))
+    graph = Graph.from_arcs(200, [0, 1], [1, 2], [330, 330])
+    rate = 200**3 / 2e-4  # faster than any proof
+    rows(("fw-minplus", "float64", 200, rate), ("fw-minplus", "uint16", 200, 1e15))
+    assert ("fw-minplus", "uint16") not in chosen(graph, device)
+
+
+def test_a_conversion_has_a_price(rows, device):
+    graph = random_graph(200, 900, 9, seed=1)
+    in_time = 200**3 / 1e-4
+    longer = 200**3 / (1e-4 + 1e-5 + 200**2 * 3e-10)
+    rows(("fw-minplus", "float64", 200, longer * 1.01), ("fw-minplus", "uint16", 200, in_time))
+    assert chosen(graph, device)[0] == ("fw-minplus", "float64")
+    rows(("fw-minplus", "float64", 200, longer * 0.99))
+    assert chosen(graph, device)[0] == ("fw-minplus", "uint16")
+
+
+def test_a_ranking_is_remembered_for_what_it_goes_by(rows, device):
+    rows(*(("fw-blocked", dtype, 100, 2e9) for dtype in ("float64", "uint16")))
+    asked = Options(device, np.dtype("float64"))
+    graph = random_graph(100, 300, 9, seed=1)
+    first = choice.candidates(graph, asked)
+    again = Options(device, np.dtype("float64"), out=np.empty((100, 100)))
+    assert choice.candidates(random_graph(100, 300, 9, seed=2), again) is first
+    changes = [
+        (random_graph(101, 300, 9, seed=1), {}),
+        (random_graph(100, 301, 9, seed=1), {}),
+        (random_graph(100, 300, 5, seed=1), {}),
+        (graph.with_weights(graph.weights + 0.5), {}),
+        (graph.with_weights(-graph.weights), {}),
+        (graph.with_weights(np.ones(300, int)), {}),
+        (graph, {"predecessors": True}),
+        (graph, {"dtype": np.dtype("float32")}),
+        (graph, {"sources": np.arange(3)}),
+        (graph, {"sources": np.arange(4)}),
+        (graph, {"memory_limit": 10**6}),
+    ]
+    others = [choice.candidates(each, replace(asked, **change)) for each, change in changes]
+    assert len({id(each) for each in [first, *others]}) == 1 + len(changes)
+    rows(("fw-blocked", "float64", 100, 3e9))
+    assert choice.candidates(graph, asked) != first
 
 
 @pytest.mark.parametrize(
