@@ -16,7 +16,7 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Facts, Graph
 from pyapsp.host import available_memory
-from pyapsp.precision import distance_bound, eccentricity_bound, narrower
+from pyapsp.precision import distance_bound, eccentricity_bound, hop_bound, narrower
 from pyapsp.registry import Method, Options, methods
 from pyapsp.registry import method as find_method
 from pyapsp.sparse.source_blocks import SourceBlocks
@@ -32,10 +32,11 @@ _UPDATES = 64
 # How many rankings are remembered.
 _KEPT = 1024
 # Seconds of the host to convert an answer, and beside them for each distance.
-_CALL, _VALUE = 1e-5, 3e-10
-# Seconds of the host for a proof that distances are short, and beside them for each arc and vertex;
-# and the type that it is for.
-_PROOF, _ARC, _VERTEX, _SHORT = 2.5e-4, 4.5e-8, 6e-7, np.dtype(np.uint16)
+_CALL, _VALUE = 1e-5, 1e-9
+# The type that short distances are held in. Proofs that they are short, and the seconds of the host
+# that these take: always, for each arc, for each vertex.
+_SHORT = np.dtype(np.uint16)
+_PROOFS = ((hop_bound, 8e-5, 1.2e-8, 1e-7), (eccentricity_bound, 2.5e-4, 4.5e-8, 6e-7))
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Ranking:
-    """The choices, best first, and the seconds that a proof of short distances would gain."""
+    """The choices, best first, and the seconds to gain by a proof that distances are short."""
 
     choices: tuple[Choice, ...]
     gain: float
@@ -160,8 +161,9 @@ def candidates(graph: Graph, options: Options) -> tuple[Choice, ...]:
         some and not _host_holds_all(graph, options),
     )
     ranking = _ranking(asked)
-    if ranking.gain > _PROOF + graph.m * _ARC + graph.n * _VERTEX:
-        ranking = _ranking(asked, eccentricity_bound(graph))
+    for proof, always, arc, vertex in _PROOFS:
+        if ranking.gain > always + graph.m * arc + graph.n * vertex:
+            ranking = _ranking(asked, proof(graph))
     return ranking.choices
 
 
@@ -178,20 +180,23 @@ def _ranking(asked: _Asked, proved: int | float | None = None) -> _Ranking:
     """Rank the candidates, where it may be proved that no distance exceeds a bound."""
     facts, options = asked.facts, asked.options
     bound = distance_bound(facts) if proved is None else proved
-    known = {dtype: _predictions(asked, dtype) for dtype in (options.dtype, _SHORT)}
-    gain = _quickest(known[options.dtype], facts, bound) - _quickest(known[_SHORT], facts, 0)
     default = find_method(_DEFAULT_ROWS if asked.alone or asked.few else _DEFAULT)
     types = [Choice(default, options.dtype)]
     held = narrower(facts, options.dtype, bound)
     if held is not None:
         types.insert(0, Choice(default, held, proof=f"no distance exceeds {bound:g}"))
+    known = {dtype: _predictions(asked, dtype) for dtype in {kind.dtype for kind in types}}
     found = [
         replace(kind, method=method, seconds=seconds)
         for kind in types
-        for method, seconds in known.get(kind.dtype) or _predictions(asked, kind.dtype)
+        for method, seconds in known[kind.dtype]
         if _holds(method, facts, bound)
     ]
     found.sort(key=lambda choice: choice.seconds or 0.0)
+    gain = 0.0
+    if found and types[0].dtype.itemsize > _SHORT.itemsize:
+        now = found[0].seconds or 0.0
+        gain = now - min((seconds for _, seconds in _predictions(asked, _SHORT)), default=now)
     there = {(choice.method.id, choice.dtype) for choice in found}
     unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
     if unmet(default, facts, options) is not None:
@@ -222,9 +227,3 @@ def _holds(method: Method, graph: Facts, bound: int | float) -> bool:
     """Return whether a method holds distances up to the bound."""
     limit = method.requires.largest_distance
     return limit is None or max(bound, graph.max_magnitude) <= limit
-
-
-def _quickest(known: list[tuple[Method, float]], graph: Facts, bound: int | float) -> float:
-    """Return the shortest prediction, 0 without any."""
-    times = (seconds for method, seconds in known if _holds(method, graph, bound))
-    return min(times, default=0.0)

@@ -29,6 +29,7 @@ __all__ = [
     "distance_bound",
     "eccentricity_bound",
     "holds_all",
+    "hop_bound",
     "infinity",
     "is_exact",
     "largest_finite",
@@ -77,8 +78,31 @@ def distance_bound(graph: Graph | Facts) -> int | float:
     return max(graph.n - 1, 1) * graph.max_magnitude
 
 
+def hop_bound(graph: Graph) -> int | float:
+    """Return a tighter bound, from the fewest arcs: the work of two breadth-first searches.
+
+    Between two vertices of a strongly connected graph there is a path through the vertex with
+    the most arcs, of at most as many arcs as its depths in the searches from it, forwards and
+    backwards.
+    """
+    coarse = distance_bound(graph)
+    if graph.has_negative or not 0 < graph.m <= _MAX_ARCS:
+        return coarse
+    shape = (graph.n, graph.n)
+    arcs = csr_array((np.ones(graph.m), graph.indices, graph.indptr), shape=shape)
+    first, hops = int(np.argmax(np.diff(graph.indptr))), 0
+    for turned in (False, True) if graph.directed else (False,):
+        order, before = csgraph.breadth_first_order(arcs.T.tocsr() if turned else arcs, first)
+        if order.size < graph.n:
+            return coarse
+        last = order[-1]
+        while last != first:
+            last, hops = before[last], hops + 1
+    return min(coarse, (hops if graph.directed else 2 * hops) * graph.max_magnitude)
+
+
 def eccentricity_bound(graph: Graph) -> int | float:
-    """Return a tighter bound, from the distances of a few vertices: the work of two Dijkstras.
+    """Return a still tighter bound, from the distances of a few vertices: two Dijkstras.
 
     Between two vertices of a strongly connected part, a path through its first vertex is no
     shorter than a shortest one. A path passes each part once, and leaves it by one arc. So no
@@ -207,9 +231,10 @@ def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:
     if isinstance(dtype, str) and dtype == "auto":
         bound = distance_bound(graph)
         candidate = _narrowest(graph, bound)
-        if graph.is_integer and (candidate is None or candidate.itemsize > 2):
-            bound = eccentricity_bound(graph)
-            candidate = _narrowest(graph, bound)
+        for tighter in (hop_bound, eccentricity_bound):
+            if graph.is_integer and (candidate is None or candidate.itemsize > 2):
+                bound = tighter(graph)
+                candidate = _narrowest(graph, bound)
         if candidate is not None:
             return candidate, f"the narrowest exact type: no distance exceeds {bound:g}"
         if graph.dtype == np.float32:

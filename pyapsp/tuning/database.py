@@ -247,8 +247,9 @@ def tuned(method: Tunable, n: int, options: Options) -> tuple[dict[str, int | st
 def tuned_rate(method: Tunable, n: int, options: Options) -> float | None:
     """Return the updates per second to expect, between those of the nearest rows.
 
-    The rows of the nearest device and dtype for which there are any; between two sizes the rate
-    goes with a power of n, and outside them it is that of the nearest.
+    The rows of any n, of the device and dtype of the nearest one that may serve. Between two sizes
+    the rate goes with a power of n; below the smallest with the same power as above it, if no run
+    is then longer than the smallest that was timed; above the largest it stays.
 
     Parameters
     ----------
@@ -395,20 +396,24 @@ def _name(dtype: np.dtype[Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _rate(*asked: Any) -> float | None:
-    *_, n = asked
-    rates: dict[int, float] = {}
-    place = None
-    for match in _matches(*asked):
-        this = (match.level, match.row.dtype)
-        if place is None:
-            place = this
-        if this == place and match.row.updates_per_second > 0:
-            rates.setdefault(match.row.n, match.row.updates_per_second)  # the user's come first
-    if not rates:
+    *kind, n = asked
+    serving = (match for match in _matches(*asked) if match.row.updates_per_second > 0)
+    nearest = next(serving, None)
+    if nearest is None:
         return None
-    sizes = sorted(rates)
-    logs = np.interp(math.log(max(n, 1)), np.log(sizes), np.log([rates[size] for size in sizes]))
-    return float(np.exp(logs))
+    rates: dict[int, float] = {}
+    for near, _, _, row in _suited(*kind):
+        alike = (LEVELS[near], row.dtype) == (nearest.level, nearest.row.dtype)
+        if alike and row.updates_per_second > 0:
+            rates.setdefault(row.n, row.updates_per_second)  # the user's come first
+    sizes = np.log(sorted(rates))
+    logs = np.log([rates[size] for size in sorted(rates)])
+    size = math.log(max(n, 1))
+    expected = np.interp(size, sizes, logs)
+    if size < sizes[0] and len(sizes) > 1:
+        power = np.clip((logs[1] - logs[0]) / (sizes[1] - sizes[0]), 0, 3)
+        expected += power * (size - sizes[0])
+    return float(np.exp(expected))
 
 
 @lru_cache(maxsize=1024)

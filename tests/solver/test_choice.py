@@ -49,7 +49,8 @@ def rows(tmp_path, monkeypatch, device):
 @pytest.fixture
 def proofs(monkeypatch):
     """Let a proof cost nothing."""
-    monkeypatch.setattr(choice, "_ARC", -1.0)
+    free = [(proof, -1.0, 0, 0) for proof, *_ in choice._PROOFS]
+    monkeypatch.setattr(choice, "_PROOFS", free)
 
 
 def chosen(graph, device, dtype="float64"):
@@ -90,9 +91,14 @@ def test_the_rate_lies_between_those_of_two_rows(rows, device):
     rows(("fw-blocked", "float64", 64, 1e9), ("fw-blocked", "float64", 256, 4e9))
     method, options = pyapsp.method("fw-blocked"), Options(device, np.dtype("float64"))
     assert database.tuned_rate(method, 128, options) == pytest.approx(2e9)
-    assert database.tuned_rate(method, 40, options) == pytest.approx(1e9)
+    assert database.tuned_rate(method, 40, options) == pytest.approx(1e9 * 40 / 64)
     assert database.tuned_rate(method, 512, options) == pytest.approx(4e9)
     assert database.tuned_rate(method, 10**6, options) is None
+    rows(("fw-blocked", "float64", 256, 1e9))
+    assert database.tuned_rate(method, 40, options) == pytest.approx(1e9)  # no slower than it was
+    rows(("fw-blocked", "float64", 256, 1e12))
+    seconds = 40**3 / database.tuned_rate(method, 40, options)
+    assert seconds == pytest.approx(64**3 / 1e9)  # a smaller one does not take longer
 
 
 def test_a_method_for_short_distances_needs_the_proof(rows, device):
@@ -136,17 +142,21 @@ def test_a_proof_that_costs_more_than_it_gains_is_not_looked_for(rows, monkeypat
 
 
 def test_a_proof_has_a_price_however_small_the_graph(rows, monkeypatch, device):
-    monkeypatch.setattr(choice, "eccentricity_bound", lambda graph: pytest.fail("looked for"))
-    graph = Graph.from_arcs(200, [0, 1], [1, 2], [330, 330])
-    rate = 200**3 / 2e-4  # faster than any proof
-    rows(("fw-minplus", "float64", 200, rate), ("fw-minplus", "uint16", 200, 1e15))
-    assert ("fw-minplus", "uint16") not in chosen(graph, device)
+    graph = Graph.from_arcs(
+        200, [0, 1, 2, 0], [1, 2, 0, 3], [330] * 4
+    )  # two breadth-first searches say nothing
+    for seconds, type_ in ((6e-5, "int32"), (2e-4, "int32"), (9e-4, "uint16")):
+        rows(
+            ("fw-minplus", "float64", 200, 200**3 / seconds),
+            ("fw-minplus", "uint16", 200, 1e15),
+        )
+        assert {dtype for _, dtype in chosen(graph, device)} == {"float64", type_}
 
 
 def test_a_conversion_has_a_price(rows, device):
     graph = random_graph(200, 900, 9, seed=1)
     in_time = 200**3 / 1e-4
-    longer = 200**3 / (1e-4 + 1e-5 + 200**2 * 3e-10)
+    longer = 200**3 / (1e-4 + 1e-5 + 200**2 * 1e-9)
     rows(("fw-minplus", "float64", 200, longer * 1.01), ("fw-minplus", "uint16", 200, in_time))
     assert chosen(graph, device)[0] == ("fw-minplus", "float64")
     rows(("fw-minplus", "float64", 200, longer * 0.99))

@@ -148,11 +148,34 @@ def test_the_bound_behind_auto_is_one(seed):
         tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
     weights = rng.integers(0, 10 ** int(rng.integers(1, 5)), m) * (rng.random(m) < 0.8)
     graph = Graph.from_arcs(n, tails, heads, weights, directed=bool(rng.random() < 0.7))
-    bound = precision.eccentricity_bound(graph)
-    if graph.m:
-        distances = csgraph.johnson(graph.to_scipy().astype(float))
-        assert distances.max(where=np.isfinite(distances), initial=0) <= bound
-    assert bound <= precision.distance_bound(graph)
+    for found in (precision.hop_bound, precision.eccentricity_bound):
+        bound = found(graph)
+        if graph.m:
+            distances = csgraph.johnson(graph.to_scipy().astype(float))
+            assert distances.max(where=np.isfinite(distances), initial=0) <= bound
+        assert bound <= precision.distance_bound(graph)
+
+
+def test_a_bound_from_the_fewest_arcs():
+    # from the hub to each vertex; back by way of the tens
+    others = np.arange(1, 100)
+    tails, heads = (
+        [*np.zeros(99, int), *others],
+        [*others, *np.where(others % 10, others // 10 * 10, 0)],
+    )
+    weights = np.full(198, 7)
+    graph = Graph.from_arcs(100, tails, heads, weights)
+    assert precision.hop_bound(graph) == 7 * (1 + 2)
+    both = Graph.from_arcs(100, tails, heads, weights, directed=False)
+    assert precision.hop_bound(both) == 7 * (1 + 1)
+    for arc in (
+        (0, 100),
+        (100, 0),
+    ):  # from a vertex that none leads to, or to one that leads nowhere
+        ends = zip([*tails, arc[0]], [*heads, arc[1]], strict=True)
+        apart = Graph.from_arcs(101, *zip(*ends, strict=True), np.full(199, 7))
+        assert precision.hop_bound(apart) == precision.distance_bound(apart)
+    assert precision.hop_bound(graph.with_weights(-graph.weights)) == 99 * 7
 
 
 def test_auto_finds_short_distances_behind_long_bounds(device):
