@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
+from pyapsp.device import Device
 from pyapsp.errors import (
     CapabilityError,
     GraphError,
@@ -69,8 +71,7 @@ class Choice:
         return f"{self.method.id}{held} {time}"
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(NamedTuple):
     """All that predictions go by.
 
     Attributes
@@ -79,8 +80,10 @@ class _Asked:
     databases : Databases
     facts : Facts
         Of the graph.
-    options : Options
-        Without what cannot be compared: sources, and where the answer goes.
+    device, dtype, predecessors, helpers
+        As of the `Options`.
+    checkpoints : bool
+        Whether there is a folder for them.
     rows : int
         How many are wanted.
     few : bool
@@ -92,10 +95,24 @@ class _Asked:
     methods: tuple[type[Method], ...]
     databases: Databases
     facts: Facts
-    options: Options
+    device: Device
+    dtype: np.dtype
+    predecessors: bool
+    helpers: tuple[Device, ...]
+    checkpoints: bool
     rows: int
     few: bool
     alone: bool
+
+    def held_in(self, dtype: np.dtype) -> Options:
+        """Return options to predict for, in a type."""
+        return Options(
+            self.device,
+            dtype,
+            self.predecessors,
+            helpers=self.helpers,
+            checkpoint="" if self.checkpoints else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -155,7 +172,11 @@ def candidates(graph: Graph, options: Options) -> tuple[Choice, ...]:
         methods(),
         databases(),
         graph.facts,
-        replace(options, sources=None, out=None, progress=None),
+        options.device,
+        options.dtype,
+        options.predecessors,
+        options.helpers,
+        options.checkpoint is not None,
         rows,
         some and _UPDATES * rows * graph.m < graph.n**3,
         some and not _host_holds_all(graph, options),
@@ -178,7 +199,7 @@ def _host_holds_all(graph: Graph, options: Options) -> bool:
 @lru_cache(maxsize=_KEPT)
 def _ranking(asked: _Asked, proved: int | float | None = None) -> _Ranking:
     """Rank the candidates, where it may be proved that no distance exceeds a bound."""
-    facts, options = asked.facts, asked.options
+    facts, options = asked.facts, asked.held_in(asked.dtype)
     bound = distance_bound(facts) if proved is None else proved
     default = find_method(_DEFAULT_ROWS if asked.alone or asked.few else _DEFAULT)
     types = [Choice(default, options.dtype)]
@@ -210,12 +231,12 @@ def _ranking(asked: _Asked, proved: int | float | None = None) -> _Ranking:
 
 def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[Method, float]]:
     """Return the methods with a prediction in this type, and the prediction."""
-    options, found = replace(asked.options, dtype=dtype), []
-    conversion = _CALL + asked.rows * asked.facts.n * _VALUE if dtype != asked.options.dtype else 0
+    options, found = asked.held_in(dtype), []
+    conversion = _CALL + asked.rows * asked.facts.n * _VALUE if dtype != asked.dtype else 0
     with unchanging(asked.databases):
         for method in (cls() for cls in asked.methods):
             suits = isinstance(method, SourceBlocks) or not asked.alone
-            if not suits or unmet(method, asked.facts, asked.options) is not None:
+            if not suits or unmet(method, asked.facts, options) is not None:
                 continue
             seconds = method.predict(asked.facts, options, asked.rows)
             if seconds is not None:
