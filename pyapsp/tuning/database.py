@@ -85,8 +85,8 @@ class Row:
     parameters : dict
         Every parameter of the method.
     updates_per_second : float
-        n^3 by the seconds of a run with its transfers, for a graph of `ARCS` n arcs, whatever the
-        method does.
+        n^3 by the seconds of planning and running, with transfers, for a graph of `ARCS` n arcs,
+        whatever the method does.
     driver, pyapsp, commit, kernels : str or None
         What it was measured with: the driver, this package, its commit, and a hash of the kernel
         files.

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -31,7 +32,7 @@ from pyapsp.errors import (
     VerificationError,
 )
 from pyapsp.kernels import source
-from pyapsp.registry import Options, Plan
+from pyapsp.registry import Answer, Options, Plan
 from pyapsp.tuning.database import Row, matches
 from pyapsp.tuning.journal import Journal, Outcome
 from pyapsp.tuning.problem import Problem
@@ -312,6 +313,10 @@ class Tuner:
         method = self._method(**parameters)
         return method, method.plan(self._large.graph, replace(self._options, out=self._out))
 
+    def _call(self, parameters: dict[str, int | str]) -> Answer:
+        method, plan = self._plan(parameters)
+        return method.run(plan)
+
     def _time(self, parameters: dict[str, int | str], method: Tunable, plan: Plan) -> Outcome:
         """Time a set: one run to warm up and to see whether it can be the best, then the others."""
         best = self._best_seconds()
@@ -401,8 +406,8 @@ class Tuner:
     def _finals(self, finalists: list[dict[str, int | str]]) -> dict[Key, float]:
         known = self._journal.finals
         if any(key(parameters) not in known for parameters in finalists):
-            plans = [self._plan(parameters) for parameters in finalists]
-            for parameters, taken in zip(finalists, _turns(plans, self._repeat), strict=True):
+            calls = [partial(self._call, parameters) for parameters in finalists]
+            for parameters, taken in zip(finalists, _turns(calls, self._repeat), strict=True):
                 self._journal.final(parameters, taken)
         return {key(parameters): known[key(parameters)] for parameters in finalists}
 
@@ -443,25 +448,30 @@ def in_turns(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
     list of Row
         The same with the new rates.
     """
-    plans = [tuner._plan(dict(row.parameters)) for tuner, row in zip(tuners, rows, strict=True)]
-    taken = _turns(plans, max(tuner._repeat for tuner in tuners))
+    calls = [
+        partial(tuner._call, dict(row.parameters)) for tuner, row in zip(tuners, rows, strict=True)
+    ]
+    taken = _turns(calls, max(tuner._repeat for tuner in tuners))
     return [
         replace(row, updates_per_second=_rate(row.n, seconds))
         for row, seconds in zip(rows, taken, strict=True)
     ]
 
 
-def _turns(plans: Sequence[tuple[Tunable, Plan]], repeat: int) -> list[float]:
-    """Return the median seconds of each plan; all take turns until each was timed enough.
+def _turns(calls: Sequence[Callable[[], object]], repeat: int) -> list[float]:
+    """Return the median seconds of each call; all take turns until each was timed enough.
 
-    By the clock of the host, with the transfers and what is between kernels: many launches are dear
-    on some devices.
+    By the clock of the host, with the planning, the transfers and what is between kernels: many
+    launches are dear on some devices, and of a small graph the plan is much of what a caller waits
+    for. The first call of each, which may build its kernels, is not timed.
     """
-    times: list[list[float]] = [[] for _ in plans]
+    times: list[list[float]] = [[] for _ in calls]
+    for call in calls:
+        call()
     while len(times[0]) < _TURNS or not all(_enough(each, repeat) for each in times):
-        for (method, plan), taken in zip(plans, times, strict=True):
+        for call, taken in zip(calls, times, strict=True):
             started = time.perf_counter()
-            method.run(plan)
+            call()
             taken.append(time.perf_counter() - started)
     return [median(each) for each in times]
 

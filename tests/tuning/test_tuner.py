@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from types import SimpleNamespace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp.dense import FwBlocked, FwNaive
+from pyapsp.dense import FwBlocked, FwMinplus, FwNaive
 from pyapsp.errors import (
     CapabilityError,
     DeviceError,
@@ -385,15 +385,32 @@ def test_methods_from_sources_are_tuned(method, device, tmp_path):
 
 
 def test_methods_take_turns_by_the_clock_of_the_host():
-    """Whatever they say of their kernels."""
+    """The first call of each, which builds, does not count."""
+    order = []
 
-    class Slow:
-        def __init__(self, seconds):
-            self.seconds = seconds
+    def call(name, seconds):
+        order.append(name)
+        time.sleep(0.2 if order.count(name) == 1 else seconds)
 
-        def run(self, plan):
-            time.sleep(self.seconds)
-            return SimpleNamespace(stats={"kernel_seconds": 1 - self.seconds})
+    first, second = tuner._turns([partial(call, "a", 0.02), partial(call, "b", 0.04)], 1)
+    assert 0.02 <= first < second < 0.2
+    assert order == ["a", "b"] * (len(order) // 2)
 
-    first, second = tuner._turns([(Slow(0.02), None), (Slow(0.04), None)], 1)
-    assert 0.02 <= first < second
+
+def test_planning_is_part_of_what_is_timed(monkeypatch, device, tmp_path):
+    options = Options(device, np.dtype(np.int32))
+    tuners = [
+        Tuner(cls, options, 16, journal=tmp_path / "journal", repeat=1)
+        for cls in (FwBlocked, FwMinplus)
+    ]
+    rows = [each.run(max_configurations=1).row for each in tuners]
+    original = FwBlocked.plan
+
+    def slow(self, *arguments):
+        time.sleep(0.05)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(FwBlocked, "plan", slow)
+    first, second = tuner.in_turns(tuners, rows)
+    assert 16**3 / first.updates_per_second > 0.05
+    assert first.updates_per_second < second.updates_per_second
