@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.registry import Options
     from pyapsp.registry import method as find_method
     from pyapsp.tuning import database
-    from pyapsp.tuning.tuner import Tuner, in_turns
+    from pyapsp.tuning.tuner import Tuner, compared
 
     _check(arguments)
     methods = [type(find_method(name)) for name in arguments.method]
@@ -168,7 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
                     wrong.append({"method": method.id, **asdict(outcome)})
                     say(f"WRONG with {_text(outcome.parameters)}: {outcome.detail}")
         if len(tuners) > 1 or (arguments.known and tuners):
-            rows = in_turns(tuners, rows)
+            rows = compared(tuners, rows)
             for target in targets:
                 database.merge(target, rows)
             say(f"in turns, {dtype}, n = {n:,}:")

@@ -37,8 +37,9 @@ from pyapsp.tuning.database import Row, matches
 from pyapsp.tuning.journal import Journal, Outcome
 from pyapsp.tuning.problem import Problem
 from pyapsp.tuning.space import Key, Space, Tunable, key
+from pyapsp.tuning.timing import enough, in_turns
 
-__all__ = ["STRATEGIES", "Report", "Tuner", "in_turns"]
+__all__ = ["STRATEGIES", "Report", "Tuner", "compared"]
 
 STRATEGIES = ("auto", "all", "climb")
 
@@ -49,16 +50,15 @@ _ROWS = 8
 # A set this much slower than the best is not timed again; its first run is cut short when it is
 # certain to be slower still.
 _SLOW, _HOPELESS = 1.5, 3.0
-# Timing ends with this much in all, or as soon as it is clear that the best is faster.
-_LONG_ENOUGH, _CLEAR = 0.1, 1.1
+# Timing ends as soon as it is clear by this much that the best is faster.
+_CLEAR = 1.1
 # Cutting short is for long runs only: wall time also holds what is no kernel.
 _GRACE_SECONDS = 0.25
 # How many candidates a climb looks at, what a step of it must gain, and how often one goes away
 # from a summit, for each distance.
 _STARTS, _STEP, _WALKS = 4, 0.99, 50
-# Sets that are timed again in the end, what one must gain to replace the default, and at least how
-# many turns all take.
-_FINALISTS, _GAIN, _TURNS = 5, 1.03, 5
+# Sets that are timed again in the end, and what one must gain to replace the default.
+_FINALISTS, _GAIN = 5, 1.03
 
 
 @dataclass(frozen=True)
@@ -328,7 +328,7 @@ class Tuner:
         if pace.projected > _SLOW * best:
             return Outcome(parameters, "slow", pace.projected)
         times: list[float] = []
-        while not _enough(times, self._repeat) and not (times and min(times) > _CLEAR * best):
+        while not enough(times, self._repeat) and not (times and min(times) > _CLEAR * best):
             times.append(float(method.run(plan).stats["kernel_seconds"]))
         return Outcome(parameters, "ok", median(times))
 
@@ -407,7 +407,7 @@ class Tuner:
         known = self._journal.finals
         if any(key(parameters) not in known for parameters in finalists):
             calls = [partial(self._call, parameters) for parameters in finalists]
-            for parameters, taken in zip(finalists, _turns(calls, self._repeat), strict=True):
+            for parameters, taken in zip(finalists, in_turns(calls, self._repeat), strict=True):
                 self._journal.final(parameters, taken)
         return {key(parameters): known[key(parameters)] for parameters in finalists}
 
@@ -433,8 +433,10 @@ class Tuner:
         )
 
 
-def in_turns(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
+def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
     """Time the sets of several methods again, in turns, so that their rates compare.
+
+    With the planning and the transfers: of a small graph these are most of what a caller waits for.
 
     Parameters
     ----------
@@ -451,40 +453,16 @@ def in_turns(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
     calls = [
         partial(tuner._call, dict(row.parameters)) for tuner, row in zip(tuners, rows, strict=True)
     ]
-    taken = _turns(calls, max(tuner._repeat for tuner in tuners))
+    taken = in_turns(calls, max(tuner._repeat for tuner in tuners))
     return [
         replace(row, updates_per_second=_rate(row.n, seconds))
         for row, seconds in zip(rows, taken, strict=True)
     ]
 
 
-def _turns(calls: Sequence[Callable[[], object]], repeat: int) -> list[float]:
-    """Return the median seconds of each call; all take turns until each was timed enough.
-
-    By the clock of the host, with the planning, the transfers and what is between kernels: many
-    launches are dear on some devices, and of a small graph the plan is much of what a caller waits
-    for. The first call of each, which may build its kernels, is not timed.
-    """
-    times: list[list[float]] = [[] for _ in calls]
-    for call in calls:
-        call()
-    while len(times[0]) < _TURNS or not all(_enough(each, repeat) for each in times):
-        for call, taken in zip(calls, times, strict=True):
-            started = time.perf_counter()
-            call()
-            taken.append(time.perf_counter() - started)
-    return [median(each) for each in times]
-
-
 def _rate(n: int, seconds: float) -> float:
     # a clock that did not move must not divide by zero
     return float(f"{n**3 / max(seconds, 1e-9):.4g}")
-
-
-def _enough(times: list[float], repeat: int) -> bool:
-    """Whether a set was timed often enough: short runs are timed more often."""
-    runs = len(times)
-    return runs >= repeat and (sum(times) >= _LONG_ENOUGH or runs >= 5 * repeat)
 
 
 class _Pace:

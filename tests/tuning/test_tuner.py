@@ -25,6 +25,7 @@ from pyapsp.tuning import Space, tuner
 from pyapsp.tuning.journal import Outcome
 from pyapsp.tuning.problem import Problem
 from pyapsp.tuning.space import key
+from pyapsp.tuning.timing import in_turns
 from pyapsp.tuning.tuner import Tuner
 
 DEFAULT = {"tile": 16, "width": 1, "rows": 2, "group_x": 1, "group_y": 2}
@@ -392,7 +393,7 @@ def test_methods_take_turns_by_the_clock_of_the_host():
         order.append(name)
         time.sleep(0.2 if order.count(name) == 1 else seconds)
 
-    first, second = tuner._turns([partial(call, "a", 0.02), partial(call, "b", 0.04)], 1)
+    first, second = in_turns([partial(call, "a", 0.02), partial(call, "b", 0.04)], 1)
     assert 0.02 <= first < second < 0.2
     assert order == ["a", "b"] * (len(order) // 2)
 
@@ -411,6 +412,6 @@ def test_planning_is_part_of_what_is_timed(monkeypatch, device, tmp_path):
         return original(self, *arguments)
 
     monkeypatch.setattr(FwBlocked, "plan", slow)
-    first, second = tuner.in_turns(tuners, rows)
+    first, second = tuner.compared(tuners, rows)
     assert 16**3 / first.updates_per_second > 0.05
     assert first.updates_per_second < second.updates_per_second
