@@ -35,9 +35,8 @@ _UPDATES = 64
 _KEPT = 1024
 # Seconds of the host to convert an answer, and beside them for each distance.
 _CALL, _VALUE = 1e-5, 1e-9
-# The type that short distances are held in. Proofs that they are short, and the seconds of the host
-# that these take: always, for each arc, for each vertex.
-_SHORT = np.dtype(np.uint16)
+# Proofs that distances are short, and the seconds of the host that these take: always, for each
+# arc, for each vertex.
 _PROOFS = ((hop_bound, 8e-5, 1.2e-8, 1e-7), (eccentricity_bound, 2.5e-4, 4.5e-8, 6e-7))
 
 
@@ -51,7 +50,7 @@ class Choice:
     dtype : numpy.dtype
         The one asked for, or a narrower integer type that is proved exact for the graph.
     seconds : float or None
-        Predicted, with transfers; None when nothing is known.
+        Predicted, with planning, transfers and conversion; None when nothing is known.
     proof : str
         Why the type holds every distance; empty for the one that was asked for.
     """
@@ -181,10 +180,13 @@ def candidates(graph: Graph, options: Options) -> tuple[Choice, ...]:
         some and _UPDATES * rows * graph.m < graph.n**3,
         some and not _host_holds_all(graph, options),
     )
-    ranking = _ranking(asked)
+    bound = distance_bound(graph)
+    ranking = _ranking(asked, bound)
     for proof, always, arc, vertex in _PROOFS:
         if ranking.gain > always + graph.m * arc + graph.n * vertex:
-            ranking = _ranking(asked, proof(graph))
+            proved = proof(graph)
+            if proved < bound:
+                bound, ranking = proved, _ranking(asked, proved)
     return ranking.choices
 
 
@@ -197,16 +199,19 @@ def _host_holds_all(graph: Graph, options: Options) -> bool:
 
 # Predictions cost as much as solving a small graph; one like it is often solved again.
 @lru_cache(maxsize=_KEPT)
-def _ranking(asked: _Asked, proved: int | float | None = None) -> _Ranking:
-    """Rank the candidates, where it may be proved that no distance exceeds a bound."""
+def _ranking(asked: _Asked, bound: int | float) -> _Ranking:
+    """Rank the candidates, if no distance exceeds a bound."""
     facts, options = asked.facts, asked.held_in(asked.dtype)
-    bound = distance_bound(facts) if proved is None else proved
     default = find_method(_DEFAULT_ROWS if asked.alone or asked.few else _DEFAULT)
     types = [Choice(default, options.dtype)]
     held = narrower(facts, options.dtype, bound)
     if held is not None:
         types.insert(0, Choice(default, held, proof=f"no distance exceeds {bound:g}"))
-    known = {dtype: _predictions(asked, dtype) for dtype in {kind.dtype for kind in types}}
+    # of no graph with these facts is more to be proved
+    shortest = narrower(facts, options.dtype, 0) or options.dtype
+    known = {
+        dtype: _predictions(asked, dtype) for dtype in {shortest, *(kind.dtype for kind in types)}
+    }
     found = [
         replace(kind, method=method, seconds=seconds)
         for kind in types
@@ -215,9 +220,10 @@ def _ranking(asked: _Asked, proved: int | float | None = None) -> _Ranking:
     ]
     found.sort(key=lambda choice: choice.seconds or 0.0)
     gain = 0.0
-    if found and types[0].dtype.itemsize > _SHORT.itemsize:
+    if found and not facts.has_negative:
         now = found[0].seconds or 0.0
-        gain = now - min((seconds for _, seconds in _predictions(asked, _SHORT)), default=now)
+        hoped = (seconds for method, seconds in known[shortest] if _holds(method, facts, 0))
+        gain = now - min(hoped, default=now)
     there = {(choice.method.id, choice.dtype) for choice in found}
     unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
     if unmet(default, facts, options) is not None:

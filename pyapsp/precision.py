@@ -3,7 +3,7 @@
 Integer types hold distances below half of their range, so that the sum of two never wraps round;
 the value just there is the distance of what cannot be reached. Whether a type is wide enough is
 proved before the run where the weights allow it (no path is longer than n - 1 times the largest
-weight), and otherwise checked on the answer.
+weight, or than what a few searches find), and otherwise checked on the answer.
 """
 
 from __future__ import annotations
@@ -98,11 +98,13 @@ def hop_bound(graph: Graph) -> int | float:
         last = order[-1]
         while last != first:
             last, hops = before[last], hops + 1
+        if hops >= graph.n - 1:
+            return coarse
     return min(coarse, (hops if graph.directed else 2 * hops) * graph.max_magnitude)
 
 
 def eccentricity_bound(graph: Graph) -> int | float:
-    """Return a still tighter bound, from the distances of a few vertices: two Dijkstras.
+    """Return a bound from the distances of a few vertices, mostly the tightest: two Dijkstras.
 
     Between two vertices of a strongly connected part, a path through its first vertex is no
     shorter than a shortest one. A path passes each part once, and leaves it by one arc. So no
@@ -233,7 +235,7 @@ def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:
         candidate = _narrowest(graph, bound)
         for tighter in (hop_bound, eccentricity_bound):
             if graph.is_integer and (candidate is None or candidate.itemsize > 2):
-                bound = tighter(graph)
+                bound = min(bound, tighter(graph))
                 candidate = _narrowest(graph, bound)
         if candidate is not None:
             return candidate, f"the narrowest exact type: no distance exceeds {bound:g}"

@@ -306,15 +306,15 @@ class Method(ABC):
         """Run a plan of this method."""
 
     def predict(self, graph: Facts, options: Options, rows: int) -> float | None:
-        """Return the seconds of a run with its transfers; None when nothing is known.
+        """Return the seconds of planning and a run with its transfers; None if nothing is known.
 
         Parameters
         ----------
         graph : Facts
         options : Options
-            Whatever its sources.
+            Without sources and cutoff.
         rows : int
-            How many are wanted, for a method that computes these alone.
+            How many rows are wanted: all that a method computes which computes sources alone.
         """
         return None
 

@@ -63,11 +63,14 @@ class Planned:
     method : Method
     reason : str
         Why this method.
+    seconds : float or None
+        Predicted, where that decided; None when nothing is known.
     """
 
     plan: Plan
     method: Method
     reason: str
+    seconds: float | None = None
 
 
 def requested(
@@ -112,7 +115,7 @@ def requested(
     options = Options(
         device=chosen_device,
         dtype=chosen_dtype,
-        predecessors=predecessors,
+        predecessors=bool(predecessors),
         memory_limit=memory_limit,
         out=out,
         progress=progress,
@@ -193,7 +196,7 @@ def plans(
         others = "; ".join(map(str, found[number + 1 :])) or "no other"
         reason = f"auto, the shortest predicted time: {choice} (then {others})"
         held = f"; held so, for {choice.proof}" if choice.dtype != options.dtype else ""
-        yield Planned(plan, choice.method, reason + held)
+        yield Planned(plan, choice.method, reason + held, choice.seconds)
 
 
 def least(refused: list[DeviceError]) -> DeviceError:

@@ -176,7 +176,9 @@ def _dry_run(
     if planned is None:
         raise least(refused)
     plan, options = planned.plan, request.options
-    seconds = planned.method.predict(plan.graph.facts, plan.options, options.count(graph.n))
+    seconds = planned.seconds
+    if method != "auto":
+        seconds = planned.method.predict(plan.graph.facts, plan.options, options.count(graph.n))
     each = options.dtype.itemsize + (4 if options.predecessors else 0)
     answer = options.count(graph.n) * graph.n * each
     if arguments.json:

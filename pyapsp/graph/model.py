@@ -285,7 +285,7 @@ class Graph:
 
     @cached_property
     def facts(self) -> Facts:
-        """What can be compared with another graph at once."""
+        """What decides which methods suit the graph, hashable."""
         return Facts(
             self.n,
             self.m,

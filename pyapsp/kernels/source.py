@@ -82,7 +82,10 @@ def place_of(source: str, line: int) -> str:
 def flattened(name: str) -> str:
     """Return a kernel file with what it includes: the same object until one of the files changes.
 
-    Parameters and errors are those of `assemble`.
+    Parameters
+    ----------
+    name : str
+        As in `assemble`, and so are the errors.
     """
     place = root() / name
     kept = _flattened.get(place)

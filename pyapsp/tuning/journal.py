@@ -61,7 +61,7 @@ class Journal:
     outcomes : dict
         By parameter set (see `pyapsp.tuning.space.key`) what was measured.
     finals : dict
-        By parameter set the seconds measured again, for the best few.
+        By parameter set the seconds of a call, with its planning, for the best few.
     """
 
     def __init__(self, path: Path, subject: Mapping[str, Any], *, restart: bool = False) -> None:
@@ -89,7 +89,7 @@ class Journal:
     def final(self, parameters: Mapping[str, int | str], seconds: float) -> None:
         """Note the seconds of a second, closer look."""
         self.finals[key(parameters)] = seconds
-        self._append({"state": "final", "parameters": dict(parameters), "seconds": seconds})
+        self._append({"state": "called", "parameters": dict(parameters), "seconds": seconds})
 
     def _append(self, entry: dict[str, Any]) -> None:
         line = json.dumps({"subject": self._subject, **entry}) + "\n"
@@ -123,7 +123,7 @@ class Journal:
                     started[place] += 1
                 elif state == "interrupted":
                     started[place] = 0
-                elif state == "final":
+                elif state == "called":
                     self.finals[place] = float(entry["seconds"])
                 elif state in _STATES:
                     started[place] = 0

@@ -111,10 +111,12 @@ def test_a_method_for_short_distances_needs_the_proof(rows, device):
         assert chosen(graph, device, "int32")[0][0] == first
 
 
-def test_narrow_where_it_is_proved(proofs, device):
+def test_narrow_where_it_is_proved(rows, device):
+    types = ("float64", "float32", "int64", "int32")
+    rows(*(("fw-minplus", dtype, 150, 1e9) for dtype in types), ("fw-minplus", "uint16", 150, 1e12))
     graph = random_graph(150, 900, 9, seed=2)
     expected = csgraph.dijkstra(graph.to_scipy())
-    for dtype in ("float64", "float32", "int64", "int32"):
+    for dtype in types:
         result = pyapsp.solve(graph, dtype=dtype, device=device, predecessors=True)
         assert (result.stats["dtype"], result.stats["held_dtype"]) == (dtype, "uint16")
         assert result.distances.dtype == dtype
@@ -141,16 +143,66 @@ def test_a_proof_that_costs_more_than_it_gains_is_not_looked_for(rows, monkeypat
     assert chosen(graph, device)[0] == ("fw-minplus", "uint16")
 
 
-def test_a_proof_has_a_price_however_small_the_graph(rows, monkeypatch, device):
-    graph = Graph.from_arcs(
-        200, [0, 1, 2, 0], [1, 2, 0, 3], [330] * 4
-    )  # two breadth-first searches say nothing
-    for seconds, type_ in ((6e-5, "int32"), (2e-4, "int32"), (9e-4, "uint16")):
-        rows(
-            ("fw-minplus", "float64", 200, 200**3 / seconds),
-            ("fw-minplus", "uint16", 200, 1e15),
-        )
-        assert {dtype for _, dtype in chosen(graph, device)} == {"float64", type_}
+@pytest.fixture
+def proved(monkeypatch):
+    """Return a list that gets the name of each proof that is tried."""
+    tried = []
+
+    def noted(proof):
+        def try_it(graph):
+            tried.append(proof.__name__)
+            return proof(graph)
+
+        return try_it
+
+    monkeypatch.setattr(choice, "_PROOFS", [(noted(p), *price) for p, *price in choice._PROOFS])
+    return tried
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(6e-5, []), (2e-4, ["hop_bound"]), (9e-4, ["hop_bound", "eccentricity_bound"])],
+)
+def test_a_proof_has_a_price_however_small_the_graph(rows, proved, device, seconds, expected):
+    # not strongly connected: two breadth-first searches say nothing
+    graph = Graph.from_arcs(200, [0, 1, 2, 0], [1, 2, 0, 3], [330] * 4)
+    rate = 200**3 / seconds
+    rows(("fw-minplus", "float64", 200, rate), ("fw-minplus", "uint16", 200, 1e15))
+    narrow = "uint16" if len(expected) == 2 else "int32"
+    assert {dtype for _, dtype in chosen(graph, device)} == {"float64", narrow}
+    assert proved == expected
+
+
+def test_no_proof_is_tried_that_cannot_gain(rows, proved, device):
+    types = ("float64", "float32", "int64", "int32", "int16")
+    rows(*(("fw-minplus", dtype, 200, 1e6) for dtype in types), ("fw-minplus", "uint16", 200, 1e12))
+    arcs = np.random.default_rng(1).integers(0, 200, (2, 4000))
+    for weights in (330.5, 40000, -1, 3):
+        graph = Graph.from_arcs(200, *arcs, np.full(4000, weights))
+        choice.candidates(graph, Options(device, np.dtype("float64")))
+        assert proved == []  # not whole, too long, negative, short enough as it is
+    choice.candidates(graph.with_weights(110 * graph.weights), Options(device, np.dtype("int32")))
+    assert proved == ["hop_bound"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "uint16"])
+def test_a_method_for_shorter_distances_is_worth_a_proof(rows, device, dtype):
+    graph = random_graph(400, 8000, 9, seed=1)
+    wide = ("fw-minplus", dtype, 400, 1e9), ("fw-minplus", "uint16", 400, 1e9)
+    rows(("fw-packed8", "uint16", 400, 1e12), *dict.fromkeys(wide))
+    assert chosen(graph, device, dtype)[0] == ("fw-packed8", "uint16")
+
+
+def test_the_tightest_of_all_bounds_counts(monkeypatch, rows, device):
+    # a star with its hub last: searches from a leaf see twice as far
+    leaves = np.arange(49)
+    graph = Graph.from_arcs(50, leaves, np.full(49, 49), np.full(49, 4 * 10**8), directed=False)
+    assert precision.hop_bound(graph) == 8 * 10**8
+    assert precision.eccentricity_bound(graph) == 16 * 10**8
+    assert pyapsp.solve(graph, dtype="auto", device=device).distances.dtype == np.int32
+    monkeypatch.setattr(choice, "_PROOFS", [(proof, -1.0, 0, 0) for proof, *_ in choice._PROOFS])
+    rows(("fw-minplus", "float64", 50, 1e6), ("fw-minplus", "int32", 50, 1e9))
+    assert chosen(graph, device)[0] == ("fw-minplus", "int32")
 
 
 def test_a_conversion_has_a_price(rows, device):

@@ -107,6 +107,11 @@ def test_checkpoint_is_refused_by_methods_without(device, tmp_path):
         pyapsp.solve(WEIGHTS, "fw-minplus", checkpoint=tmp_path, device=device)
 
 
+def test_a_truth_of_numpy_is_one(device):
+    result = pyapsp.solve(WEIGHTS, predecessors=np.array(True), device=device)
+    assert result.predecessors is not None
+
+
 def test_nan_weight_is_named(device):
     with pytest.raises(errors.GraphError, match="weight of the arc 0 -> 1 is nan"):
         pyapsp.solve(np.array([[0, np.nan], [1, 0]]), device=device)
