@@ -61,7 +61,8 @@ def calls(draw):
         if form in FORMATS + OTHER_FORMATS:
             to = sparse.coo_matrix if as_matrix else sparse.coo_array
             wide = kind.char if kind.char not in "eg" and kind.isnative else "f8"
-            return to(values.astype(wide)).asformat(form)
+            entries = to(values.astype(wide))
+            return entries.tobsr((1, 1)) if form == "bsr" else entries.asformat(form)
         if form == "masked" and masked.any():
             return np.ma.array(values, mask=masked)
         if form == "nan" and kind.kind == "f":

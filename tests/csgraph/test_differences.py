@@ -135,6 +135,19 @@ def test_overwriting_of_zeros(method):
         np.testing.assert_array_equal(matrix, expected)
 
 
+@pytest.mark.difference(
+    "other",
+    "the zeros with which a BSR array fills its blocks are no arcs; to SciPy they are arcs of "
+    "weight zero",
+)
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_zeros_that_fill_a_block(name):
+    ours, theirs = both(name)
+    matrix = sparse.bsr_array(np.array([[1.0, 2], [0, 3]]), blocksize=(2, 2))
+    np.testing.assert_array_equal(ours(matrix), [[0, 2], [INF, 0]])
+    np.testing.assert_array_equal(theirs(matrix), [[0, 2], [0, 0]])
+
+
 @pytest.mark.difference("other", "`NegativeCycleError`, a subclass of SciPy's, carries one cycle")
 def test_negative_cycles_are_named():
     matrix = np.array([[0, 1.0, 0], [0, 0, -3.0], [1.0, 0, 0]])
