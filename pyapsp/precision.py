@@ -49,6 +49,8 @@ _C_TYPES = {
     "uint16": "ushort",
 }
 DTYPES = tuple(_C_TYPES)
+# The integers as which values are compared bit by bit, by their size.
+_BITS = {2: "short", 4: "int", 8: "long"}
 # What the device must have for a type that is not in every OpenCL, and what to ask for instead.
 _NEEDS = {
     "float64": ("fp64", "float32"),
@@ -464,7 +466,7 @@ def check_diagonal(graph: Graph, diagonal: np.ndarray) -> None:
 
 
 def arithmetic_defines(
-    device: Device, dtype: np.dtype, *, width: int = 1, guard: bool = False
+    device: Device, dtype: np.dtype, *, width: int = 1, guard: bool = False, bits: bool = False
 ) -> dict[str, str | int]:
     """Return the macros of ``cl/common/types.h`` and ``semiring.h``.
 
@@ -478,6 +480,8 @@ def arithmetic_defines(
         Values in a strip.
     guard : bool
         Whether integer sums must know infinity: there are negative weights.
+    bits : bool
+        Whether floats are compared as integers: no sum is negative.
 
     Raises
     ------
@@ -489,6 +493,9 @@ def arithmetic_defines(
         raise CapabilityError(f"{device.name} has no {dtype}: ask for dtype='{instead}'")
     integer = dtype.kind in "iu"
     suffix = "L" if dtype == np.int64 else ""
+    bits = bits and not integer
+    traits = device.traits
+    min_form = traits.integer_min if integer or bits else traits.float_min
     return {
         "PYAPSP_VALUE": _C_TYPES[dtype.name],
         "PYAPSP_INTEGER": int(integer),
@@ -497,5 +504,7 @@ def arithmetic_defines(
         "PYAPSP_HAS_FP64": int(device.capabilities.fp64),
         "PYAPSP_HAS_FP16": int(device.capabilities.fp16),
         "PYAPSP_GUARD": int(dtype.kind == "i" and guard),
-        "PYAPSP_MIN_BUILTIN": int(device.traits.min_form == "builtin"),
+        "PYAPSP_MIN_BUILTIN": int(min_form == "builtin"),
+        "PYAPSP_MIN_BITS": int(bits),
+        "PYAPSP_BITS": _BITS[dtype.itemsize],
     }

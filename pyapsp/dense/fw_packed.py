@@ -104,14 +104,14 @@ class FwPacked(FloydWarshall):
             )
         shape, sync = self._shape(options, chosen["form"]), SoftSync(options.device)
         # the type of the answer plays no part in the kernels, but the device must have it
-        of_answer = arithmetic_defines(options.device, options.dtype)
+        arithmetic_defines(options.device, options.dtype)
         defines = shape.defines(chosen)
         defines |= {
             "PYAPSP_FIELD_BITS": self.bits,
             "PYAPSP_FORM": chosen["form"],
             "PYAPSP_SINGLE": single,
             "PYAPSP_WIDTH": chosen["width"],
-            "PYAPSP_MIN_BUILTIN": of_answer["PYAPSP_MIN_BUILTIN"],
+            "PYAPSP_MIN_BUILTIN": int(options.device.traits.integer_min == "builtin"),
         }
         if single:
             defines |= sync.defines(chosen)

@@ -85,13 +85,11 @@ class Product(ABC):
 
     def _build(self, options: Options, parameters: Parameters) -> Program:
         dtype = options.dtype
+        bits = bool(parameters["bits"]) and dtype.itemsize > 2 and not self._negative
         defines: dict[str, Any] = {
-            **arithmetic_defines(options.device, dtype, guard=self._negative),
+            **arithmetic_defines(options.device, dtype, guard=self._negative, bits=bits),
             **self.defines(parameters),
         }
-        if parameters["bits"] and dtype.kind == "f" and not self._negative:
-            integer = {4: "int", 8: "long"}.get(dtype.itemsize)
-            defines |= {"PYAPSP_MIN_BITS": 1, "PYAPSP_BITS": integer} if integer else {}
         kernels = self.kernels
         if parameters.get("packed") and options.device.capabilities.packed16:
             kernels = options.device.vendor_file(kernels)

@@ -31,8 +31,10 @@ class Panels(Product):
     def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the least demanding."""
         lanes = options.device.traits.lanes(options.dtype.itemsize)
-        # additions and minima of integers use more execution units, and need a larger block
-        fastest = (4, 2) if options.dtype.kind == "f" else (6, 2)
+        # additions and minima of integers use more execution units, and need a larger block; so do
+        # vectors of 64 bytes, of which there are twice as many registers
+        wide = lanes * options.dtype.itemsize == 64
+        fastest = (6, 2) if wide or options.dtype.kind != "f" else (4, 2)
         for rows, strips, width in ((*fastest, lanes), (4, 2, lanes), (2, 1, lanes), (1, 1, 1)):
             unit = math.lcm(rows, strips * width)
             tile = max(unit, 48) if unit % 3 == 0 else 64
@@ -40,7 +42,8 @@ class Panels(Product):
                 "form": "panels",
                 "block": 192 if tile % 3 == 0 else 256,
                 "tile": tile,
-                "bits": int(options.dtype == np.float32),
+                # with them comes the minimum of 64-bit integers
+                "bits": int(options.dtype == np.float32 or (wide and options.dtype == np.float64)),
                 "rows": rows,
                 "strips": strips,
                 "width": width,

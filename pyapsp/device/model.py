@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.device import loader
-from pyapsp.device.processor import name_processor
+from pyapsp.device.processor import features, name_processor
 from pyapsp.device.quirks import (
     PACKED16_ANSWER,
     Traits,
@@ -181,6 +181,7 @@ class Device:
             self.plain_name,
             self.version,
             set(self.handle.extensions.split()),
+            features(),
             lambda query: _ask(self.handle, getattr(info, query), None),
         )
 
@@ -212,7 +213,7 @@ class Device:
     @property
     def traits(self) -> Traits:
         """How kernels are best written for this device."""
-        return traits_of(self.platform_name, self.kind)
+        return traits_of(self.platform_name, self.kind, features())
 
     def vendor_file(self, name: str) -> str:
         """Return the kernel file for the vendor of this device beside the portable one `name`.

@@ -19,7 +19,7 @@ from pyapsp.device.quirks import nearest_processor
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["name_processor"]
+__all__ = ["features", "name_processor"]
 
 # Bytes of the device object that are looked through for the address of the name.
 _OBJECT = 4096
@@ -32,7 +32,7 @@ def name_processor(handle: cl.Device) -> None:
 
     Nothing happens to other devices, nor where the name is not found.
     """
-    refused, known = nearest_processor(str(handle.version), _features())
+    refused, known = nearest_processor(str(handle.version), features())
     if not known or handle.int_ptr in _seen:
         return
     _seen.add(handle.int_ptr)
@@ -62,8 +62,8 @@ def _read(memory: IO[bytes], address: int, count: int) -> bytes:
 
 
 @cache
-def _features() -> frozenset[str]:
-    """Return the instruction sets of the processor, as the kernel names them."""
+def features() -> frozenset[str]:
+    """Return the instruction sets of the host's processor, as Linux names them."""
     try:
         found = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:

@@ -26,7 +26,6 @@ _WORK_ITEMS = 256  # of a group on a GPU
 _GROUPS_PER_UNIT = 8
 _STEPS = 4  # rounds of the kernel's loop are unrolled so often
 _COPY_BYTES = 256 * 2**20
-_BITS = {"float16": "short", "float32": "int", "float64": "long"}
 _PAIRS = {"uint16": 0, "int16": 1, "float16": 2}
 
 
@@ -202,16 +201,15 @@ def _loops(device: Device, dtype: np.dtype, queue: cl.CommandQueue) -> Iterator[
         widths = {widest, max(widest // 2, 1)}
     else:  # neighbouring work-items are the vector, but 16-bit values may go in pairs
         widths = {1, 2} if dtype.itemsize == 2 else {1}
-    forms: dict[str, dict[str, str | int]] = {"minimum": {}}
+    forms = ["minimum"]
     if dtype.kind == "f":
-        bits: dict[str, str | int] = {"PYAPSP_MIN_BITS": 1, "PYAPSP_BITS": _BITS[dtype.name]}
-        forms["bits"] = bits
-        if not traits.scalar_groups:
-            forms["bits of three"] = {**bits, "PYAPSP_THREE": 1}
-    for form, extra in forms.items():
-        updates = 2 if form == "bits of three" else 1
+        forms += ["bits"] if traits.scalar_groups else ["bits", "bits of three"]
+    for form in forms:
+        three = form == "bits of three"
+        updates = 2 if three else 1
         for width in sorted(widths):
-            defines = arithmetic_defines(device, dtype, width=width) | extra
+            defines = arithmetic_defines(device, dtype, width=width, bits=form != "minimum")
+            defines |= {"PYAPSP_THREE": int(three)}
             program = build(device, "profiling/roofs.cl", defines)
             yield from _shapes(form, device, program, dtype, width, updates, queue)
     if device.capabilities.packed16 and dtype.name in _PAIRS:

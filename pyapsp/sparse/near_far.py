@@ -104,7 +104,6 @@ class NearFar(TunableBlocks):
             defines |= {
                 "PYAPSP_SOURCES": parameters["sources"],
                 "PYAPSP_GROUP": parameters["group"],
-                "PYAPSP_BITS": {2: "short", 4: "int", 8: "long"}[dtype.itemsize],
                 "PYAPSP_WORD": max(32, 8 * dtype.itemsize),
                 "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
             }

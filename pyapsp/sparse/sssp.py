@@ -86,7 +86,6 @@ class _Scattering(TunableBlocks):
             "PYAPSP_SOURCES": self.sources(parameters),
             "PYAPSP_VERTICES": parameters["vertices"],
             "PYAPSP_SHARED": int(self.shared),
-            "PYAPSP_BITS": {2: "short", 4: "int", 8: "long"}[dtype.itemsize],
             "PYAPSP_WORD": 64 if wide else 32,
             "PYAPSP_HAS_INT64_ATOMICS": int(atomics),
         }

@@ -94,21 +94,27 @@ def test_an_event_without_profiling_has_no_time(device):
         event_seconds(cl.enqueue_marker(queue))
 
 
+AVX2 = frozenset({"avx", "avx2", "fma"})
+AVX512 = AVX2 | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
+
+
 @pytest.mark.parametrize(
-    ("platform", "kind", "min_form", "lanes", "scalar_groups"),
+    ("platform", "kind", "features", "forms", "lanes", "scalar_groups"),
     [
-        ("Portable Computing Language", "cpu", "ternary", {1: 16, 4: 8, 8: 4}, True),
-        ("Intel(R) OpenCL", "cpu", "ternary", {2: 16, 4: 8, 8: 4}, True),
-        ("NVIDIA CUDA", "gpu", "builtin", {1: 8, 4: 2, 8: 1}, False),
-        ("Intel(R) OpenCL Graphics", "gpu", "builtin", {4: 1}, False),
-        ("Somebody's", "cpu", "ternary", {4: 4, 8: 2}, True),
-        ("Somebody's", "gpu", "builtin", {4: 1, 8: 1}, False),
-        ("Somebody's", "accelerator", "builtin", {4: 1}, False),
+        ("Portable Computing Language", "cpu", AVX2, "tt", {1: 16, 4: 8, 8: 4}, True),
+        ("Portable Computing Language", "cpu", AVX512, "tt", {1: 16, 2: 16, 4: 16, 8: 8}, True),
+        ("Intel(R) OpenCL", "cpu", AVX2, "tb", {2: 16, 4: 8, 8: 4}, True),
+        ("Intel(R) OpenCL", "cpu", AVX512, "tb", {2: 16, 4: 16, 8: 8}, True),
+        ("NVIDIA CUDA", "gpu", AVX512, "bb", {1: 8, 4: 2, 8: 1}, False),
+        ("Intel(R) OpenCL Graphics", "gpu", AVX512, "bb", {4: 1}, False),
+        ("Somebody's", "cpu", AVX512, "tt", {4: 4, 8: 2}, True),
+        ("Somebody's", "gpu", AVX2, "bb", {4: 1, 8: 1}, False),
+        ("Somebody's", "accelerator", AVX2, "bb", {4: 1}, False),
     ],
 )
-def test_traits(platform, kind, min_form, lanes, scalar_groups):
-    traits = traits_of(platform, kind)
-    assert traits.min_form == min_form
+def test_traits(platform, kind, features, forms, lanes, scalar_groups):
+    traits = traits_of(platform, kind, features)
+    assert traits.float_min[0] + traits.integer_min[0] == forms
     assert {size: traits.lanes(size) for size in lanes} == lanes
     assert traits.scalar_groups is scalar_groups
 

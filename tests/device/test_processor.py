@@ -9,6 +9,7 @@ from pyapsp.device.quirks import nearest_processor
 
 UNKNOWN = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic"
 AVX2 = frozenset(["avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "rdrand"])
+AVX512 = AVX2 | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "adx"}
 ZEN = AVX2 | frozenset(["sse4a", "clwb", "vaes", "vpclmulqdq"])
 
 
@@ -17,6 +18,8 @@ ZEN = AVX2 | frozenset(["sse4a", "clwb", "vaes", "vpclmulqdq"])
     [
         (UNKNOWN, AVX2, "haswell"),
         (UNKNOWN, ZEN, "znver3"),
+        (UNKNOWN, ZEN | AVX512, "skx"),
+        (UNKNOWN, ZEN | AVX512 - {"avx512vl"}, "znver3"),
         (UNKNOWN, frozenset({"sse2"}), ""),
         (UNKNOWN.replace("generic", "znver2"), ZEN, ""),
         ("OpenCL 3.0 CUDA 12.8", ZEN, ""),
@@ -40,7 +43,7 @@ class Handle:
 
 @pytest.fixture
 def zen(monkeypatch):
-    monkeypatch.setattr("pyapsp.device.processor._features", lambda: ZEN)
+    monkeypatch.setattr("pyapsp.device.processor.features", lambda: ZEN)
     monkeypatch.setattr("pyapsp.device.processor._seen", set())
 
 

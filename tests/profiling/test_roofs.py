@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import product
 
 import numpy as np
 import pyopencl as cl
@@ -58,14 +59,11 @@ def test_the_loops_do_every_update(dtype, strips, three, device):
     width, starts = 4, range(1000, 1008)
     values = values_of(dtype, [-2] * width, starts)
     expected = [lowered(start, -2, strips, three=three) for start in starts]
-    for extra in ({}, {"PYAPSP_MIN_BUILTIN": 1}):
-        defines = arithmetic_defines(device, dtype, width=width) | extra
-        program = build(device, "profiling/roofs.cl", defines | {"PYAPSP_THREE": three})
-        found = run_loop(device, program, strips, values)
-        np.testing.assert_array_equal(found[width:], expected)
-    if dtype.kind == "f":  # no sum is negative here, so the bits are in the same order
-        defines |= {"PYAPSP_MIN_BITS": 1, "PYAPSP_BITS": roofs._BITS[dtype.name]}
-        program = build(device, "profiling/roofs.cl", defines | {"PYAPSP_THREE": three})
+    # no sum is negative here, so the bits of floats are in the same order
+    for bits, builtin in product((False, True), (0, 1)):
+        defines = arithmetic_defines(device, dtype, width=width, bits=bits)
+        defines |= {"PYAPSP_MIN_BUILTIN": builtin, "PYAPSP_THREE": three}
+        program = build(device, "profiling/roofs.cl", defines)
         found = run_loop(device, program, strips, values)
         np.testing.assert_array_equal(found[width:], expected)
 

@@ -23,7 +23,6 @@ _SHAPES = ((8, 4, 4), (8, 8, 8), (16, 16, 8))
 # Pivots of an outer round on a CPU, where the nearest caches of a core, of so many bytes, do not
 # hold the matrix.
 _BLOCK, _NEAREST = 64, 2**16
-_BITS = {4: "int", 8: "long"}
 
 
 class OneGroup(Form):
@@ -50,12 +49,11 @@ class OneGroup(Form):
         device, dtype = options.device, options.dtype
         by_cores = device.traits.scalar_groups and "group_x" not in parameters
         self._cores = device.capabilities.compute_units if by_cores else 0
+        bits = dtype.itemsize > 2 and not negative
         defines: dict[str, Any] = {
-            **arithmetic_defines(device, dtype, guard=negative),
+            **arithmetic_defines(device, dtype, guard=negative, bits=bits),
             **raw_defines(options),
         }
-        if dtype.kind == "f" and dtype.itemsize in _BITS and not negative:
-            defines |= {"PYAPSP_MIN_BITS": 1, "PYAPSP_BITS": _BITS[dtype.itemsize]}
         if self._cores:
             kernels, mine = "dense/fw_onegroup.cpu.cl", self._of_core(device, parameters)
         else:
