@@ -17,13 +17,14 @@
  *               ------+---------+----
  *               . . . | c c c c | . .                depth steps each
  *
- *           Round k0 on the rows and columns [low, high) of the matrix, four launches:
- *               fw_minplus_close      the pivot block, when it is one tile: Floyd-Warshall in place
+ *           Round k0, three launches once the pivot block is closed:
  *               fw_minplus_pack       the closed pivot as left and as right slabs
  *               fw_minplus_panels     r <- pivot (x) r and c <- c (x) pivot; both are packed, too
  *               fw_minplus_remainder  all others: D <- min(D, c (x) r), from the packed panels
- *           A pivot block of several tiles is closed by the same launches with low = k0,
- *           high = k0 + depth and the tiles as pivots.
+ *           A pivot block, which is all of a small matrix, is closed by rounds over its tiles, where
+ *           launches are short and their number counts, two for each:
+ *               fw_minplus_rows       the pivot tile, closed, and r <- tile (x) r, only packed
+ *               fw_minplus_pass       all rows: D <- min(D, old c (x) r)
  *
  *           Five more kernels are for rectangles, for a matrix that the device does not hold; see
  *           there.
@@ -35,6 +36,7 @@
  *             PYAPSP_ROWS        4  rows of the register block: 1, 2, 4, 6, 8 or 12
  *             PYAPSP_STRIPS      2  vectors in a row of it: 1, 2, 3 or 4
  *             PYAPSP_UNROLL      4  steps of k written out: 1, 2 or 4; a divisor of every depth
+ *             PYAPSP_STEP        4  pivots of a round inside a tile: a multiple of ROWS and of UNROLL
  *             PYAPSP_BLOCK     256  the largest depth
  *             PYAPSP_GROUP_ROWS  96  rows of the matrix that a group of the remainder treats, a
  *                                    multiple of ROWS: GROUP_ROWS x depth left values should fit the
@@ -58,6 +60,9 @@
 #endif
 #ifndef PYAPSP_UNROLL
 #define PYAPSP_UNROLL 4
+#endif
+#ifndef PYAPSP_STEP
+#define PYAPSP_STEP 4
 #endif
 #ifndef PYAPSP_BLOCK
 #define PYAPSP_BLOCK 256
@@ -144,7 +149,7 @@
 #error "PYAPSP_UNROLL must be 1, 2 or 4"
 #endif
 
-/* Three functions: the right slab may be in local memory, and the left factor in the matrix itself. */
+/* Three functions: the right slab may be in local memory, and the left factor in rows, `pitch` apart. */
 #define RIGHT_SPACE __global
 #define LEFT_AT(r) left_at[r]
 #define LEFT_STEP ROWS
@@ -161,10 +166,10 @@ static inline void multiply(__global value_t *block, const int columns,
 
 #undef LEFT_AT
 #undef LEFT_STEP
-#define LEFT_AT(r) left_at[(size_t)(r) * columns]
+#define LEFT_AT(r) left_at[(size_t)(r) * pitch]
 #define LEFT_STEP 1
 static inline void multiply_column(__global value_t *block, const int columns,
-                                   __global const value_t *left_at,
+                                   __global const value_t *left_at, const int pitch,
                                    __global const value_t *right_at, const int depth)
 {
     EACH_ROW(LOAD_ROW)
@@ -194,21 +199,101 @@ static inline void multiply_row(__global value_t *block, const int columns,
 }
 #undef RIGHT_SPACE
 
-/* Floyd-Warshall in place inside the depth x depth block at (k0, k0). One group. */
-__kernel ALONE void fw_minplus_close(__global value_t *distances, const int columns, const int k0,
-                                     const int depth)
+/* Floyd-Warshall with `depth` pivots from k0 on, on their own rows. */
+static inline void close_rows(__global value_t *matrix, const int size, const int k0,
+                              const int depth)
 {
-    __global value_t *corner = distances + (size_t)k0 * columns + k0;
-    for (int k = 0; k < depth; k++) {
-        __global const value_t *right = corner + (size_t)k * columns;
-        for (int i = 0; i < depth; i++) {
-            __global value_t *row = corner + (size_t)i * columns;
+    for (int k = k0; k < k0 + depth; k++) {
+        __global const value_t *right = matrix + (size_t)k * size;
+        for (int i = k0; i < k0 + depth; i++) {
+            __global value_t *row = matrix + (size_t)i * size;
             const value_t first = row[k];
-            for (int j = 0; j < depth; j += PYAPSP_WIDTH) {
+            for (int j = 0; j < size; j += PYAPSP_WIDTH) {
                 const strip_t candidate = extend(first, STRIP(__global const, right + j));
                 const strip_t current = STRIP(__global const, row + j);
                 STRIP(__global, row + j) = SHORTER(candidate, current);
             }
+        }
+    }
+}
+
+/* The rows [low, high) <- min(themselves, their columns of the pivots (x) the closed rows of these).
+ * Columns need no closing: the closed rows have the shortest paths that pass pivots, so a path through
+ * any number of them is found by its first. */
+static inline void pass_pivots(__global value_t *matrix, const int size, const int k0,
+                               const int depth, const int low, const int high,
+                               __global value_t *slab)
+{
+    for (int j = 0; j < size; j += SPAN) {
+        for (int k = 0; k < depth; k++)
+            for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
+                STRIP(__global, slab + k * SPAN + s) =
+                    STRIP(__global const, matrix + (size_t)(k0 + k) * size + j + s);
+        for (int i = low; i < high; i += ROWS) {
+            if (i >= k0 && i < k0 + depth)
+                continue;
+            __global value_t *rows = matrix + (size_t)i * size;
+            multiply_column(rows + j, size, rows + k0, size, slab, depth);
+        }
+    }
+}
+
+/* Rounds inside a pivot block, [low, high) of rows and columns, two launches each. First the rows of
+ * the pivot tile: closed, as right slabs, the tile itself among them. Every group closes the tile
+ * anew, in its own part of `tiles`, rather than wait for another; then slabs take turns. */
+__kernel ALONE void fw_minplus_rows(__global const value_t *distances, const int columns,
+                                    const int k0, const int depth, const int low, const int high,
+                                    __global value_t *tiles, __global value_t *right)
+{
+    __global value_t *tile = tiles + get_group_id(0) * (size_t)(depth * depth + PYAPSP_STEP * SPAN);
+    __global value_t *slab = tile + (size_t)depth * depth;
+    __global const value_t *rows = distances + (size_t)k0 * columns;
+    for (int k = 0; k < depth; k++)
+        for (int j = 0; j < depth; j += PYAPSP_WIDTH)
+            STRIP(__global, tile + (size_t)k * depth + j) =
+                STRIP(__global const, rows + (size_t)k * columns + k0 + j);
+    for (int k = 0; k < depth; k += PYAPSP_STEP) {
+        close_rows(tile, depth, k, PYAPSP_STEP);
+        pass_pivots(tile, depth, k, PYAPSP_STEP, 0, depth, slab);
+    }
+    const int stride = (int)get_num_groups(0) * SPAN;
+    for (int column = low + (int)get_group_id(0) * SPAN; column < high; column += stride) {
+        __global value_t *packed = right + (size_t)column * depth;
+        for (int k = 0; k < depth; k++)
+            for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
+                STRIP(__global, packed + k * SPAN + s) =
+                    STRIP(__global const, rows + (size_t)k * columns + column + s);
+        /* What is read may have been lowered already: by a path through the pivot, which is closed,
+         * so the minimum is the same. */
+        for (int i = 0; i < depth; i += ROWS)
+            multiply_column(packed + i * SPAN, SPAN, tile + (size_t)i * depth, depth, packed, depth);
+    }
+}
+
+/* Then all rows, `stripe` of them for each group: those of the pivot tile are there, the others pass
+ * their old columns of it through them. */
+__kernel ALONE void fw_minplus_pass(__global value_t *distances, const int columns, const int k0,
+                                    const int depth, const int low, const int high,
+                                    const int stripe, __global value_t *left,
+                                    __global const value_t *right)
+{
+    const int first = low + (int)get_group_id(0) * stripe, last = min(first + stripe, high);
+    for (int i = first; i < last; i += ROWS)
+        for (int r = 0; r < ROWS; r++)
+            for (int k = 0; k < depth; k++)
+                left[(size_t)i * depth + k * ROWS + r] = distances[(size_t)(i + r) * columns + k0 + k];
+    for (int j = low; j < high; j += SPAN) {
+        __global const value_t *slab = right + (size_t)j * depth;
+        for (int i = first; i < last; i += ROWS) {
+            __global value_t *block = distances + (size_t)i * columns + j;
+            if (i < k0 || i >= k0 + depth) {
+                multiply(block, columns, left + (size_t)i * depth, slab, depth);
+                continue;
+            }
+            for (int r = 0; r < ROWS; r++)
+                for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
+                    STRIP(__global, block + (size_t)r * columns + s) =
+                        STRIP(__global const, slab + (i - k0 + r) * SPAN + s);
         }
     }
 }
@@ -268,7 +353,7 @@ __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int col
         /* What is read may have been lowered already: by a path through the pivot, which is closed,
          * so the minimum is the same. */
         for (int j = 0; j < depth; j += SPAN)
-            multiply_column(panel + j, columns, panel, pivot_right + (size_t)j * depth, depth);
+            multiply_column(panel + j, columns, panel, columns, pivot_right + (size_t)j * depth, depth);
         __global value_t *packed = left + (size_t)row * depth;
         for (int r = 0; r < ROWS; r++)
             for (int k = 0; k < depth; k++)

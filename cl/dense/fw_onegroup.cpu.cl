@@ -16,15 +16,11 @@
  *              |i i i i i|           . . . . . . . . .
  *              +---------+
  *
- *           The rows r are closed first: they have the shortest paths that pass pivots of this round.
- *           Then any other row is one product: its old values in the columns of the pivots times the
- *           closed rows. So columns need no closing, and a path through any number of these pivots is
- *           found by its first.
+ *           The rows r are closed first, then they pass on their paths: see `pass_pivots`.
  *
  *           Groups take graphs from a counter: who has the easy ones takes more.
  *
- * Parameters  those of dense/fw_minplus.cpu.cl and dense/batch.h, and
- *             PYAPSP_STEP  4  pivots of an inner round, a multiple of ROWS; BLOCK is a multiple of it
+ * Parameters  those of dense/fw_minplus.cpu.cl and dense/batch.h; BLOCK is a multiple of STEP
  *
  * Cost      n^3 updates and 2 n^2 values of memory traffic a graph, one launch.
  *
@@ -32,49 +28,8 @@
  *           Solving path problems on the GPU, Parallel Computing 36, 2010,
  *           doi:10.1016/j.parco.2009.12.002.
  */
-#ifndef PYAPSP_STEP
-#define PYAPSP_STEP 4
-#endif
-
 #include "dense/fw_minplus.cpu.cl"
 #include "dense/batch.h"
-
-/* Floyd-Warshall with `depth` pivots from k0 on, on their own rows. */
-static inline void close_rows(__global value_t *matrix, const int size, const int k0,
-                              const int depth)
-{
-    for (int k = k0; k < k0 + depth; k++) {
-        __global const value_t *right = matrix + (size_t)k * size;
-        for (int i = k0; i < k0 + depth; i++) {
-            __global value_t *row = matrix + (size_t)i * size;
-            const value_t first = row[k];
-            for (int j = 0; j < size; j += PYAPSP_WIDTH) {
-                const strip_t candidate = extend(first, STRIP(__global const, right + j));
-                const strip_t current = STRIP(__global const, row + j);
-                STRIP(__global, row + j) = SHORTER(candidate, current);
-            }
-        }
-    }
-}
-
-/* The rows [low, high) <- min(themselves, their columns of the pivots (x) the closed rows of these). */
-static inline void pass_pivots(__global value_t *matrix, const int size, const int k0,
-                               const int depth, const int low, const int high,
-                               __global value_t *slab)
-{
-    for (int j = 0; j < size; j += SPAN) {
-        for (int k = 0; k < depth; k++)
-            for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
-                STRIP(__global, slab + k * SPAN + s) =
-                    STRIP(__global const, matrix + (size_t)(k0 + k) * size + j + s);
-        for (int i = low; i < high; i += ROWS) {
-            if (i >= k0 && i < k0 + depth)
-                continue;
-            __global value_t *rows = matrix + (size_t)i * size;
-            multiply_column(rows + j, size, rows + k0, slab, depth);
-        }
-    }
-}
 
 /* Strips in the memory of the caller, where only values are aligned. */
 typedef strip_t loose_strip_t __attribute__((aligned(sizeof(PYAPSP_VALUE))));

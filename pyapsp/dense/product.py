@@ -129,12 +129,6 @@ class Product(ABC):
         """Return the number of values in each further buffer of `rounds`."""
 
     @abstractmethod
-    def close(
-        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
-    ) -> list[cl.Event]:
-        """Enqueue Floyd-Warshall inside a pivot tile."""
-
-    @abstractmethod
     def panels(
         self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
     ) -> list[cl.Event]:
@@ -146,6 +140,7 @@ class Product(ABC):
     ) -> list[cl.Event]:
         """Enqueue the product of the panels into everything else."""
 
+    @abstractmethod
     def close_block(
         self,
         queue: cl.CommandQueue,
@@ -156,15 +151,6 @@ class Product(ABC):
         graphs: int = 1,
     ) -> list[cl.Event]:
         """Enqueue Floyd-Warshall inside a pivot block, in rounds over its tiles."""
-        tile = self.p["tile"]
-        events: list[cl.Event] = []
-        for k in range(first, end, tile):
-            region = Region(size, k, min(tile, end - k), first, end, graphs)
-            events += self.close(queue, buffers, region)
-            if region.depth < region.extent:
-                events += self.panels(queue, buffers, region)
-                events += self.remainder(queue, buffers, region)
-        return events
 
     def round(
         self,

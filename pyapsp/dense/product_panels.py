@@ -27,6 +27,10 @@ class Panels(Product):
     )
     kernels = "dense/fw_minplus.cpu.cl"
 
+    def __init__(self, options: Options, parameters: Parameters, *, negative: bool) -> None:
+        super().__init__(options, parameters, negative=negative)
+        self._units = options.device.capabilities.compute_units
+
     @classmethod
     def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the least demanding."""
@@ -89,29 +93,50 @@ class Panels(Product):
             "PYAPSP_STRIPS": p["strips"],
             "PYAPSP_WIDTH": p["width"],
             "PYAPSP_UNROLL": p["unroll"],
+            "PYAPSP_STEP": _step(p),
             "PYAPSP_BLOCK": p["block"],
             "PYAPSP_GROUP_ROWS": p["group_rows"],
             "PYAPSP_GROUP_COLUMNS": p["group_columns"],
         }
 
     def scratch(self, size: int) -> tuple[int, ...]:
-        """Count the pivot and the panels, each as a left and as a right factor."""
-        block = min(self.p["block"], size)
-        return (block * block, block * block, block * size, block * size)
+        """Count the pivot and the panels, each as a left and as a right factor, and tiles."""
+        p, block = self.p, min(self.p["block"], size)
+        tile = min(p["tile"], block)
+        tiles = self._units * (tile * tile + _step(p) * p["strips"] * p["width"])
+        return (block * block, block * block, block * size, block * size, tiles)
 
-    def close(
-        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    def close_block(
+        self,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        size: int,
+        first: int,
+        end: int,
+        graphs: int = 1,
     ) -> list[cl.Event]:
-        """Enqueue Floyd-Warshall inside a pivot tile."""
-        kernel = self.program.kernel("fw_minplus_close")
-        place = ints(region.size, region.first, region.depth)
-        return [kernel(queue, (1,), (1,), buffers[0], *place)]
+        """Enqueue Floyd-Warshall inside a pivot block, in rounds over its tiles."""
+        distances, _, _, left, right, tiles = buffers
+        rows = self.program.kernel("fw_minplus_rows")
+        passing = self.program.kernel("fw_minplus_pass")
+        # stripes for every unit, several because some may be late
+        stripe = -(-(end - first) // (4 * self._units * self.p["rows"])) * self.p["rows"]
+        stripe = min(stripe, self.p["group_rows"])
+        groups = (-(-(end - first) // stripe),)
+        events = []
+        for k in range(first, end, self.p["tile"]):
+            place = ints(size, k, min(self.p["tile"], end - k), first, end)
+            events += [
+                rows(queue, (self._units,), (1,), distances, *place, tiles, right),
+                passing(queue, groups, (1,), distances, *place, *ints(stripe), left, right),
+            ]
+        return events
 
     def panels(
         self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
     ) -> list[cl.Event]:
         """Enqueue the panels of a closed pivot."""
-        distances, *pivot, left, right = buffers
+        distances, *pivot, left, right, _ = buffers
         rows, span = self.p["rows"], self.p["strips"] * self.p["width"]
         place = ints(region.size, region.first, region.depth)
         pack = self.program.kernel("fw_minplus_pack")
@@ -131,7 +156,7 @@ class Panels(Product):
         kernel = self.program.kernel("fw_minplus_remainder")
         place = ints(region.size, region.first, region.depth, region.low, region.high)
         groups = self._groups(region.extent, region.extent)
-        return [kernel(queue, groups, (1, 1), buffers[0], *place, *buffers[-2:])]
+        return [kernel(queue, groups, (1, 1), buffers[0], *place, *buffers[3:5])]
 
     def _groups(self, rows: int, columns: int) -> tuple[int, int]:
         return (-(-columns // self.p["group_columns"]), -(-rows // self.p["group_rows"]))
@@ -232,3 +257,8 @@ class Panels(Product):
                 kernel(queue, groups, (1, 1), block, *place, *chunk, left, right, *columns_at)
             )
         return events
+
+
+def _step(parameters: Mapping[str, Any]) -> int:
+    """Return the pivots of a round inside a tile."""
+    return math.lcm(parameters["rows"], parameters["unroll"])

@@ -144,13 +144,26 @@ class Tiles(Product):
         panels = (min(self.p["block"], size) * size,) * (5 if self.p["ahead"] else 3)
         return (*panels, size * size) if self.p["separate"] else panels
 
-    def close(
-        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    def close_block(
+        self,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        size: int,
+        first: int,
+        end: int,
+        graphs: int = 1,
     ) -> list[cl.Event]:
-        """Enqueue Floyd-Warshall inside a pivot tile."""
-        kernel, group = self.program.kernel("fw_minplus_close"), (16, 16, 1)
-        place = ints(region.size, region.first)
-        return [kernel(queue, (16, 16, region.graphs), group, buffers[0], *place)]
+        """Enqueue Floyd-Warshall inside a pivot block, in rounds over its tiles."""
+        close, tile = self.program.kernel("fw_minplus_close"), self.p["tile"]
+        items, group = (16, 16, graphs), (16, 16, 1)
+        events = []
+        for k in range(first, end, tile):
+            events.append(close(queue, items, group, buffers[0], *ints(size, k)))
+            region = Region(size, k, min(tile, end - k), first, end, graphs)
+            if region.depth < region.extent:
+                events += self.panels(queue, buffers, region)
+                events += self.remainder(queue, buffers, region)
+        return events
 
     def panels(
         self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
