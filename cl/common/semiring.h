@@ -22,6 +22,10 @@
 #ifndef PYAPSP_MIN_BUILTIN
 #define PYAPSP_MIN_BUILTIN 0
 #endif
+#if PYAPSP_WIDTH > 16 /* there are no functions of such vectors */
+#undef PYAPSP_MIN_BUILTIN
+#define PYAPSP_MIN_BUILTIN 0
+#endif
 #ifndef PYAPSP_MIN_BITS
 #define PYAPSP_MIN_BITS 0
 #endif

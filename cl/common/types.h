@@ -8,7 +8,8 @@
  *     PYAPSP_VALUE      float      float, double, half, int, long, short or ushort
  *     PYAPSP_INTEGER    0          1 when PYAPSP_VALUE is one of the integers
  *     PYAPSP_INFINITY   INFINITY   the distance between vertices that no path connects
- *     PYAPSP_WIDTH      1          values in a strip: 1, 2, 4, 8 or 16
+ *     PYAPSP_WIDTH      1          values in a strip: 1, 2, 4, 8, 16, or 32 of two bytes where the
+ *                                  compiler is made of Clang, without predecessors
  *
  *     PYAPSP_HAS_FP64   0          1 on devices with double
  *     PYAPSP_HAS_FP16   0          1 on devices with half
@@ -54,6 +55,8 @@ typedef value_t strip_t;
 typedef int index_strip_t;
 #define INDEX_MASK(mask) (mask)
 #define ANY(mask) (mask)
+#elif PYAPSP_WIDTH == 32
+typedef value_t strip_t __attribute__((ext_vector_type(32)));
 #else
 typedef PYAPSP_JOIN(PYAPSP_VALUE, PYAPSP_WIDTH) strip_t;
 typedef PYAPSP_JOIN(int, PYAPSP_WIDTH) index_strip_t;

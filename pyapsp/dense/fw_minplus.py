@@ -64,7 +64,7 @@ class FwMinplus(FloydWarshall):
         "bits": (0, 1),
         "rows": (1, 2, 4, 6, 8, 12, 16),
         "strips": (1, 2, 3, 4),
-        "width": (1, 2, 4, 8, 16),
+        "width": (1, 2, 4, 8, 16, 32),
         "unroll": (1, 2, 4),
         "group_rows": (48, 96, 192, 384),
         "group_columns": (48, 64, 96, 128, 192, 256),
@@ -92,11 +92,12 @@ class FwMinplus(FloydWarshall):
     def rule(self, options: Options) -> str:
         """Return what `fits` asks, in words."""
         device = options.device
+        lanes = device.traits.lanes(options.dtype.itemsize, long=True)
         return (
             f"form panels has {', '.join(sorted(Panels.names))}, form tiles "
             f"{', '.join(sorted(Tiles.names))}; block must be a multiple of tile, and both of "
-            f"what a register block or a group spans; a vector at most "
-            f"{device.traits.lanes(options.dtype.itemsize)} values wide, a group at most "
+            f"what a register block or a group spans; a vector at most {lanes} values wide, a "
+            f"group at most "
             f"{device.capabilities.max_work_group_size} work-items, with "
             f"{device.capabilities.local_memory} bytes of local memory"
         )

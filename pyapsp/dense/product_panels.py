@@ -34,24 +34,25 @@ class Panels(Product):
     @classmethod
     def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the least demanding."""
-        lanes = options.device.traits.lanes(options.dtype.itemsize)
+        lanes = options.device.traits.lanes(options.dtype.itemsize, long=True)
         # additions and minima of integers use more execution units, and need a larger block; so do
         # vectors of 64 bytes, of which there are twice as many registers
         wide = lanes * options.dtype.itemsize == 64
-        fastest = (6, 2) if wide or options.dtype.kind != "f" else (4, 2)
+        larger = (8, 2) if lanes == 32 else (6, 2)
+        fastest = larger if wide or options.dtype.kind != "f" else (4, 2)
         for rows, strips, width in ((*fastest, lanes), (4, 2, lanes), (2, 1, lanes), (1, 1, 1)):
             unit = math.lcm(rows, strips * width)
             tile = max(unit, 48) if unit % 3 == 0 else 64
             yield {
                 "form": "panels",
-                "block": 192 if tile % 3 == 0 else 256,
+                "block": (384 if wide else 192) if tile % 3 == 0 else 256,
                 "tile": tile,
                 # with them comes the minimum of 64-bit integers
                 "bits": int(options.dtype == np.float32 or (wide and options.dtype == np.float64)),
                 "rows": rows,
                 "strips": strips,
                 "width": width,
-                "unroll": 2 if options.dtype.kind != "f" and unit % 2 == 0 else 1,
+                "unroll": 2 if (wide or options.dtype.kind != "f") and unit % 2 == 0 else 1,
                 "group_rows": 192,
                 "group_columns": 128,
             }
@@ -63,7 +64,7 @@ class Panels(Product):
         unit = cls.unit(parameters)
         slab = p["block"] * p["strips"] * p["width"] * options.dtype.itemsize
         return bool(
-            p["width"] <= options.device.traits.lanes(options.dtype.itemsize)
+            p["width"] <= options.device.traits.lanes(options.dtype.itemsize, long=True)
             and p["rows"] in _ROWS
             and p["tile"] % unit == 0
             and p["block"] % p["tile"] == 0

@@ -86,17 +86,25 @@ class Traits:
         whatever the size of an element. See :meth:`lanes`.
     scalar_groups : bool
         One work-item per work-group, as on CPU devices where a group is a loop on one core.
+    long_vectors : bool
+        Whether the compiler is made of Clang, and takes vectors of more than the 16 elements that
+        are OpenCL C's.
     """
 
     float_min: str
     integer_min: str
     max_vector_bytes: int
     scalar_groups: bool
+    long_vectors: bool = False
 
-    def lanes(self, item_bytes: int) -> int:
-        """Elements of `item_bytes` bytes in the widest sound vector: a power of two, 1 to 16."""
-        lanes = 1
-        while lanes < 16 and 2 * lanes * item_bytes <= self.max_vector_bytes:
+    def lanes(self, item_bytes: int, *, long: bool = False) -> int:
+        """Elements of `item_bytes` bytes in the widest sound vector: a power of two.
+
+        It is at most 16, or 32 with `long` where there are `long_vectors`: for kernels that need
+        no function of vectors.
+        """
+        lanes, most = 1, 32 if long and self.long_vectors else 16
+        while lanes < most and 2 * lanes * item_bytes <= self.max_vector_bytes:
             lanes *= 2
         return lanes
 
@@ -144,7 +152,7 @@ def traits_of(platform_name: str, kind: str, features: frozenset[str]) -> Traits
     for (word, known_kind), traits in _KNOWN.items():
         if word in name and kind == known_kind:
             wide = kind == "cpu" and features >= _AVX512
-            return replace(traits, max_vector_bytes=64) if wide else traits
+            return replace(traits, max_vector_bytes=64, long_vectors=True) if wide else traits
     return _CPU if kind == "cpu" else _GPU
 
 

@@ -196,7 +196,7 @@ def copy_bandwidth(device: Device, *, repeat: int = 5) -> float:
 def _loops(device: Device, dtype: np.dtype, queue: cl.CommandQueue) -> Iterator[_Loop]:
     """Yield the loops worth trying on a device."""
     traits = device.traits
-    widest = traits.lanes(dtype.itemsize)
+    widest = traits.lanes(dtype.itemsize, long=True)
     if traits.scalar_groups:
         widths = {widest, max(widest // 2, 1)}
     else:  # neighbouring work-items are the vector, but 16-bit values may go in pairs

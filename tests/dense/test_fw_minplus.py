@@ -84,6 +84,19 @@ def test_register_blocks_of_panels(rows, strips, n, device):
     assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
 
 
+@pytest.mark.parametrize("low", [0, -30])
+@pytest.mark.parametrize("n", [63, 200])
+@pytest.mark.parametrize("dtype", ["uint16", "int16"])
+def test_vectors_longer_than_those_of_opencl(dtype, n, low, device):
+    method = pyapsp.method("fw-minplus", form="panels", rows=4, strips=2, width=32, tile=64)
+    if device.traits.lanes(2, long=True) < 32:
+        with pytest.raises(ParameterError, match="fit"):
+            method.choose_parameters(random_graph(n), options(device, dtype))
+        return
+    graph = random_graph(n, low=0 if dtype == "uint16" else low, seed=n)
+    assert_solves(graph, pyapsp.solve(graph, method, dtype=dtype, device=device))
+
+
 @pytest.mark.parametrize(
     ("form", "unroll"),
     [(PANELS, 1), (PANELS, 2), (PANELS, 4), (TILES, None)],

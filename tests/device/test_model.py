@@ -116,16 +116,18 @@ def test_traits(platform, kind, features, forms, lanes, scalar_groups):
     traits = traits_of(platform, kind, features)
     assert traits.float_min[0] + traits.integer_min[0] == forms
     assert {size: traits.lanes(size) for size in lanes} == lanes
+    assert traits.lanes(2, long=True) == (32 if lanes.get(4) == 16 else traits.lanes(2))
     assert traits.scalar_groups is scalar_groups
 
 
 def test_the_widest_vector_of_the_traits_compiles(device):
     # this is where the compiler of one CPU runtime dies with wider vectors
-    for dtype, size in (("int", 4), ("float", 4), ("long", 8)):
-        lanes = device.traits.lanes(size)
+    for dtype, size in (("ushort", 2), ("int", 4), ("float", 4), ("long", 8)):
+        lanes = device.traits.lanes(size, long=True)
         vector = f"{dtype}{lanes if lanes > 1 else ''}"
+        longer = f"typedef {dtype} {vector} __attribute__((ext_vector_type({lanes}))); "
         source = (
-            f"kernel void f(global {vector} *a) "
+            f"{longer if lanes > 16 else ''}kernel void f(global {vector} *a) "
             f"{{ {vector} s = a[0] + a[1], c = a[2]; a[2] = (s < c) ? s : c; }}"
         )
         assert builds(device, source)
