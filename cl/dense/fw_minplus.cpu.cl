@@ -25,12 +25,13 @@
  *           launches are short and their number counts, two for each:
  *               fw_minplus_rows       the pivot tile, closed, and r <- tile (x) r, only packed
  *               fw_minplus_pass       all rows: D <- min(D, old c (x) r)
+ *           A matrix of one tile has one launch, fw_minplus_close.
  *
  *           Five more kernels are for rectangles, for a matrix that the device does not hold; see
  *           there.
  *
- *           One work-item per group, no barriers. Panels are computed in place: a group owns all
- *           of its slab.
+ *           One work-item per group, no barriers. Panels are computed in place, in the matrix or
+ *           packed: a group owns all of its slab.
  *
  * Parameters  those of common/types.h and common/semiring.h, and
  *             PYAPSP_ROWS        4  rows of the register block: 1, 2, 4, 6, 8 or 12
@@ -43,14 +44,16 @@
  *                                    second cache
  *             PYAPSP_GROUP_COLUMNS 64  columns, a multiple of SPAN
  *
- * Cost      n^3 updates, 2 n^2 values packed per round; a step of the micro-kernel is ROWS + STRIPS
- *           loads for ROWS x STRIPS vector additions and minima.
+ * Cost      n^3 updates, 2 n values packed for each step of k, and tiles closed by every core; a step
+ *           of the micro-kernel is ROWS + STRIPS loads for ROWS x STRIPS vector additions and minima.
  *
  * Source    Blocked Floyd-Warshall as in Katz and Kider, Graphics Hardware 2008, with panels as
  *           products with the closed pivot as in K. Matsumoto, N. Nakasato and S. Sedukhin, Blocked
  *           united algorithm for the all-pairs shortest paths problem, 2012; register and cache
  *           blocking as in K. Goto and R. A. van de Geijn, Anatomy of high-performance matrix
- *           multiplication, ACM TOMS 34(3), 2008, doi:10.1145/1356052.1356053.
+ *           multiplication, ACM TOMS 34(3), 2008, doi:10.1145/1356052.1356053. Closed rows times old
+ *           columns as in Buluc, Gilbert and Budak, Solving path problems on the GPU, Parallel
+ *           Computing 36, 2010, doi:10.1016/j.parco.2009.12.002.
  */
 #ifndef PYAPSP_ROWS
 #define PYAPSP_ROWS 4
@@ -235,6 +238,16 @@ static inline void pass_pivots(__global value_t *matrix, const int size, const i
             __global value_t *rows = matrix + (size_t)i * size;
             multiply_column(rows + j, size, rows + k0, size, slab, depth);
         }
+    }
+}
+
+/* A matrix of one tile. One group; `slab` has room for STEP rows of a slab. */
+__kernel ALONE void fw_minplus_close(__global value_t *distances, const int size,
+                                     __global value_t *slab)
+{
+    for (int k = 0; k < size; k += PYAPSP_STEP) {
+        close_rows(distances, size, k, PYAPSP_STEP);
+        pass_pivots(distances, size, k, PYAPSP_STEP, 0, size, slab);
     }
 }
 

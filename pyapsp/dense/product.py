@@ -53,9 +53,10 @@ class Product(ABC):
 
     All matrices are row-major; a pitch is the number of values from row to row.
 
-    It has two uses. The steps of Floyd-Warshall on a square matrix in device memory: `close`,
-    `panels` and `remainder`, which `rounds` puts together. And products of rectangles, for a
-    matrix that the device does not hold: `pack_left`, `pack_right` and `multiply`.
+    It has two uses. The steps of Floyd-Warshall on a square matrix in device memory:
+    `close_block`, `panels` and `remainder`, which `round` puts together. And products of
+    rectangles, for a matrix that the device does not hold: `pack_left`, `pack_right` and
+    `multiply`.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ class Product(ABC):
 
     @abstractmethod
     def scratch(self, size: int) -> tuple[int, ...]:
-        """Return the number of values in each further buffer of `rounds`."""
+        """Return the number of values in each further buffer of `round`."""
 
     @abstractmethod
     def panels(

@@ -29,7 +29,7 @@ class Panels(Product):
 
     def __init__(self, options: Options, parameters: Parameters, *, negative: bool) -> None:
         super().__init__(options, parameters, negative=negative)
-        self._units = options.device.capabilities.compute_units
+        self._units: int = options.device.capabilities.compute_units
 
     @classmethod
     def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
@@ -104,8 +104,13 @@ class Panels(Product):
         """Count the pivot and the panels, each as a left and as a right factor, and tiles."""
         p, block = self.p, min(self.p["block"], size)
         tile = min(p["tile"], block)
-        tiles = self._units * (tile * tile + _step(p) * p["strips"] * p["width"])
+        tiles = self._closing(block) * (tile * tile + _step(p) * p["strips"] * p["width"])
         return (block * block, block * block, block * size, block * size, tiles)
+
+    def _closing(self, extent: int) -> int:
+        """Return how many groups close the tile and take the slabs of so many columns."""
+        slabs: int = extent // (self.p["strips"] * self.p["width"])
+        return min(self._units, slabs)
 
     def close_block(
         self,
@@ -118,8 +123,12 @@ class Panels(Product):
     ) -> list[cl.Event]:
         """Enqueue Floyd-Warshall inside a pivot block, in rounds over its tiles."""
         distances, _, _, left, right, tiles = buffers
+        if size <= self.p["tile"]:
+            close = self.program.kernel("fw_minplus_close")
+            return [close(queue, (1,), (1,), distances, *ints(size), tiles)]
         rows = self.program.kernel("fw_minplus_rows")
         passing = self.program.kernel("fw_minplus_pass")
+        closing = self._closing(end - first)
         # stripes for every unit, several because some may be late
         stripe = -(-(end - first) // (4 * self._units * self.p["rows"])) * self.p["rows"]
         stripe = min(stripe, self.p["group_rows"])
@@ -128,7 +137,7 @@ class Panels(Product):
         for k in range(first, end, self.p["tile"]):
             place = ints(size, k, min(self.p["tile"], end - k), first, end)
             events += [
-                rows(queue, (self._units,), (1,), distances, *place, tiles, right),
+                rows(queue, (closing,), (1,), distances, *place, tiles, right),
                 passing(queue, groups, (1,), distances, *place, *ints(stripe), left, right),
             ]
         return events

@@ -179,6 +179,7 @@ class Device:
         info = loader.opencl().device_info
         return architecture_of(
             self.plain_name,
+            self.kind,
             self.version,
             set(self.handle.extensions.split()),
             features(),
@@ -213,7 +214,7 @@ class Device:
     @property
     def traits(self) -> Traits:
         """How kernels are best written for this device."""
-        return traits_of(self.platform_name, self.kind, features())
+        return traits_of(self.platform_name, self.kind, self.version, features())
 
     def vendor_file(self, name: str) -> str:
         """Return the kernel file for the vendor of this device beside the portable one `name`.

@@ -126,12 +126,17 @@ _KNOWN = {
     # Neighbouring work-items are the vector; pairs of 32-bit values load and store in one go.
     ("nvidia", "gpu"): replace(_GPU, max_vector_bytes=8),
 }
-# The instruction sets of the first processors that compilers take 64-byte vectors for.
+# The instruction sets of the first processors that compilers take 64-byte vectors for, and these
+# processors.
 _AVX512 = frozenset({"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"})
+_WITH_AVX512 = re.compile(
+    r"skx|skylake-avx512|cascadelake|cooperlake|cannonlake|icelake-\w+|tigerlake|rocketlake"
+    r"|(sapphire|emerald|granite|diamond)rapids(-d)?|znver[4-9]|x86-64-v4"
+)
 
 
 @cache
-def traits_of(platform_name: str, kind: str, features: frozenset[str]) -> Traits:
+def traits_of(platform_name: str, kind: str, version: str, features: frozenset[str]) -> Traits:
     """Return the traits of a device.
 
     Parameters
@@ -140,6 +145,8 @@ def traits_of(platform_name: str, kind: str, features: frozenset[str]) -> Traits
         Name of its OpenCL platform.
     kind : {"gpu", "cpu", "accelerator"}
         What it is.
+    version : str
+        The device's OpenCL version, as its driver words it.
     features : frozenset of str
         The instruction sets of the host's processor, as Linux names them.
 
@@ -151,9 +158,16 @@ def traits_of(platform_name: str, kind: str, features: frozenset[str]) -> Traits
     name = platform_name.lower()
     for (word, known_kind), traits in _KNOWN.items():
         if word in name and kind == known_kind:
-            wide = kind == "cpu" and features >= _AVX512
-            return replace(traits, max_vector_bytes=64, long_vectors=True) if wide else traits
+            if kind == "cpu" and _has_avx512(version, features):
+                return replace(traits, max_vector_bytes=64, long_vectors=True)
+            return traits
     return _CPU if kind == "cpu" else _GPU
+
+
+def _has_avx512(version: str, features: frozenset[str]) -> bool:
+    """Whether kernels are compiled for it: the compiler's processor says so, if it is known."""
+    target = _compiled_for(version, features)
+    return bool(_WITH_AVX512.fullmatch(target)) if target else features >= _AVX512
 
 
 # Two pairs of 16-bit values are added and the smaller kept, by instructions that come with PTX 8.0
@@ -256,6 +270,7 @@ _TARGET = re.compile(r"\bHSTR: \S+?-linux-\w+-(\S+)$")
 
 def architecture_of(
     name: str,
+    kind: str,
     version: str,
     extensions: set[str],
     features: frozenset[str],
@@ -267,6 +282,8 @@ def architecture_of(
     ----------
     name : str
         Its plain name, which is the answer when nothing better is known.
+    kind : {"gpu", "cpu", "accelerator"}
+        What it is.
     version : str
         Its OpenCL version, as its driver words it.
     extensions : set of str
@@ -281,8 +298,8 @@ def architecture_of(
             values = [ask(query) for query in queries]
             if None not in values:
                 return form.format(*values)
-    target = _TARGET.search(version)
-    return nearest_processor(version, features)[1] or (target[1] if target else name)
+    target = _compiled_for(version, features)
+    return target or (_nearest(features) if kind == "cpu" else "") or name
 
 
 # What PoCL tells its compiler of a processor that it does not know, which refuses; and what to say
@@ -290,7 +307,7 @@ def architecture_of(
 # first has registers of 64 bytes, in which additions and minima are twice as fast.
 _UNKNOWN = "generic"
 _PROCESSORS = {
-    "skx": _AVX512 | {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "adx", "rdrand"},
+    "skx": _AVX512 | {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c"},
     "znver3": {"avx2", "fma", "bmi2", "abm", "sse4a", "clwb", "vaes", "vpclmulqdq"},
     "haswell": {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "rdrand"},
 }
@@ -314,5 +331,15 @@ def nearest_processor(version: str, features: frozenset[str]) -> tuple[str, str]
     target = _TARGET.search(version)
     if target is None or target[1] != _UNKNOWN:
         return _UNKNOWN, ""
-    near = (name for name, needed in _PROCESSORS.items() if needed <= features)
-    return _UNKNOWN, next(near, "")
+    return _UNKNOWN, _nearest(features)
+
+
+def _nearest(features: frozenset[str]) -> str:
+    """Return the newest known processor without an instruction that is not there, or nothing."""
+    return next((name for name, needed in _PROCESSORS.items() if needed <= features), "")
+
+
+def _compiled_for(version: str, features: frozenset[str]) -> str:
+    """Return the processor that a driver tells its compiler, or is made to; "" if it says none."""
+    target = _TARGET.search(version)
+    return nearest_processor(version, features)[1] or (target[1] if target else "")

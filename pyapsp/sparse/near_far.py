@@ -62,7 +62,8 @@ class NearFar(TunableBlocks):
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield what is right for the kind of device: on GPUs the largest group that it has."""
         if options.device.traits.scalar_groups or not _has_atomics(options):
-            yield {"sources": 16 if options.dtype.itemsize == 2 else 8, "group": 1, "delta": 200}
+            lanes = options.device.traits.lanes(options.dtype.itemsize)
+            yield {"sources": max(8, lanes), "group": 1, "delta": 200}
             return
         for group in (512, 256, 128, 64, 32):
             yield {"sources": 8, "group": group, "delta": 3200}

@@ -110,7 +110,7 @@ class Row:
     @property
     def place(self) -> tuple[Any, ...]:
         """What may be in a database only once; also the order of a file."""
-        device = (self.platform, self.kind, self.device)
+        device = (self.platform, self.kind, self.device, self.architecture)
         return (self.method, *device, self.dtype, self.predecessors, self.n)
 
     @classmethod
@@ -448,7 +448,8 @@ def _suited(
             unlikeness = _unlikeness(row.dtype, np.dtype(dtype))
             if (row.platform, row.kind) != (platform, kind) or unlikeness is None:
                 continue
-            near = [row.device == name, row.architecture == architecture, True].index(True)
+            alike = row.architecture == architecture
+            near = [alike and row.device == name, alike, True].index(True)
             found.append((near, unlikeness, own, row))
     return tuple(found)
 

@@ -8,6 +8,7 @@ import pytest
 import pyapsp
 from pyapsp import verify
 from pyapsp.dense.fw_minplus import FwMinplus
+from pyapsp.dense.product_panels import Panels
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import Options
@@ -81,6 +82,17 @@ def test_register_blocks_of_panels(rows, strips, n, device):
         with pytest.raises(ParameterError, match="fit"):
             method.choose_parameters(graph, options(device, "int32"))
         return
+    assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
+
+
+@pytest.mark.parametrize("units", [1, 3, 50])
+@pytest.mark.parametrize(("rows", "unroll"), [(1, 4), (4, 1), (6, 4)])
+@pytest.mark.parametrize("n", [40, 97, 200])
+def test_tiles_are_closed_by_any_number_of_groups(n, rows, unroll, units, device, monkeypatch):
+    monkeypatch.setattr(Panels, "_units", property(lambda _: units, lambda *_: None), raising=False)
+    shape = {"rows": rows, "unroll": unroll, "strips": 1, "width": min(4, device.traits.lanes(4))}
+    method = pyapsp.method("fw-minplus", form="panels", block=96, tile=48, group_rows=48, **shape)
+    graph = random_graph(n, low=-30, seed=rows)
     assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
 
 

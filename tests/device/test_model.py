@@ -96,6 +96,7 @@ def test_an_event_without_profiling_has_no_time(device):
 
 AVX2 = frozenset({"avx", "avx2", "fma"})
 AVX512 = AVX2 | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
+AVX512_CPU = AVX512 | {"bmi1", "bmi2", "abm", "movbe", "f16c"}
 
 
 @pytest.mark.parametrize(
@@ -113,11 +114,28 @@ AVX512 = AVX2 | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
     ],
 )
 def test_traits(platform, kind, features, forms, lanes, scalar_groups):
-    traits = traits_of(platform, kind, features)
+    traits = traits_of(platform, kind, "OpenCL 3.0", features)
     assert traits.float_min[0] + traits.integer_min[0] == forms
     assert {size: traits.lanes(size) for size in lanes} == lanes
     assert traits.lanes(2, long=True) == (32 if lanes.get(4) == 16 else traits.lanes(2))
     assert traits.scalar_groups is scalar_groups
+
+
+@pytest.mark.parametrize(
+    ("target", "features", "lanes"),
+    [
+        ("generic", AVX512_CPU, 16),
+        ("generic", AVX512_CPU - {"movbe"}, 8),  # told an older one
+        ("skylake-avx512", AVX512_CPU, 16),
+        ("znver4", AVX512_CPU, 16),
+        ("znver3", AVX512_CPU, 8),  # an old compiler's name of a newer processor
+        ("haswell", AVX512_CPU, 8),
+    ],
+)
+def test_vectors_are_those_of_the_processor_that_is_compiled_for(target, features, lanes):
+    version = f"OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-{target}"
+    traits = traits_of("Portable Computing Language", "cpu", version, features)
+    assert traits.lanes(4) == lanes
 
 
 def test_the_widest_vector_of_the_traits_compiles(device):

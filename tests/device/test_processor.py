@@ -9,7 +9,7 @@ from pyapsp.device.quirks import nearest_processor
 
 UNKNOWN = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic"
 AVX2 = frozenset(["avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "rdrand"])
-AVX512 = AVX2 | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "adx"}
+AVX512 = AVX2 | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
 ZEN = AVX2 | frozenset(["sse4a", "clwb", "vaes", "vpclmulqdq"])
 
 
