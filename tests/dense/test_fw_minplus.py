@@ -90,7 +90,8 @@ def test_register_blocks_of_panels(rows, strips, n, device):
 @pytest.mark.parametrize("n", [40, 97, 200])
 def test_tiles_are_closed_by_any_number_of_groups(n, rows, unroll, units, device, monkeypatch):
     monkeypatch.setattr(Panels, "_units", property(lambda _: units, lambda *_: None), raising=False)
-    shape = {"rows": rows, "unroll": unroll, "strips": 1, "width": min(4, device.traits.lanes(4))}
+    width = min(4, device.traits.lanes(4))
+    shape = {"rows": rows, "unroll": unroll, "strips": 4 // width, "width": width}
     method = pyapsp.method("fw-minplus", form="panels", block=96, tile=48, group_rows=48, **shape)
     graph = random_graph(n, low=-30, seed=rows)
     assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
