@@ -171,3 +171,11 @@ def test_copy_bandwidth_is_of_this_world(device, monkeypatch):
     # both are copies in memory on a CPU; a GPU's own memory is faster than the way to it
     assert bandwidth > 0.1 * host.nbytes / min(uploads)
     assert bandwidth < 2e13
+
+
+def test_bits_of_floats_have_the_minimum_of_integers(device, monkeypatch):
+    traits = dataclasses.replace(device.traits, float_min="ternary", integer_min="builtin")
+    monkeypatch.setattr(Device, "traits", traits)
+    for dtype, bits, builtin in (("float32", 0, 0), ("float32", 1, 1), ("int32", 0, 1)):
+        defines = arithmetic_defines(device, np.dtype(dtype), bits=bool(bits))
+        assert (defines["PYAPSP_MIN_BITS"], defines["PYAPSP_MIN_BUILTIN"]) == (bits, builtin)
