@@ -34,7 +34,7 @@ _UPDATES = 64
 # How many rankings are remembered.
 _KEPT = 1024
 # Seconds of the host to convert an answer, and beside them for each distance.
-_CALL, _VALUE = 1e-5, 1e-9
+_CALL, _VALUE = 2.5e-5, 1e-9
 # Proofs that distances are short, and the seconds of the host that these take: always, for each
 # arc, for each vertex.
 _PROOFS = ((hop_bound, 8e-5, 1.2e-8, 1e-7), (eccentricity_bound, 2.5e-4, 4.5e-8, 6e-7))
@@ -53,18 +53,24 @@ class Choice:
         Predicted, with planning, transfers and conversion; None when nothing is known.
     proof : str
         Why the type holds every distance; empty for the one that was asked for.
+    others : tuple of str
+        What would be taken after it, as text.
     """
 
     method: Method
     dtype: np.dtype
     seconds: float | None = None
     proof: str = ""
-
-    def __str__(self) -> str:
-        return self._text
+    others: tuple[str, ...] = ()
 
     @cached_property
-    def _text(self) -> str:
+    def reason(self) -> str:
+        """Why it was taken, in words."""
+        others = "; ".join(self.others) or "no other"
+        held = f"; held so, for {self.proof}" if self.proof else ""
+        return f"auto, the shortest predicted time: {self} (then {others}){held}"
+
+    def __str__(self) -> str:
         held = f" in {self.dtype}" if self.proof else ""
         time = "not known" if self.seconds is None else f"{self.seconds * 1e3:.3g} ms"
         return f"{self.method.id}{held} {time}"
@@ -154,7 +160,9 @@ def suited(method: Method, graph: Graph, options: Options, dtype: np.dtype) -> O
     return replace(held, sources=None, cutoff=None, out=out, check=check)
 
 
-def candidates(graph: Graph, options: Options) -> tuple[Choice, ...]:
+def candidates(
+    graph: Graph, options: Options, looked: Databases | None = None
+) -> tuple[Choice, ...]:
     """Return what can solve a graph, the shortest predicted time first.
 
     Every method that knows what it takes on such a device (`Method.predict`), in the dtype asked
@@ -165,11 +173,18 @@ def candidates(graph: Graph, options: Options) -> tuple[Choice, ...]:
     Where some rows are wanted and the host cannot hold all, only methods that compute these alone;
     and where they are wanted of a graph with few arcs, such a method comes before those that are
     not known to be faster.
+
+    Parameters
+    ----------
+    graph : Graph
+    options : Options
+    looked : Databases, optional
+        What `databases` said, unless it is to be asked.
     """
     some, rows = options.sources is not None, options.count(graph.n)
     asked = _Asked(
         methods(),
-        databases(),
+        databases() if looked is None else looked,
         graph.facts,
         options.device,
         options.dtype,
@@ -232,7 +247,9 @@ def _ranking(asked: _Asked, bound: int | float) -> _Ranking:
     found = [*unknown, *found] if first else [*found, *unknown]
     if not asked.alone:
         found.append(Choice(find_method(_LAST), options.dtype))
-    return _Ranking(tuple(found), gain)
+    texts = tuple(map(str, found))
+    ranked = (replace(each, others=texts[place:]) for place, each in enumerate(found, start=1))
+    return _Ranking(tuple(ranked), gain)
 
 
 def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[Method, float]]:

@@ -9,6 +9,7 @@ weight, or than what a few searches find), and otherwise checked on the answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csgraph, csr_array
@@ -488,6 +489,14 @@ def arithmetic_defines(
     CapabilityError
         If the device has no such type.
     """
+    return dict(_arithmetic(device, dtype, width, guard, bits))
+
+
+@lru_cache(maxsize=1024)
+def _arithmetic(
+    device: Device, dtype: np.dtype, width: int, guard: bool, bits: bool
+) -> tuple[tuple[str, str | int], ...]:
+    """Return the items of `arithmetic_defines`."""
     capability, instead = _NEEDS.get(dtype.name, (None, None))
     if capability is not None and not getattr(device.capabilities, capability):
         raise CapabilityError(f"{device.name} has no {dtype}: ask for dtype='{instead}'")
@@ -496,7 +505,7 @@ def arithmetic_defines(
     bits = bits and not integer
     traits = device.traits
     min_form = traits.integer_min if integer or bits else traits.float_min
-    return {
+    macros: dict[str, str | int] = {
         "PYAPSP_VALUE": _C_TYPES[dtype.name],
         "PYAPSP_INTEGER": int(integer),
         "PYAPSP_INFINITY": f"{infinity(dtype)}{suffix}" if integer else "INFINITY",
@@ -508,3 +517,4 @@ def arithmetic_defines(
         "PYAPSP_MIN_BITS": int(bits),
         "PYAPSP_BITS": _BITS[dtype.itemsize],
     }
+    return tuple(macros.items())

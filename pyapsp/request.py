@@ -184,19 +184,14 @@ def plans(
         yield Planned(plan, asked, "as asked")
         return
     looked = databases()
-    with unchanging(looked):
-        found = candidates(graph, options)
-    for number, choice in enumerate(found):
+    for choice in candidates(graph, options, looked):
         try:
             with unchanging(looked):
                 plan = choice.method.plan(graph, suited(choice.method, graph, first, choice.dtype))
         except DeviceMemoryError as error:
             refused.append(error)
             continue
-        others = "; ".join(map(str, found[number + 1 :])) or "no other"
-        reason = f"auto, the shortest predicted time: {choice} (then {others})"
-        held = f"; held so, for {choice.proof}" if choice.dtype != options.dtype else ""
-        yield Planned(plan, choice.method, reason + held, choice.seconds)
+        yield Planned(plan, choice.method, choice.reason, choice.seconds)
 
 
 def least(refused: list[DeviceError]) -> DeviceError:

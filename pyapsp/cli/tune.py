@@ -2,8 +2,8 @@
 
 Each parameter set is verified before it is timed. What was measured is kept in a journal, so that
 an interrupted run goes on where it was. The best go into the database of the user, in the folder
-PYAPSP_TUNING or else the user's data folder. The best of several methods take turns in the end:
-their rates are what "auto" goes by. Exit code 1 when a set gave a wrong answer.
+PYAPSP_TUNING or else the user's data folder. The best of several methods and types take turns in
+the end: their rates are what "auto" goes by. Exit code 1 when a set gave a wrong answer.
 
 For example:
   pyapsp tune fw-blocked --dtype float32 int32 -n 1024 --budget 60
@@ -127,9 +127,10 @@ def run(arguments: argparse.Namespace) -> int:
             database.load(target)  # what is no database is an error now, not after the work
     say = printer(arguments)
     best, wrong = [], []
-    for dtype, n in product(dtypes, arguments.n):
+    for n in arguments.n:
+        # what is compared takes turns: all methods and types of a size
         tuners, rows = [], []
-        for method in methods:
+        for dtype, method in product(dtypes, methods):
             tuner = Tuner(
                 method,  # type: ignore[arg-type]  # it says itself when there is nothing to tune
                 Options(device, np.dtype(dtype), arguments.predecessors),
@@ -171,9 +172,10 @@ def run(arguments: argparse.Namespace) -> int:
             rows = compared(tuners, rows)
             for target in targets:
                 database.merge(target, rows)
-            say(f"in turns, {dtype}, n = {n:,}:")
+            say(f"in turns, n = {n:,}:")
             for row in sorted(rows, key=lambda row: -row.updates_per_second):
-                say(f"    {row.method:<16} {row.updates_per_second / 1e9:,.4g} G updates/s")
+                rate = f"{row.updates_per_second / 1e9:,.4g} G updates/s"
+                say(f"    {row.method:<16} {row.dtype:<8} {rate}")
         best += [asdict(row) for row in rows]
     say(f"-> {', '.join(map(str, targets))}")
     if arguments.json:

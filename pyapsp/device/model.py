@@ -196,7 +196,7 @@ class Device:
         """Name of the OpenCL implementation."""
         return str(self.handle.platform.name).strip()
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """One of "gpu", "cpu" and "accelerator"."""
         return _kind(self.handle)

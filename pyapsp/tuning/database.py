@@ -234,14 +234,10 @@ def tuned(method: Tunable, n: int, options: Options) -> tuple[dict[str, int | st
         None when there is no row with which they are complete, legal, and fit the device, or
         when nothing is to be completed.
     """
-    space = None
-    for match in matches(method, n, options):
-        space = space or Space(method, options)
-        parameters = {**match.row.parameters, **method.parameters}
-        if parameters in space:
-            return None if parameters == method.parameters else (parameters, match)
-        _log.info("passed over a tuning row that does not fit: %s", match.row)
-    return None
+    given = tuple(method.parameters.items())
+    fitting = options.device, options.dtype, options.predecessors
+    found = _completed(type(method), given, fitting, *_asked(method, options), n)
+    return None if found is None else (dict(found[0]), found[1])
 
 
 def tuned_rate(method: Tunable, n: int, options: Options) -> float | None:
@@ -392,6 +388,25 @@ def _asked(method: Tunable, options: Options) -> tuple[Any, ...]:
 def _name(dtype: np.dtype[Any]) -> str:
     """Return the name, which NumPy puts together each time."""
     return dtype.name
+
+
+# Looking for a row that fits costs as much as planning the rest of a small graph.
+@lru_cache(maxsize=1024)
+def _completed(
+    kind: type[Tunable],
+    given: tuple[tuple[str, int | str], ...],
+    fitting: tuple[Device, np.dtype[Any], bool],
+    *asked: Any,
+) -> tuple[dict[str, int | str], Match] | None:
+    """Complete the parameters given, for what decides which parameters fit."""
+    method = kind(**dict(given))
+    space = Space(method, Options(*fitting))
+    for match in _matches(*asked):
+        parameters = {**match.row.parameters, **method.parameters}
+        if parameters in space:
+            return None if parameters == method.parameters else (parameters, match)
+        _log.info("passed over a tuning row that does not fit: %s", match.row)
+    return None
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -57,6 +58,8 @@ _GRACE_SECONDS = 0.25
 # How many candidates a climb looks at, what a step of it must gain, and how often one goes away
 # from a summit, for each distance.
 _STARTS, _STEP, _WALKS = 4, 0.99, 50
+# Memory for answers: one of each size for all tuners, which take turns.
+_rooms: WeakValueDictionary[tuple[int, int], np.ndarray] = WeakValueDictionary()
 # Sets that are timed again in the end, and what one must gain to replace the default.
 _FINALISTS, _GAIN = 5, 1.03
 
@@ -167,7 +170,8 @@ class Tuner:
         }
         self._small = Problem(_SMALL, _SMALL, options.dtype, **kind)
         self._large = Problem(n, _ROWS, options.dtype, **kind)
-        self._out = np.empty((n, n), options.dtype)
+        room = np.empty((n, n), f"V{options.dtype.itemsize}")
+        self._out = _rooms.setdefault((n, options.dtype.itemsize), room).view(options.dtype)
 
     def run(
         self,
@@ -441,7 +445,7 @@ def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
     Parameters
     ----------
     tuners : sequence of Tuner
-        One for each method, of the same device, dtype and n.
+        One for each method and dtype, of the same device and n.
     rows : sequence of Row
         What each came to.
 

@@ -49,7 +49,7 @@ def test_what_is_known_is_timed_again(folder, device, capsys):
     )
     assert code == 0
     assert "fw-recursive int32 n = 70: not tuned" in text
-    assert "in turns, int32, n = 70" in text
+    assert "in turns, n = 70" in text
     (after,) = load(folder / "database.json")
     assert after.parameters == before.parameters
     assert 0 < after.updates_per_second < 1e15
