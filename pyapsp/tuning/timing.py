@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from statistics import median
 
+import numpy as np
+
 __all__ = ["enough", "in_turns"]
 
 # Timing ends with this many seconds in all.
@@ -17,8 +19,9 @@ _TURNS = 5
 def in_turns(calls: Sequence[Callable[[], object]], repeat: int) -> list[float]:
     """Return the median seconds of each call; all take turns until each was timed enough.
 
-    By the clock of the host: many launches are dear on some devices. The first call of each, which
-    may build its kernels, is not timed.
+    By the clock of the host: many launches are dear on some devices. In another order each time,
+    because a call leaves caches and memory behind for the next. The first call of each, which may
+    build its kernels, is not timed.
 
     Parameters
     ----------
@@ -31,13 +34,14 @@ def in_turns(calls: Sequence[Callable[[], object]], repeat: int) -> list[float]:
     list of float
     """
     times: list[list[float]] = [[] for _ in calls]
+    order = np.random.default_rng(0)
     for call in calls:
         call()
     while len(times[0]) < _TURNS or not all(enough(each, repeat) for each in times):
-        for call, taken in zip(calls, times, strict=True):
+        for number in order.permutation(len(calls)):
             started = time.perf_counter()
-            call()
-            taken.append(time.perf_counter() - started)
+            calls[number]()
+            times[number].append(time.perf_counter() - started)
     return [median(each) for each in times]
 
 
