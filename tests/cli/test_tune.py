@@ -59,7 +59,8 @@ def test_what_is_known_is_timed_again(folder, device, capsys):
 def test_the_best_is_kept_and_used(folder, device, capsys):
     code, text, _ = run(capsys, *SMALL, "--dtype", "int32", "float32", "--predecessors")
     assert code == 0
-    assert text.count("with predecessors on") == 2 and "in turns, n = 70" in text
+    assert text.count("with predecessors on") == 2
+    assert "in turns, n = 70" in text
     assert "int32 n = 70 with predecessors on" in text
     assert "x default" in text
     assert text.count("2 sets measured (0 of them before)") == 2

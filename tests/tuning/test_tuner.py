@@ -396,7 +396,8 @@ def test_methods_take_turns_by_the_clock_of_the_host():
     first, second = in_turns([partial(call, "a", 0.02), partial(call, "b", 0.04)], 1)
     assert 0.02 <= first < second < 0.2
     turns = {"".join(order[k : k + 2]) for k in range(2, len(order), 2)}
-    assert order[:2] == ["a", "b"] and turns == {"ab", "ba"}
+    assert order[:2] == ["a", "b"]
+    assert turns == {"ab", "ba"}
 
 
 def test_planning_is_part_of_what_is_timed(monkeypatch, device, tmp_path):
