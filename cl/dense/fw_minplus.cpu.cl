@@ -43,6 +43,8 @@
  *                                    multiple of ROWS: GROUP_ROWS x depth left values should fit the
  *                                    second cache
  *             PYAPSP_GROUP_COLUMNS 64  columns, a multiple of SPAN
+ *             PYAPSP_PREFETCH    0  1 where the compiler has Clang's builtin for it, which becomes an
+ *                                    instruction where prefetch() of OpenCL C becomes nothing
  *
  * Cost      n^3 updates, 2 n values packed for each step of k, and tiles closed by every core; a step
  *           of the micro-kernel is ROWS + STRIPS loads for ROWS x STRIPS vector additions and minima.
@@ -75,6 +77,9 @@
 #endif
 #ifndef PYAPSP_GROUP_COLUMNS
 #define PYAPSP_GROUP_COLUMNS 64
+#endif
+#ifndef PYAPSP_PREFETCH
+#define PYAPSP_PREFETCH 0
 #endif
 
 #include "common/types.h"
@@ -123,6 +128,15 @@
 #define STORE_ONE(r, s)                                                                            \
     STRIP(__global, block + (size_t)(r) * columns + (s) * PYAPSP_WIDTH) = sum_##r##_##s;
 #define STORE_ROW(r) EACH_STRIP(STORE_ONE, r)
+/* The block of the matrix that comes next is far away, and no pattern that hardware would know. */
+#if PYAPSP_PREFETCH
+#define FETCH_ONE(r, s)                                                                            \
+    __builtin_prefetch(                                                                            \
+        (__global const void *)(next + (size_t)(r) * columns + (s) * PYAPSP_WIDTH), 1, 3);
+#else
+#define FETCH_ONE(r, s)
+#endif
+#define FETCH_ROW(r) EACH_STRIP(FETCH_ONE, r)
 #define RIGHT_ONE(r, s)                                                                            \
     const strip_t right_##s = STRIP(RIGHT_SPACE const, right_at + (s) * PYAPSP_WIDTH);
 #define UPDATE_ONE(r, s)                                                                           \
@@ -139,7 +153,7 @@
     {                                                                                              \
         EACH_STRIP(RIGHT_ONE, 0)                                                                   \
         EACH_ROW(UPDATE_ROW)                                                                       \
-        left_at += LEFT_STEP;                                                                           \
+        left_at += LEFT_STEP;                                                                      \
         right_at += SPAN;                                                                          \
     }
 #if PYAPSP_UNROLL == 1
@@ -156,11 +170,12 @@
 #define RIGHT_SPACE __global
 #define LEFT_AT(r) left_at[r]
 #define LEFT_STEP ROWS
-static inline void multiply(__global value_t *block, const int columns,
-                            __global const value_t *left_at, __global const value_t *right_at,
-                            const int depth)
+static inline void multiply(__global value_t *block, __global const value_t *next,
+                            const int columns, __global const value_t *left_at,
+                            __global const value_t *right_at, const int depth)
 {
     EACH_ROW(LOAD_ROW)
+    EACH_ROW(FETCH_ROW)
     for (int k = 0; k < depth; k += PYAPSP_UNROLL) {
         STEPS
     }
@@ -193,7 +208,9 @@ static inline void multiply_row(__global value_t *block, const int columns,
                                 __global const value_t *left_at, __local const value_t *right_at,
                                 const int depth, __global value_t *packed)
 {
+    __global const value_t *next = block + (size_t)ROWS * columns;
     EACH_ROW(LOAD_ROW)
+    EACH_ROW(FETCH_ROW)
     for (int k = 0; k < depth; k += PYAPSP_UNROLL) {
         STEPS
     }
@@ -300,7 +317,8 @@ __kernel ALONE void fw_minplus_pass(__global value_t *distances, const int colum
         for (int i = first; i < last; i += ROWS) {
             __global value_t *block = distances + (size_t)i * columns + j;
             if (i < k0 || i >= k0 + depth) {
-                multiply(block, columns, left + (size_t)i * depth, slab, depth);
+                multiply(block, block + (size_t)ROWS * columns, columns, left + (size_t)i * depth,
+                         slab, depth);
                 continue;
             }
             for (int r = 0; r < ROWS; r++)
@@ -383,13 +401,17 @@ __kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int 
 {
     const int column = low + (int)get_group_id(0) * PYAPSP_GROUP_COLUMNS;
     const int row = low + (int)get_group_id(1) * PYAPSP_GROUP_ROWS;
+    const int bottom = min(row + PYAPSP_GROUP_ROWS, high);
     for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, high); j += SPAN) {
         if (j >= k0 && j < k0 + depth)
             continue;
-        for (int i = row; i < min(row + PYAPSP_GROUP_ROWS, high); i += ROWS) {
+        for (int i = row; i < bottom; i += ROWS) {
             if (i >= k0 && i < k0 + depth)
                 continue;
-            multiply(distances + (size_t)i * columns + j, columns, left + (size_t)i * depth,
+            __global const value_t *next = i + ROWS < bottom
+                                               ? distances + (size_t)(i + ROWS) * columns + j
+                                               : distances + (size_t)row * columns + j + SPAN;
+            multiply(distances + (size_t)i * columns + j, next, columns, left + (size_t)i * depth,
                      right + (size_t)j * depth, depth);
         }
     }
@@ -473,8 +495,14 @@ __kernel ALONE void fw_minplus_rectangle(__global value_t *block, const int pitc
     const int row = (int)get_group_id(1) * PYAPSP_GROUP_ROWS;
     __global const value_t *lefts = left + (size_t)k * rows;
     __global const value_t *rights = right + (size_t)k * width + (size_t)at * steps;
+    const int bottom = min(row + PYAPSP_GROUP_ROWS, rows);
     for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, columns); j += SPAN)
-        for (int i = row; i < min(row + PYAPSP_GROUP_ROWS, rows); i += ROWS)
-            multiply(block + (size_t)i * pitch + start + j, pitch, lefts + (size_t)i * steps,
-                     rights + (size_t)j * steps, steps);
+        for (int i = row; i < bottom; i += ROWS) {
+            __global value_t *here = block + (size_t)i * pitch + start + j;
+            __global const value_t *next = i + ROWS < bottom
+                                               ? here + (size_t)ROWS * pitch
+                                               : block + (size_t)row * pitch + start + j + SPAN;
+            multiply(here, next, pitch, lefts + (size_t)i * steps, rights + (size_t)j * steps,
+                     steps);
+        }
 }

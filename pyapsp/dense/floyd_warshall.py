@@ -14,7 +14,7 @@ import pyopencl as cl
 
 from pyapsp.dense.mending import mend_predecessors
 from pyapsp.dense.predecessors import Recovery
-from pyapsp.device import device_errors
+from pyapsp.device import Device, device_errors
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch
@@ -72,6 +72,8 @@ class Configuration:
         None: `size` values of the answer's dtype in a row, infinity past n.
     state : object
         What else the method needs for its rounds.
+    pitch : int or None
+        Values from row to row, without a layout; None: `size`.
     graphs : int
         How many matrices follow each other in the first buffer, for methods that are `batched`.
     """
@@ -84,6 +86,7 @@ class Configuration:
     zeros: bool = True
     layout: Layout | None = None
     state: Any = None
+    pitch: int | None = None
     graphs: int = 1
 
 
@@ -256,11 +259,11 @@ class FloydWarshall(Method):
         if n > 0:
             queue = options.device.queue()
             matrices = [
-                _upload(queue, array, size, layout, watch)
+                _upload(options.device, queue, array, size, layout, watch)
                 for array, layout in zip(host, layouts, strict=True)
             ]
             scratch = [
-                _scratch(queue, count, configuration.zeros, watch)
+                _scratch(options.device, queue, count, configuration.zeros, watch)
                 for count in configuration.scratch
             ]
             rounds = self.enqueue_rounds(configuration, queue, [*matrices, *scratch])
@@ -281,12 +284,13 @@ class FloydWarshall(Method):
                 buffer.release()
             self.decode(host[0], distances)
             if recovery is not None:
+                columns = layouts[0].columns
                 if configuration.layout is not None:
                     matrices[0].release()
                     plain = Layout(options.dtype, n, infinity(options.dtype))
-                    matrices = [_upload(queue, distances, n, plain, watch)]
-                    size = n
-                predecessors = recovery.run(queue, matrices[0], size, distances, watch)
+                    matrices = [_upload(options.device, queue, distances, n, plain, watch)]
+                    columns = n
+                predecessors = recovery.run(queue, matrices[0], columns, distances, watch)
             matrices[0].release()
         elif options.predecessors:
             predecessors = np.empty((0, 0), _INDEX)
@@ -331,26 +335,34 @@ def initial_predecessors(graph: Graph) -> np.ndarray:
 
 
 def _layout(configuration: Configuration, options: Options) -> Layout:
-    plain = Layout(options.dtype, configuration.size, infinity(options.dtype))
-    return configuration.layout or plain
+    columns = configuration.pitch or configuration.size
+    return configuration.layout or Layout(options.dtype, columns, infinity(options.dtype))
 
 
 def _upload(
-    queue: cl.CommandQueue, array: np.ndarray, size: int, layout: Layout, watch: Stopwatch
+    device: Device,
+    queue: cl.CommandQueue,
+    array: np.ndarray,
+    size: int,
+    layout: Layout,
+    watch: Stopwatch,
 ) -> cl.Buffer:
     """Make a device matrix of `size` rows with the array in its corner and padding around it."""
     bytes_all = layout.dtype.itemsize * size * layout.columns
-    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, bytes_all)
-    if array.shape != (size, layout.columns):
+    buffer = device.buffer(bytes_all)
+    # what a pitch adds to the columns is never read
+    if len(array) < size:
         pattern = np.array(layout.padding, layout.dtype)
         watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, bytes_all))
     watch.add("transfer", _copy(queue, buffer, array, array, layout))
     return buffer
 
 
-def _scratch(queue: cl.CommandQueue, count: int, zeros: bool, watch: Stopwatch) -> cl.Buffer:
+def _scratch(
+    device: Device, queue: cl.CommandQueue, count: int, zeros: bool, watch: Stopwatch
+) -> cl.Buffer:
     """Make a device buffer of `count` bytes, a multiple of 4 if they are to be zeros."""
-    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, count)
+    buffer = device.buffer(count)
     if zeros:
         pattern = np.zeros(1, np.int32)
         watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, count))

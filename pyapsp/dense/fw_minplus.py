@@ -114,6 +114,7 @@ class FwMinplus(FloydWarshall):
             parameters,
             product.program,
             size=size,
+            pitch=product.pitch(size),
             rounds=-(-size // parameters["block"]),
             scratch=tuple(options.dtype.itemsize * count for count in product.scratch(size)),
             zeros=False,
@@ -129,7 +130,8 @@ class FwMinplus(FloydWarshall):
     ) -> list[cl.Event]:
         """Enqueue the closing of a pivot block, then its panels and the remainder."""
         product: Product = configuration.state
-        return product.round(queue, buffers, configuration.size, number, configuration.graphs)
+        pitch, graphs = configuration.pitch, configuration.graphs
+        return product.round(queue, buffers, configuration.size, number, pitch=pitch, graphs=graphs)
 
     def enqueue_rounds(
         self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]

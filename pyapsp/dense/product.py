@@ -27,6 +27,8 @@ class Region:
     ----------
     size : int
         Rows and columns of the matrix on the device.
+    pitch : int
+        Values from row to row.
     first, depth : int
         The first pivot and how many there are.
     low, high : int
@@ -36,11 +38,17 @@ class Region:
     """
 
     size: int
+    pitch: int
     first: int
     depth: int
     low: int
     high: int
     graphs: int = 1
+
+    @property
+    def end(self) -> int:
+        """The first row after the pivots."""
+        return self.first + self.depth
 
     @property
     def extent(self) -> int:
@@ -90,6 +98,7 @@ class Product(ABC):
         defines: dict[str, Any] = {
             **arithmetic_defines(options.device, dtype, guard=self._negative, bits=bits),
             **self.defines(parameters),
+            "PYAPSP_PREFETCH": int(options.device.traits.prefetches),
         }
         kernels = self.kernels
         if parameters.get("packed") and options.device.capabilities.packed16:
@@ -125,6 +134,10 @@ class Product(ABC):
     def defines(cls, parameters: Parameters) -> dict[str, int]:
         """Return the macros of the kernel file, beside those of the number type."""
 
+    def pitch(self, size: int) -> int:
+        """Return the best number of values from row to row of a `size` x `size` matrix."""
+        return size
+
     @abstractmethod
     def scratch(self, size: int) -> tuple[int, ...]:
         """Return the number of values in each further buffer of `round`."""
@@ -143,15 +156,9 @@ class Product(ABC):
 
     @abstractmethod
     def close_block(
-        self,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        size: int,
-        first: int,
-        end: int,
-        graphs: int = 1,
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
     ) -> list[cl.Event]:
-        """Enqueue Floyd-Warshall inside a pivot block, in rounds over its tiles."""
+        """Enqueue Floyd-Warshall on the pivot block alone, in rounds over its tiles."""
 
     def round(
         self,
@@ -159,17 +166,20 @@ class Product(ABC):
         buffers: list[cl.Buffer],
         size: int,
         number: int,
+        *,
+        pitch: int | None = None,
         graphs: int = 1,
     ) -> list[cl.Event]:
         """Enqueue the closing of a pivot block, then its panels and the remainder.
 
-        The buffers are a `size` x `size` matrix, or those of several graphs, and the scratch.
+        The buffers are a `size` x `size` matrix, or those of several graphs, and the scratch. Its
+        pitch is `size` unless given.
         """
         first = number * self.p["block"]
-        end = min(first + self.p["block"], size)
-        events = self.close_block(queue, buffers, size, first, end, graphs)
-        if end - first < size:
-            region = Region(size, first, end - first, 0, size, graphs)
+        depth = min(self.p["block"], size - first)
+        region = Region(size, pitch or size, first, depth, 0, size, graphs)
+        events = self.close_block(queue, buffers, region)
+        if depth < size:
             events += self.panels(queue, buffers, region)
             events += self.remainder(queue, buffers, region)
         return events

@@ -16,6 +16,8 @@ __all__ = ["Panels"]
 
 # The register blocks that cl/dense/fw_minplus.cpu.cl writes out.
 _ROWS = (1, 2, 4, 6, 8, 12)
+# Bytes of a line of the caches, and a distance of which multiples meet in few sets of these.
+_LINE, _FAR = 64, 2048
 
 
 class Panels(Product):
@@ -35,17 +37,16 @@ class Panels(Product):
     def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the least demanding."""
         lanes = options.device.traits.lanes(options.dtype.itemsize, long=True)
-        # additions and minima of integers use more execution units, and need a larger block; so do
-        # vectors of 64 bytes, of which there are twice as many registers
+        # additions and minima of integers use more execution units, and need a larger block; of
+        # vectors of 64 bytes there are twice as many registers
         wide = lanes * options.dtype.itemsize == 64
-        larger = (8, 2) if lanes == 32 else (6, 2)
-        fastest = larger if wide or options.dtype.kind != "f" else (4, 2)
+        fastest = (8, 2) if wide else (4, 2) if options.dtype.kind == "f" else (6, 2)
         for rows, strips, width in ((*fastest, lanes), (4, 2, lanes), (2, 1, lanes), (1, 1, 1)):
             unit = math.lcm(rows, strips * width)
             tile = max(unit, 48) if unit % 3 == 0 else 64
             yield {
                 "form": "panels",
-                "block": (384 if wide else 192) if tile % 3 == 0 else 256,
+                "block": 192 if wide or tile % 3 == 0 else 256,
                 "tile": tile,
                 # with them comes the minimum of 64-bit integers
                 "bits": int(options.dtype == np.float32 or (wide and options.dtype == np.float64)),
@@ -100,6 +101,12 @@ class Panels(Product):
             "PYAPSP_GROUP_COLUMNS": p["group_columns"],
         }
 
+    def pitch(self, size: int) -> int:
+        """Return a pitch with which the rows of a register block lie in different cache sets."""
+        row = size * self.dtype.itemsize
+        spread = row % _FAR != 0 or size <= self.p["tile"]
+        return size if spread else size + _LINE // self.dtype.itemsize
+
     def scratch(self, size: int) -> tuple[int, ...]:
         """Count the pivot and the panels, each as a left and as a right factor, and tiles."""
         p, block = self.p, min(self.p["block"], size)
@@ -113,29 +120,24 @@ class Panels(Product):
         return min(self._units, slabs)
 
     def close_block(
-        self,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        size: int,
-        first: int,
-        end: int,
-        graphs: int = 1,
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
     ) -> list[cl.Event]:
-        """Enqueue Floyd-Warshall inside a pivot block, in rounds over its tiles."""
+        """Enqueue Floyd-Warshall on the pivot block alone, in rounds over its tiles."""
         distances, _, _, left, right, tiles = buffers
-        if size <= self.p["tile"]:
+        low, high = region.first, region.end
+        if region.size <= self.p["tile"]:
             close = self.program.kernel("fw_minplus_close")
-            return [close(queue, (1,), (1,), distances, *ints(size), tiles)]
+            return [close(queue, (1,), (1,), distances, *ints(region.size), tiles)]
         rows = self.program.kernel("fw_minplus_rows")
         passing = self.program.kernel("fw_minplus_pass")
-        closing = self._closing(end - first)
+        closing = self._closing(region.depth)
         # stripes for every unit, several because some may be late
-        stripe = -(-(end - first) // (4 * self._units * self.p["rows"])) * self.p["rows"]
+        stripe = -(-region.depth // (4 * self._units * self.p["rows"])) * self.p["rows"]
         stripe = min(stripe, self.p["group_rows"])
-        groups = (-(-(end - first) // stripe),)
+        groups = (-(-region.depth // stripe),)
         events = []
-        for k in range(first, end, self.p["tile"]):
-            place = ints(size, k, min(self.p["tile"], end - k), first, end)
+        for k in range(low, high, self.p["tile"]):
+            place = ints(region.pitch, k, min(self.p["tile"], high - k), low, high)
             events += [
                 rows(queue, (closing,), (1,), distances, *place, tiles, right),
                 passing(queue, groups, (1,), distances, *place, *ints(stripe), left, right),
@@ -148,7 +150,7 @@ class Panels(Product):
         """Enqueue the panels of a closed pivot."""
         distances, *pivot, left, right, _ = buffers
         rows, span = self.p["rows"], self.p["strips"] * self.p["width"]
-        place = ints(region.size, region.first, region.depth)
+        place = ints(region.pitch, region.first, region.depth)
         pack = self.program.kernel("fw_minplus_pack")
         panels = self.program.kernel("fw_minplus_panels")
         pivots = (region.depth // rows + region.depth // span,)
@@ -164,7 +166,7 @@ class Panels(Product):
     ) -> list[cl.Event]:
         """Enqueue the product of the panels into everything else."""
         kernel = self.program.kernel("fw_minplus_remainder")
-        place = ints(region.size, region.first, region.depth, region.low, region.high)
+        place = ints(region.pitch, region.first, region.depth, region.low, region.high)
         groups = self._groups(region.extent, region.extent)
         return [kernel(queue, groups, (1, 1), buffers[0], *place, *buffers[3:5])]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -145,24 +146,19 @@ class Tiles(Product):
         return (*panels, size * size) if self.p["separate"] else panels
 
     def close_block(
-        self,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        size: int,
-        first: int,
-        end: int,
-        graphs: int = 1,
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
     ) -> list[cl.Event]:
-        """Enqueue Floyd-Warshall inside a pivot block, in rounds over its tiles."""
+        """Enqueue Floyd-Warshall on the pivot block alone, in rounds over its tiles."""
         close, tile = self.program.kernel("fw_minplus_close"), self.p["tile"]
-        items, group = (16, 16, graphs), (16, 16, 1)
+        items, group = (16, 16, region.graphs), (16, 16, 1)
         events = []
-        for k in range(first, end, tile):
-            events.append(close(queue, items, group, buffers[0], *ints(size, k)))
-            region = Region(size, k, min(tile, end - k), first, end, graphs)
-            if region.depth < region.extent:
-                events += self.panels(queue, buffers, region)
-                events += self.remainder(queue, buffers, region)
+        for k in range(region.first, region.end, tile):
+            events.append(close(queue, items, group, buffers[0], *ints(region.size, k)))
+            depth = min(tile, region.end - k)
+            if depth < region.depth:
+                inner = replace(region, first=k, depth=depth, low=region.first, high=region.end)
+                events += self.panels(queue, buffers, inner)
+                events += self.remainder(queue, buffers, inner)
         return events
 
     def panels(
@@ -243,8 +239,8 @@ class Tiles(Product):
         )
         # the upload has to be there before the other queue starts
         queue.finish()
-        region = Region(size, 0, min(block, size), 0, size)
-        events = self.close_block(beside, sets[0], size, 0, region.depth)
+        region = Region(size, size, 0, min(block, size), 0, size)
+        events = self.close_block(beside, sets[0], region)
         events += self.panels(beside, sets[0], region)
         for number in range(-(-size // block)):
             here, start = sets[number % 2], (number + 1) * block
@@ -262,8 +258,8 @@ class Tiles(Product):
             ]
             queue.flush()
             cl.enqueue_barrier(beside, wait_for=events[-1:])
-            there, after = sets[1 - number % 2], Region(size, start, gap, 0, size)
-            next_events = self.close_block(beside, there, size, start, end)
+            there, after = sets[1 - number % 2], Region(size, size, start, gap, 0, size)
+            next_events = self.close_block(beside, there, after)
             next_events += self.panels(beside, there, after)
             beside.flush()
             events.append(self._product(queue, here, region, others, others, gap))

@@ -86,6 +86,9 @@ class Traits:
         whatever the size of an element. See :meth:`lanes`.
     scalar_groups : bool
         One work-item per work-group, as on CPU devices where a group is a loop on one core.
+    prefetches : bool
+        Whether the compiler is made of Clang, and makes an instruction of its builtin for that.
+        What OpenCL C has may come to nothing.
     long_vectors : bool
         Whether the compiler is made of Clang, and takes vectors of more than the 16 elements that
         are OpenCL C's.
@@ -95,6 +98,7 @@ class Traits:
     integer_min: str
     max_vector_bytes: int
     scalar_groups: bool
+    prefetches: bool = False
     long_vectors: bool = False
 
     def lanes(self, item_bytes: int, *, long: bool = False) -> int:
@@ -117,10 +121,10 @@ _KNOWN = {
     # Calls the library for fmin, min and select, and its compiler (LLVM 14 in 3.0) dies on
     # AVX2 targets of the ternary on vectors beyond 32 bytes: "Do not know how to scalarize
     # this operator's operand".
-    ("portable computing language", "cpu"): replace(_CPU, max_vector_bytes=32),
+    ("portable computing language", "cpu"): replace(_CPU, max_vector_bytes=32, prefetches=True),
     # fmin() gives way to a NaN, which costs it half the speed; of integers the ternary of vectors
     # of 64 bytes makes masks of comparisons where min() is an instruction.
-    ("intel", "cpu"): replace(_CPU, integer_min="builtin", max_vector_bytes=32),
+    ("intel", "cpu"): replace(_CPU, integer_min="builtin", max_vector_bytes=32, prefetches=True),
     # An interpreter that looks for races: every form works, and every one should be looked at.
     ("oclgrind", "gpu"): replace(_GPU, max_vector_bytes=64),
     # Neighbouring work-items are the vector; pairs of 32-bit values load and store in one go.

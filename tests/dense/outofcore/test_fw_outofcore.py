@@ -174,7 +174,8 @@ def test_a_host_pivot_needs_a_cpu(device, monkeypatch):
     if device.kind != "cpu":
         with pytest.raises(errors.CapabilityError, match="needs a CPU"):
             pyapsp.solve(graph, outofcore(pivot="host"), device=device)
-    monkeypatch.setattr("pyapsp.device.model._kind", lambda handle: "gpu")
+    for each in devices():
+        monkeypatch.setitem(each.__dict__, "kind", "gpu")
     with pytest.raises(errors.CapabilityError, match="needs a CPU"):
         pyapsp.solve(graph, outofcore(pivot="host"), device=device)
 
