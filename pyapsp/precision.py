@@ -489,12 +489,15 @@ def arithmetic_defines(
     CapabilityError
         If the device has no such type.
     """
-    return dict(_arithmetic(device, dtype, width, guard, bits))
+    integer = dtype.kind in "iu"
+    traits, bits = device.traits, bits and not integer
+    least = traits.integer_min if integer or bits else traits.float_min
+    return dict(_arithmetic(device, dtype, width, guard, bits, least))
 
 
 @lru_cache(maxsize=1024)
 def _arithmetic(
-    device: Device, dtype: np.dtype, width: int, guard: bool, bits: bool
+    device: Device, dtype: np.dtype, width: int, guard: bool, bits: bool, least: str
 ) -> tuple[tuple[str, str | int], ...]:
     """Return the items of `arithmetic_defines`."""
     capability, instead = _NEEDS.get(dtype.name, (None, None))
@@ -502,9 +505,6 @@ def _arithmetic(
         raise CapabilityError(f"{device.name} has no {dtype}: ask for dtype='{instead}'")
     integer = dtype.kind in "iu"
     suffix = "L" if dtype == np.int64 else ""
-    bits = bits and not integer
-    traits = device.traits
-    min_form = traits.integer_min if integer or bits else traits.float_min
     macros: dict[str, str | int] = {
         "PYAPSP_VALUE": _C_TYPES[dtype.name],
         "PYAPSP_INTEGER": int(integer),
@@ -513,7 +513,7 @@ def _arithmetic(
         "PYAPSP_HAS_FP64": int(device.capabilities.fp64),
         "PYAPSP_HAS_FP16": int(device.capabilities.fp16),
         "PYAPSP_GUARD": int(dtype.kind == "i" and guard),
-        "PYAPSP_MIN_BUILTIN": int(min_form == "builtin"),
+        "PYAPSP_MIN_BUILTIN": int(least == "builtin"),
         "PYAPSP_MIN_BITS": int(bits),
         "PYAPSP_BITS": _BITS[dtype.itemsize],
     }

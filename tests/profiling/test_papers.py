@@ -37,8 +37,8 @@ OUTOFCORE = ("matsumoto-blocks", "matsumoto-sizes", "matsumoto-devices")
 
 
 def outofcore_n(device):
-    """An n whose smallest cut fits half of the matrix; kernels of GPUs need larger ones."""
-    return 256 if device.traits.scalar_groups else 1024
+    """An n whose smallest cut fits half of the matrix, for helpers, too; GPUs need larger ones."""
+    return 320 if device.traits.scalar_groups else 1024
 
 
 @pytest.fixture

@@ -23,7 +23,8 @@ UNIT = 64
 @pytest.fixture
 def product(device):
     options = Options(device, np.dtype("float32"))
-    parameters, _ = FwMinplus().choose_parameters(generators.random_graph(100, seed=1), options)
+    graph = generators.random_graph(100, seed=1)
+    parameters, _ = FwMinplus().choose_parameters(graph, options, rows=False)
     return FORMS[parameters["form"]](options, parameters, negative=False)
 
 
