@@ -6,6 +6,8 @@
  *           are packed in its order once per round.
  *
  * Layout    distances: size x size values in rows of `columns` values; vertices past n are isolated.
+ *           Rows that were a multiple of 2 KiB apart would meet in few sets of the caches, so `columns`
+ *           is then a cache line longer.
  *           Slab r of left factors is ROWS rows of the matrix, slab s of right factors is
  *           SPAN = STRIPS * WIDTH columns; both are stored with k outermost:
  *
@@ -45,6 +47,9 @@
  *             PYAPSP_GROUP_COLUMNS 64  columns, a multiple of SPAN
  *             PYAPSP_PREFETCH    0  1 where the compiler has Clang's builtin for it, which becomes an
  *                                    instruction where prefetch() of OpenCL C becomes nothing
+ *
+ *           The register block that comes next is fetched while one is computed: it is far away, and its
+ *           rows follow no pattern that hardware would know.
  *
  * Cost      n^3 updates, 2 n values packed for each step of k, and tiles closed by every core; a step
  *           of the micro-kernel is ROWS + STRIPS loads for ROWS x STRIPS vector additions and minima.
@@ -352,19 +357,19 @@ __kernel ALONE void fw_minplus_pack(__global const value_t *distances, const int
     }
 }
 
-/* The panels of the pivot, in the matrix and packed. A group for each right slab of the columns
- * [low, high), then one for each left slab of the rows; those of the pivot itself do nothing. */
+/* The panels of the pivot, in the matrix and packed. A group for each right slab of the columns, then
+ * one for each left slab of the rows; those of the pivot itself do nothing. */
 __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int columns, const int k0,
-                                      const int depth, const int low, const int high,
+                                      const int depth, const int size,
                                       __global const value_t *pivot_left,
                                       __global const value_t *pivot_right, __global value_t *left,
                                       __global value_t *right)
 {
     __local STRIP_ALIGNED value_t old[PYAPSP_BLOCK * SPAN];
-    const int slabs = (high - low) / SPAN;
+    const int slabs = size / SPAN;
     const int group = get_group_id(0);
     if (group < slabs) {
-        const int column = low + group * SPAN;
+        const int column = group * SPAN;
         if (column >= k0 && column < k0 + depth)
             return;
         __global value_t *panel = distances + (size_t)k0 * columns + column;
@@ -377,7 +382,7 @@ __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int col
             multiply_row(panel + (size_t)i * columns, columns, pivot_left + (size_t)i * depth, old,
                          depth, packed + i * SPAN);
     } else {
-        const int row = low + (group - slabs) * ROWS;
+        const int row = (group - slabs) * ROWS;
         if (row >= k0 && row < k0 + depth)
             return;
         __global value_t *panel = distances + (size_t)row * columns + k0;
@@ -392,17 +397,17 @@ __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int col
     }
 }
 
-/* All that is not in a panel: GROUP_COLUMNS x GROUP_ROWS values of [low, high) for each group. A right
- * slab stays in the nearest cache while the left slabs pass. */
+/* All that is not in a panel: GROUP_COLUMNS x GROUP_ROWS values for each group. A right slab stays in
+ * the nearest cache while the left slabs pass. */
 __kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int columns,
-                                         const int k0, const int depth, const int low,
-                                         const int high, __global const value_t *left,
+                                         const int k0, const int depth, const int size,
+                                         __global const value_t *left,
                                          __global const value_t *right)
 {
-    const int column = low + (int)get_group_id(0) * PYAPSP_GROUP_COLUMNS;
-    const int row = low + (int)get_group_id(1) * PYAPSP_GROUP_ROWS;
-    const int bottom = min(row + PYAPSP_GROUP_ROWS, high);
-    for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, high); j += SPAN) {
+    const int column = (int)get_group_id(0) * PYAPSP_GROUP_COLUMNS;
+    const int row = (int)get_group_id(1) * PYAPSP_GROUP_ROWS;
+    const int bottom = min(row + PYAPSP_GROUP_ROWS, size);
+    for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, size); j += SPAN) {
         if (j >= k0 && j < k0 + depth)
             continue;
         for (int i = row; i < bottom; i += ROWS) {

@@ -32,7 +32,7 @@ class Region:
     first, depth : int
         The first pivot and how many there are.
     low, high : int
-        The rows and columns to be updated.
+        The rows and columns to be updated; of panels all.
     graphs : int
         How many such matrices follow each other; so do their factors. For tiles.
     """

@@ -149,16 +149,15 @@ class Panels(Product):
     ) -> list[cl.Event]:
         """Enqueue the panels of a closed pivot."""
         distances, *pivot, left, right, _ = buffers
-        rows, span = self.p["rows"], self.p["strips"] * self.p["width"]
+        rows, span, size = self.p["rows"], self.p["strips"] * self.p["width"], region.size
         place = ints(region.pitch, region.first, region.depth)
         pack = self.program.kernel("fw_minplus_pack")
         panels = self.program.kernel("fw_minplus_panels")
         pivots = (region.depth // rows + region.depth // span,)
-        groups = (region.extent // rows + region.extent // span,)
-        limits = ints(region.low, region.high)
+        groups = (size // rows + size // span,)
         return [
             pack(queue, pivots, (1,), distances, *place, *pivot),
-            panels(queue, groups, (1,), distances, *place, *limits, *pivot, left, right),
+            panels(queue, groups, (1,), distances, *place, *ints(size), *pivot, left, right),
         ]
 
     def remainder(
@@ -166,8 +165,8 @@ class Panels(Product):
     ) -> list[cl.Event]:
         """Enqueue the product of the panels into everything else."""
         kernel = self.program.kernel("fw_minplus_remainder")
-        place = ints(region.pitch, region.first, region.depth, region.low, region.high)
-        groups = self._groups(region.extent, region.extent)
+        place = ints(region.pitch, region.first, region.depth, region.size)
+        groups = self._groups(region.size, region.size)
         return [kernel(queue, groups, (1, 1), buffers[0], *place, *buffers[3:5])]
 
     def _groups(self, rows: int, columns: int) -> tuple[int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import pyapsp
 from pyapsp import verify
 from pyapsp.dense.fw_minplus import FwMinplus
 from pyapsp.dense.product_panels import Panels
+from pyapsp.device import Device
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import Options
@@ -95,6 +98,31 @@ def test_tiles_are_closed_by_any_number_of_groups(n, rows, unroll, units, device
     method = pyapsp.method("fw-minplus", form="panels", block=96, tile=48, group_rows=48, **shape)
     graph = random_graph(n, low=-30, seed=rows)
     assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
+
+
+@pytest.mark.parametrize("low", [0, -30])
+@pytest.mark.parametrize(("dtype", "n"), [("float32", 512), ("int64", 256), ("float64", 250)])
+def test_rows_that_would_meet_in_the_caches_are_a_line_apart(dtype, n, low, device):
+    graph, width = random_graph(n, low=low, seed=1), min(2, device.traits.lanes(8))
+    panels = PANELS | {"rows": 2, "strips": 4 // width, "width": width, "unroll": 2}
+    for block in (64, 768):
+        method = pyapsp.method("fw-minplus", **panels | {"block": block, "tile": 64})
+        configuration, _ = method.plan(graph, options(device, dtype)).state
+        line = 64 // np.dtype(dtype).itemsize
+        assert configuration.pitch - configuration.size == (line if n != 250 else 0)
+        result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
+        assert_solves(graph, result)
+        assert verify.certificate(graph, result).ok
+
+
+def test_what_comes_next_need_not_be_fetched(device, monkeypatch):
+    graph = random_graph(200, low=-30)
+    for prefetches in (False, device.traits.prefetches):
+        monkeypatch.setattr(Device, "traits", replace(device.traits, prefetches=prefetches))
+        method = pyapsp.method("fw-minplus", **PANELS)
+        plan = method.plan(graph, options(device, "int32"))
+        assert f"PYAPSP_PREFETCH {int(prefetches)}\n" in plan.state[0].program.source
+        assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
 
 
 @pytest.mark.parametrize("low", [0, -30])

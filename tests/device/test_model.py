@@ -88,6 +88,24 @@ def test_queues_are_new_and_time_their_events(device):
     assert seconds == pytest.approx((event.profile.end - event.profile.start) / 1e9)
 
 
+def test_large_buffers_of_cpus_lie_in_large_pages(device):
+    queue, info, page = device.queue(), cl.mem_info, model._PAGE
+    shared = device.traits.scalar_groups and device.capabilities.unified_memory
+    values = np.arange(page, dtype=np.int64)
+    for size in (64, model._LARGE, 8 * page):
+        buffer = device.buffer(size)
+        assert buffer.size == size
+        inside = bool(buffer.flags & cl.mem_flags.USE_HOST_PTR)
+        assert inside == (shared and size >= model._LARGE)
+        if inside:
+            assert buffer.get_info(info.HOST_PTR).ctypes.data % page == 0
+        some, back = values[: size // 8], np.empty(size // 8, np.int64)
+        cl.enqueue_copy(queue, buffer, some)
+        cl.enqueue_copy(queue, back, buffer)
+        np.testing.assert_array_equal(back, some)
+        buffer.release()
+
+
 def test_an_event_without_profiling_has_no_time(device):
     queue = cl.CommandQueue(device.context, device.handle)
     with pytest.raises(DeviceError, match="no time"):
