@@ -6,8 +6,8 @@
  *           are packed in its order once per round.
  *
  * Layout    distances: size x size values in rows of `columns` values; vertices past n are isolated.
- *           Rows that were a multiple of 2 KiB apart would meet in few sets of the caches, so `columns`
- *           is then a cache line longer.
+ *           Rows of a multiple of 2 KiB would meet in few sets of the caches: `columns` is then a cache
+ *           line more than `size`, except in the blocks of rectangles.
  *           Slab r of left factors is ROWS rows of the matrix, slab s of right factors is
  *           SPAN = STRIPS * WIDTH columns; both are stored with k outermost:
  *
@@ -133,7 +133,10 @@
 #define STORE_ONE(r, s)                                                                            \
     STRIP(__global, block + (size_t)(r) * columns + (s) * PYAPSP_WIDTH) = sum_##r##_##s;
 #define STORE_ROW(r) EACH_STRIP(STORE_ONE, r)
-/* The block of the matrix that comes next is far away, and no pattern that hardware would know. */
+/* Of a group that goes down rows [top, bottom) and then on to the next columns: where it goes from i, j. */
+#define NEXT(i, bottom, top, j)                                                                    \
+    (distances + (size_t)((i) + ROWS < (bottom) ? (i) + ROWS : (top)) * columns +                  \
+     ((i) + ROWS < (bottom) ? (j) : (j) + SPAN))
 #if PYAPSP_PREFETCH
 #define FETCH_ONE(r, s)                                                                            \
     __builtin_prefetch(                                                                            \
@@ -322,8 +325,8 @@ __kernel ALONE void fw_minplus_pass(__global value_t *distances, const int colum
         for (int i = first; i < last; i += ROWS) {
             __global value_t *block = distances + (size_t)i * columns + j;
             if (i < k0 || i >= k0 + depth) {
-                multiply(block, block + (size_t)ROWS * columns, columns, left + (size_t)i * depth,
-                         slab, depth);
+                multiply(block, NEXT(i, last, first, j), columns, left + (size_t)i * depth, slab,
+                         depth);
                 continue;
             }
             for (int r = 0; r < ROWS; r++)
@@ -413,11 +416,8 @@ __kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int 
         for (int i = row; i < bottom; i += ROWS) {
             if (i >= k0 && i < k0 + depth)
                 continue;
-            __global const value_t *next = i + ROWS < bottom
-                                               ? distances + (size_t)(i + ROWS) * columns + j
-                                               : distances + (size_t)row * columns + j + SPAN;
-            multiply(distances + (size_t)i * columns + j, next, columns, left + (size_t)i * depth,
-                     right + (size_t)j * depth, depth);
+            multiply(distances + (size_t)i * columns + j, NEXT(i, bottom, row, j), columns,
+                     left + (size_t)i * depth, right + (size_t)j * depth, depth);
         }
     }
 }
@@ -486,28 +486,30 @@ __kernel ALONE void fw_minplus_copy(__global const value_t *from, const int from
             STRIP(__global const, from + (size_t)row * from_pitch + from_column + j);
 }
 
-/* The columns of a block from `start` on <- min(themselves, left (x) right) with the chunk of `steps`
- * steps from k on of both factors, and the columns of the right one from `at` on: GROUP_COLUMNS x
- * GROUP_ROWS values for each group. */
+/* The columns of a block from `start` on <- min(themselves, left (x) right), with the columns of the
+ * right factor from `at` on: GROUP_COLUMNS x GROUP_ROWS values for each group, which stay in the second
+ * cache while chunk after chunk passes. */
 __kernel ALONE void fw_minplus_rectangle(__global value_t *block, const int pitch, const int start,
-                                         const int rows, const int columns, const int k,
-                                         const int steps,
+                                         const int rows, const int columns, const int depth,
                                          __global const value_t *left,
                                          __global const value_t *right, const int width,
                                          const int at)
 {
     const int column = (int)get_group_id(0) * PYAPSP_GROUP_COLUMNS;
     const int row = (int)get_group_id(1) * PYAPSP_GROUP_ROWS;
-    __global const value_t *lefts = left + (size_t)k * rows;
-    __global const value_t *rights = right + (size_t)k * width + (size_t)at * steps;
     const int bottom = min(row + PYAPSP_GROUP_ROWS, rows);
-    for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, columns); j += SPAN)
-        for (int i = row; i < bottom; i += ROWS) {
-            __global value_t *here = block + (size_t)i * pitch + start + j;
-            __global const value_t *next = i + ROWS < bottom
-                                               ? here + (size_t)ROWS * pitch
-                                               : block + (size_t)row * pitch + start + j + SPAN;
-            multiply(here, next, pitch, lefts + (size_t)i * steps, rights + (size_t)j * steps,
-                     steps);
-        }
+    for (int k = 0; k < depth; k += PYAPSP_BLOCK) {
+        const int steps = min(PYAPSP_BLOCK, depth - k);
+        __global const value_t *lefts = left + (size_t)k * rows;
+        __global const value_t *rights = right + (size_t)k * width + (size_t)at * steps;
+        for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, columns); j += SPAN)
+            for (int i = row; i < bottom; i += ROWS) {
+                __global value_t *here = block + (size_t)i * pitch + start + j;
+                __global const value_t *next =
+                    i + ROWS < bottom ? here + (size_t)ROWS * pitch
+                                      : block + (size_t)row * pitch + start + j + SPAN;
+                multiply(here, next, pitch, lefts + (size_t)i * steps, rights + (size_t)j * steps,
+                         steps);
+            }
+    }
 }

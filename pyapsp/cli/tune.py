@@ -108,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from pyapsp.device import choose
     from pyapsp.errors import DeviceError, ParameterError, VerificationError
+    from pyapsp.precision import arithmetic_defines
     from pyapsp.registry import Options
     from pyapsp.registry import method as find_method
     from pyapsp.tuning import database
@@ -117,6 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
     methods = [type(find_method(name)) for name in arguments.method]
     dtypes = [_dtype(name) for name in arguments.dtype]
     device = choose(arguments.device)
+    for dtype in dtypes:
+        arithmetic_defines(device, np.dtype(dtype))  # refuses what the device lacks
     own = database.user_database()
     own.parent.mkdir(parents=True, exist_ok=True)
     journal = Path(arguments.journal) if arguments.journal else own.parent / "journal.jsonl"

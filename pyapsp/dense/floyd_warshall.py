@@ -278,20 +278,20 @@ class FloydWarshall(Method):
                     options.progress(number, configuration.rounds)
                     told = time.monotonic()
             self.finish(configuration, queue, [*matrices, *scratch])
-            for array, matrix, layout in zip(host, matrices, layouts, strict=True):
-                watch.add("transfer", _copy(queue, array, matrix, array, layout))
-            for buffer in [*matrices[1:], *scratch]:
-                buffer.release()
+            for number, array in enumerate(host):
+                watch.add("transfer", _copy(queue, array, matrices[number], array, layouts[number]))
+            _free(scratch)
+            _free(matrices, 1)
             self.decode(host[0], distances)
             if recovery is not None:
                 columns = layouts[0].columns
                 if configuration.layout is not None:
-                    matrices[0].release()
+                    _free(matrices)
                     plain = Layout(options.dtype, n, infinity(options.dtype))
                     matrices = [_upload(options.device, queue, distances, n, plain, watch)]
                     columns = n
                 predecessors = recovery.run(queue, matrices[0], columns, distances, watch)
-            matrices[0].release()
+            _free(matrices)
         elif options.predecessors:
             predecessors = np.empty((0, 0), _INDEX)
         # a negative diagonal is a negative cycle, for which there are no predecessors to mend
@@ -367,6 +367,12 @@ def _scratch(
         pattern = np.zeros(1, np.int32)
         watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, count))
     return buffer
+
+
+def _free(buffers: list[cl.Buffer], kept: int = 0) -> None:
+    """Free all but the first of some buffers, whose memory may go with the objects."""
+    while len(buffers) > kept:
+        buffers.pop().release()
 
 
 def _copy(

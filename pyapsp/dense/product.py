@@ -28,11 +28,11 @@ class Region:
     size : int
         Rows and columns of the matrix on the device.
     pitch : int
-        Values from row to row.
+        Values from row to row; `size` in the form of tiles.
     first, depth : int
         The first pivot and how many there are.
     low, high : int
-        The rows and columns to be updated; of panels all.
+        The rows and columns to be updated; in the form of panels all.
     graphs : int
         How many such matrices follow each other; so do their factors. For tiles.
     """
@@ -98,8 +98,9 @@ class Product(ABC):
         defines: dict[str, Any] = {
             **arithmetic_defines(options.device, dtype, guard=self._negative, bits=bits),
             **self.defines(parameters),
-            "PYAPSP_PREFETCH": int(options.device.traits.prefetches),
         }
+        if options.device.traits.prefetches:
+            defines["PYAPSP_PREFETCH"] = 1
         kernels = self.kernels
         if parameters.get("packed") and options.device.capabilities.packed16:
             kernels = options.device.vendor_file(kernels)

@@ -32,6 +32,7 @@ class Panels(Product):
     def __init__(self, options: Options, parameters: Parameters, *, negative: bool) -> None:
         super().__init__(options, parameters, negative=negative)
         self._units: int = options.device.capabilities.compute_units
+        self._most: int = options.device.capabilities.max_allocation
 
     @classmethod
     def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
@@ -102,10 +103,15 @@ class Panels(Product):
         }
 
     def pitch(self, size: int) -> int:
-        """Return a pitch with which the rows of a register block lie in different cache sets."""
+        """Return a pitch with which the rows of a register block lie in different cache sets.
+
+        Not of a matrix of one tile, nor where the device allocates no more than the matrix.
+        """
         row = size * self.dtype.itemsize
         spread = row % _FAR != 0 or size <= self.p["tile"]
-        return size if spread else size + _LINE // self.dtype.itemsize
+        if spread or size * (row + _LINE) > self._most:
+            return size
+        return size + _LINE // self.dtype.itemsize
 
     def scratch(self, size: int) -> tuple[int, ...]:
         """Count the pivot and the panels, each as a left and as a right factor, and tiles."""
@@ -259,15 +265,9 @@ class Panels(Product):
     ) -> list[cl.Event]:
         """Enqueue the product of two packed factors into a block."""
         kernel = self.program.kernel("fw_minplus_rectangle")
-        place, groups = ints(pitch, column, rows, columns), self._groups(rows, columns)
-        columns_at, steps = ints(width, at), self.p["block"]
-        events = []
-        for k in range(0, depth, steps):
-            chunk = ints(k, min(steps, depth - k))
-            events.append(
-                kernel(queue, groups, (1, 1), block, *place, *chunk, left, right, *columns_at)
-            )
-        return events
+        place = ints(pitch, column, rows, columns, depth)
+        groups, part = self._groups(rows, columns), ints(width, at)
+        return [kernel(queue, groups, (1, 1), block, *place, left, right, *part)]
 
 
 def _step(parameters: Mapping[str, Any]) -> int:

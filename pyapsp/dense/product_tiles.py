@@ -234,9 +234,7 @@ class Tiles(Product):
         distances, old, *factors = buffers
         # even and odd rounds
         sets = [[distances, old, *factors[:2]], [distances, old, *factors[2:4]]]
-        beside = cl.CommandQueue(
-            queue.context, queue.device, cl.command_queue_properties.PROFILING_ENABLE
-        )
+        beside = self.program.device.queue()
         # the upload has to be there before the other queue starts
         queue.finish()
         region = Region(size, size, 0, min(block, size), 0, size)

@@ -438,7 +438,7 @@ class Tuner:
 
 
 def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
-    """Time the sets of several methods again, in turns, so that their rates compare.
+    """Time the sets of several methods and types again, in turns, so that their rates compare.
 
     With the planning and the transfers: of a small graph these are most of what a caller waits for.
 

@@ -101,7 +101,9 @@ def test_tiles_are_closed_by_any_number_of_groups(n, rows, unroll, units, device
 
 
 @pytest.mark.parametrize("low", [0, -30])
-@pytest.mark.parametrize(("dtype", "n"), [("float32", 512), ("int64", 256), ("float64", 250)])
+@pytest.mark.parametrize(
+    ("dtype", "n"), [("float32", 512), ("float32", 510), ("int64", 256), ("float64", 240)]
+)
 def test_rows_that_would_meet_in_the_caches_are_a_line_apart(dtype, n, low, device):
     graph, width = random_graph(n, low=low, seed=1), min(2, device.traits.lanes(8))
     panels = PANELS | {"rows": 2, "strips": 4 // width, "width": width, "unroll": 2}
@@ -109,8 +111,36 @@ def test_rows_that_would_meet_in_the_caches_are_a_line_apart(dtype, n, low, devi
         method = pyapsp.method("fw-minplus", **panels | {"block": block, "tile": 64})
         configuration, _ = method.plan(graph, options(device, dtype)).state
         line = 64 // np.dtype(dtype).itemsize
-        assert configuration.pitch - configuration.size == (line if n != 250 else 0)
+        assert configuration.pitch - configuration.size == (line if n != 240 else 0)
         result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
+        assert_solves(graph, result)
+        assert verify.certificate(graph, result).ok
+
+
+def test_a_device_with_no_room_for_that_gets_the_matrix_alone(device, monkeypatch):
+    graph, panels = random_graph(512), PANELS | {"width": 1, "strips": 4}
+    for room, more in ((4 * 512**2, 0), (4 * 512**2 + 64 * 512, 16)):
+        capabilities = replace(device.capabilities, max_allocation=room)
+        monkeypatch.setattr(Device, "capabilities", capabilities)
+        method = pyapsp.method("fw-minplus", **panels)
+        assert method.plan(graph, options(device, "float32")).state[0].pitch == 512 + more
+        assert_solves(graph, pyapsp.solve(graph, method, dtype="float32", device=device))
+
+
+@pytest.mark.parametrize("form", [PANELS | {"width": 1}, TILES | {"ahead": 1}])
+def test_matrices_in_memory_of_the_host(form, device, monkeypatch):
+    """Where buffers are that, also in a run that ends early."""
+    monkeypatch.setattr("pyapsp.device.model._LARGE", 1)
+    graph, method = random_graph(300, low=-30), pyapsp.method("fw-minplus", **form)
+
+    def stop(done, _):
+        if done > 1:
+            raise InterruptedError
+
+    for _ in range(3):
+        with pytest.raises(InterruptedError):
+            pyapsp.solve(graph, method, dtype="int32", device=device, progress=stop)
+        result = pyapsp.solve(graph, method, dtype="int32", predecessors=True, device=device)
         assert_solves(graph, result)
         assert verify.certificate(graph, result).ok
 
@@ -121,7 +151,7 @@ def test_what_comes_next_need_not_be_fetched(device, monkeypatch):
         monkeypatch.setattr(Device, "traits", replace(device.traits, prefetches=prefetches))
         method = pyapsp.method("fw-minplus", **PANELS)
         plan = method.plan(graph, options(device, "int32"))
-        assert f"PYAPSP_PREFETCH {int(prefetches)}\n" in plan.state[0].program.source
+        assert ("PYAPSP_PREFETCH 1\n" in plan.state[0].program.source) == prefetches
         assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
 
 

@@ -107,6 +107,16 @@ def test_large_buffers_of_cpus_lie_in_large_pages(device):
         buffer.release()
 
 
+def test_without_large_pages_a_buffer_is_one_of_the_driver(device, monkeypatch):
+    def refuse(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(model.np, "empty", refuse)
+    buffer = device.buffer(model._LARGE)
+    assert buffer.size == model._LARGE
+    assert not buffer.flags & cl.mem_flags.USE_HOST_PTR
+
+
 def test_an_event_without_profiling_has_no_time(device):
     queue = cl.CommandQueue(device.context, device.handle)
     with pytest.raises(DeviceError, match="no time"):

@@ -400,6 +400,18 @@ def test_methods_take_turns_by_the_clock_of_the_host():
     assert turns == {"ab", "ba"}
 
 
+def test_tuners_of_a_size_share_the_memory_of_answers(device, tmp_path):
+    def made(n, dtype):
+        options = Options(device, np.dtype(dtype))
+        return Tuner(FwBlocked, options, n, journal=tmp_path / "journal")
+
+    tuners = [made(20, "int32"), made(20, "float32"), made(20, "uint16"), made(21, "int32")]
+    rooms = [tuner._out.ctypes.data for tuner in tuners]
+    assert rooms[0] == rooms[1]
+    assert len(set(rooms)) == 3
+    assert [tuner._out.dtype.name for tuner in tuners[:3]] == ["int32", "float32", "uint16"]
+
+
 def test_planning_is_part_of_what_is_timed(monkeypatch, device, tmp_path):
     options = Options(device, np.dtype(np.int32))
     tuners = [

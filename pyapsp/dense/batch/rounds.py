@@ -74,7 +74,7 @@ class Rounds(Form):
         self, queue: cl.CommandQueue, buffers: Buffers, graphs: int, *, zero_is_arc: bool
     ) -> list[cl.Event]:
         """Enqueue the arrangement, all rounds, and the way back."""
-        configuration = replace(self._configuration, graphs=graphs, pitch=None)
+        configuration = replace(self._configuration, graphs=graphs)
         matrices, size = buffers.scratch[0], configuration.size
         place, group = (np.int32(self.n), np.int32(size)), (self._items, 1, 1)
         if configuration.zeros:

@@ -226,7 +226,7 @@ def best_cut(
     best, least = None, None
     slots = 1 if math.isinf(speeds.up) else 3
     turns = tuple(math.lcm(unit, turn) for turn in product.turn(product.p))
-    for shape in _shapes(n, unit, turns, block, rows, columns, slots):
+    for shape in _shapes(product, n, unit, turns, block, rows, columns, slots):
         buffers = shape.buffers(product)
         needed = product.dtype.itemsize * sum(buffers.values())
         each = product.dtype.itemsize * max(buffers["right"], shape.slot)
@@ -331,6 +331,7 @@ def required_bandwidth(cut: Cut, speeds: Speeds, item: int) -> float:
 
 
 def _shapes(
+    product: Product,
     n: int,
     unit: int,
     turns: Sequence[int],
@@ -340,6 +341,9 @@ def _shapes(
     slots: int,
 ) -> Iterator[Shape]:
     size = _up(n, unit)
+    if product.pitch(size) > size:
+        # rows of a multiple of that would meet in few sets of the caches
+        size += unit
 
     def up(value: int) -> int:
         return min(_up(value, unit), size)

@@ -74,7 +74,7 @@ def test_the_cut_keeps_to_the_memory(product):
         assert cut.device_bytes == 4 * sum(cut.shape.buffers(product).values())
         for count in (cut.shape.block, cut.shape.rows, cut.shape.columns, cut.shape.size):
             assert count % UNIT == 0
-    largest = 2**20  # of one buffer
+    largest = 2**21  # of one buffer
     cut = best_cut(4096, UNIT, product, FAST, 2**28, largest)
     assert 4 * cut.shape.block * cut.shape.size <= largest
     with pytest.raises(DeviceMemoryError) as caught:
@@ -83,11 +83,16 @@ def test_the_cut_keeps_to_the_memory(product):
     assert 2**16 < caught.value.needed <= 2**23
 
 
+def test_rows_of_the_factor_do_not_meet_in_the_caches(product):
+    best = best_cut(4090, UNIT, product, FAST, 2**28, 2**28).shape
+    assert best.size == 4096 + (UNIT if product.pitch(4096) > 4096 else 0)
+
+
 def test_what_was_asked_for_is_rounded_up_to_the_unit(product):
     asked = {"block": 100, "rows": 48, "columns": 1000, "separated": True}
-    cut = best_cut(2000, UNIT, product, FAST, 2**28, 2**28, **asked)
+    cut = best_cut(1900, UNIT, product, FAST, 2**28, 2**28, **asked)
     shape = cut.shape
-    assert (shape.block, shape.rows, shape.columns, shape.size) == (128, 64, 1024, 2048)
+    assert (shape.block, shape.rows, shape.columns, shape.size) == (128, 64, 1024, 1920)
     assert cut.separated
     assert best_cut(100, UNIT, product, FAST, 2**28, 2**28, block=4096).shape.block == 128
 
