@@ -197,7 +197,7 @@ def candidates(
     )
     bound = distance_bound(graph)
     ranking = _ranking(asked, bound)
-    for proof, always, arc, vertex in _PROOFS:
+    for proof, always, arc, vertex in _PROOFS if ranking.gain else ():
         if ranking.gain > always + graph.m * arc + graph.n * vertex:
             proved = proof(graph)
             if proved < bound:

@@ -341,8 +341,7 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-@contextmanager
-def unchanging(looked: Databases | None = None) -> Iterator[None]:
+class unchanging:  # noqa: N801 - it is used as a function
     """Look once whether the databases changed, for all that is asked of them inside.
 
     Parameters
@@ -350,11 +349,15 @@ def unchanging(looked: Databases | None = None) -> Iterator[None]:
     looked : Databases, optional
         What `databases` said.
     """
-    token = _looked.set(databases() if looked is None else looked)
-    try:
-        yield
-    finally:
-        _looked.reset(token)
+
+    def __init__(self, looked: Databases | None = None) -> None:
+        self._found = databases() if looked is None else looked
+
+    def __enter__(self) -> None:
+        self._token = _looked.set(self._found)
+
+    def __exit__(self, *_: object) -> None:
+        _looked.reset(self._token)
 
 
 def databases() -> Databases:
