@@ -22,7 +22,7 @@ from pyapsp.precision import distance_bound, eccentricity_bound, hop_bound, narr
 from pyapsp.registry import Method, Options, methods
 from pyapsp.registry import method as find_method
 from pyapsp.sparse.source_blocks import SourceBlocks
-from pyapsp.tuning.database import Databases, databases, unchanging
+from pyapsp.tuning.database import Databases, Unchanging, databases
 
 __all__ = ["Choice", "candidates", "suited", "unmet"]
 
@@ -256,7 +256,7 @@ def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[Method, float]]:
     """Return the methods with a prediction in this type, and the prediction."""
     options, found = asked.held_in(dtype), []
     conversion = _CALL + asked.rows * asked.facts.n * _VALUE if dtype != asked.dtype else 0
-    with unchanging(asked.databases):
+    with Unchanging(asked.databases):
         for method in (cls() for cls in asked.methods):
             suits = isinstance(method, SourceBlocks) or not asked.alone
             if not suits or unmet(method, asked.facts, options) is not None:

@@ -22,7 +22,7 @@ from pyapsp.graph import Graph, as_graph
 from pyapsp.precision import resolve
 from pyapsp.registry import Method, Options, Plan
 from pyapsp.registry import method as find_method
-from pyapsp.tuning.database import databases, unchanging
+from pyapsp.tuning.database import Unchanging, databases
 
 __all__ = ["Planned", "Request", "least", "plans", "reasons", "record", "requested", "vertices"]
 
@@ -186,7 +186,7 @@ def plans(
     looked = databases()
     for choice in candidates(graph, options, looked):
         try:
-            with unchanging(looked):
+            with Unchanging(looked):
                 plan = choice.method.plan(graph, suited(choice.method, graph, first, choice.dtype))
         except DeviceMemoryError as error:
             refused.append(error)

@@ -35,13 +35,13 @@ __all__ = [
     "Databases",
     "Match",
     "Row",
+    "Unchanging",
     "databases",
     "load",
     "matches",
     "merge",
     "tuned",
     "tuned_rate",
-    "unchanging",
     "user_database",
     "user_folder",
 ]
@@ -341,7 +341,7 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-class unchanging:  # noqa: N801 - it is used as a function
+class Unchanging:
     """Look once whether the databases changed, for all that is asked of them inside.
 
     Parameters
@@ -361,7 +361,7 @@ class unchanging:  # noqa: N801 - it is used as a function
 
 
 def databases() -> Databases:
-    """Return the databases that there are now, or were at the start of `unchanging`."""
+    """Return the databases that there are now, or were at the start of `Unchanging`."""
     looked = _looked.get()
     if looked is not None:
         return looked

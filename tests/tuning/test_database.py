@@ -210,7 +210,7 @@ def test_where_the_user_folder_is(monkeypatch, tmp_path):
 
 def test_databases_are_looked_at_once_where_that_is_said(folders):
     asked = METHOD, 1024, options()
-    with database.unchanging():
+    with database.Unchanging():
         ship(folders, row(8))
         assert not served()
         assert database.tuned_rate(*asked) is None
