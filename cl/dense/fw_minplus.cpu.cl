@@ -194,11 +194,13 @@ static inline void multiply(__global value_t *block, __global const value_t *nex
 #undef LEFT_STEP
 #define LEFT_AT(r) left_at[(size_t)(r) * pitch]
 #define LEFT_STEP 1
-static inline void multiply_column(__global value_t *block, const int columns,
-                                   __global const value_t *left_at, const int pitch,
-                                   __global const value_t *right_at, const int depth)
+static inline void multiply_column(__global value_t *block, __global const value_t *next,
+                                   const int columns, __global const value_t *left_at,
+                                   const int pitch, __global const value_t *right_at,
+                                   const int depth)
 {
     EACH_ROW(LOAD_ROW)
+    EACH_ROW(FETCH_ROW)
     for (int k = 0; k < depth; k += PYAPSP_UNROLL) {
         STEPS
     }
@@ -216,7 +218,7 @@ static inline void multiply_row(__global value_t *block, const int columns,
                                 __global const value_t *left_at, __local const value_t *right_at,
                                 const int depth, __global value_t *packed)
 {
-    __global const value_t *next = block + (size_t)ROWS * columns;
+    __global const value_t *next = block + SPAN; /* of the next group */
     EACH_ROW(LOAD_ROW)
     EACH_ROW(FETCH_ROW)
     for (int k = 0; k < depth; k += PYAPSP_UNROLL) {
@@ -226,6 +228,16 @@ static inline void multiply_row(__global value_t *block, const int columns,
     EACH_ROW(PACK_ROW)
 }
 #undef RIGHT_SPACE
+
+/* A left slab from ROWS rows of `depth` values. Compilers do better with the rows written out. */
+#define PACK_STEP(r) slab[k * ROWS + r] = rows[(size_t)(r) * pitch + k];
+static inline void pack_rows(__global value_t *slab, __global const value_t *rows, const int pitch,
+                             const int depth)
+{
+    for (int k = 0; k < depth; k++) {
+        EACH_ROW(PACK_STEP)
+    }
+}
 
 /* Floyd-Warshall with `depth` pivots from k0 on, on their own rows. */
 static inline void close_rows(__global value_t *matrix, const int size, const int k0,
@@ -261,7 +273,8 @@ static inline void pass_pivots(__global value_t *matrix, const int size, const i
             if (i >= k0 && i < k0 + depth)
                 continue;
             __global value_t *rows = matrix + (size_t)i * size;
-            multiply_column(rows + j, size, rows + k0, size, slab, depth);
+            multiply_column(rows + j, rows + (size_t)ROWS * size + j, size, rows + k0, size, slab,
+                            depth);
         }
     }
 }
@@ -304,7 +317,8 @@ __kernel ALONE void fw_minplus_rows(__global const value_t *distances, const int
         /* What is read may have been lowered already: by a path through the pivot, which is closed,
          * so the minimum is the same. */
         for (int i = 0; i < depth; i += ROWS)
-            multiply_column(packed + i * SPAN, SPAN, tile + (size_t)i * depth, depth, packed, depth);
+            multiply_column(packed + i * SPAN, packed + (i + ROWS) * SPAN, SPAN,
+                            tile + (size_t)i * depth, depth, packed, depth);
     }
 }
 
@@ -317,9 +331,7 @@ __kernel ALONE void fw_minplus_pass(__global value_t *distances, const int colum
 {
     const int first = low + (int)get_group_id(0) * stripe, last = min(first + stripe, high);
     for (int i = first; i < last; i += ROWS)
-        for (int r = 0; r < ROWS; r++)
-            for (int k = 0; k < depth; k++)
-                left[(size_t)i * depth + k * ROWS + r] = distances[(size_t)(i + r) * columns + k0 + k];
+        pack_rows(left + (size_t)i * depth, distances + (size_t)i * columns + k0, columns, depth);
     for (int j = low; j < high; j += SPAN) {
         __global const value_t *slab = right + (size_t)j * depth;
         for (int i = first; i < last; i += ROWS) {
@@ -346,10 +358,8 @@ __kernel ALONE void fw_minplus_pack(__global const value_t *distances, const int
     const int group = get_group_id(0);
     __global const value_t *corner = distances + (size_t)k0 * columns + k0;
     if (group < slabs) {
-        __global value_t *slab = pivot_left + (size_t)group * ROWS * depth;
-        for (int r = 0; r < ROWS; r++)
-            for (int k = 0; k < depth; k++)
-                slab[k * ROWS + r] = corner[(size_t)(group * ROWS + r) * columns + k];
+        const size_t row = (size_t)group * ROWS;
+        pack_rows(pivot_left + row * depth, corner + row * columns, columns, depth);
     } else {
         const int column = (group - slabs) * SPAN;
         __global value_t *slab = pivot_right + (size_t)column * depth;
@@ -392,11 +402,9 @@ __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int col
         /* What is read may have been lowered already: by a path through the pivot, which is closed,
          * so the minimum is the same. */
         for (int j = 0; j < depth; j += SPAN)
-            multiply_column(panel + j, columns, panel, columns, pivot_right + (size_t)j * depth, depth);
-        __global value_t *packed = left + (size_t)row * depth;
-        for (int r = 0; r < ROWS; r++)
-            for (int k = 0; k < depth; k++)
-                packed[k * ROWS + r] = panel[(size_t)r * columns + k];
+            multiply_column(panel + j, panel + (size_t)ROWS * columns + j, columns, panel, columns,
+                            pivot_right + (size_t)j * depth, depth);
+        pack_rows(left + (size_t)row * depth, panel, columns, depth);
     }
 }
 
@@ -431,10 +439,8 @@ __kernel ALONE void fw_minplus_pack_left(__global const value_t *block, const in
     const int rows = (int)get_num_groups(0) * ROWS, row = (int)get_group_id(0) * ROWS;
     const int first = (int)get_group_id(1) * PYAPSP_BLOCK;
     const int steps = min(PYAPSP_BLOCK, depth - first);
-    __global value_t *slab = left + (size_t)first * rows + (size_t)row * steps;
-    for (int r = 0; r < ROWS; r++)
-        for (int k = 0; k < steps; k++)
-            slab[k * ROWS + r] = block[(size_t)(row + r) * pitch + column + first + k];
+    pack_rows(left + (size_t)first * rows + (size_t)row * steps,
+              block + (size_t)row * pitch + column + first, pitch, steps);
 }
 
 /* The place of step k of a column in a right factor of depth x width values. */

@@ -13,7 +13,7 @@
  *
  *           The compiler does not know b, so no sum can leave the loop; and an update waits for one
  *           that lies N - 1 updates back, so the arithmetic units are kept busy. There are kernels for N = 8,
- *           13 and 24: which is fastest depends on the latency and the number of registers.
+ *           13 and 28: which is fastest depends on the latency and the number of registers.
  *
  *           With PYAPSP_THREE, two updates are one step, c0 <- min(c0, c1 + b, c2 + 2 b): some devices
  *           have a minimum of three. The second sum differs from the first of the next step, so that
@@ -59,7 +59,7 @@
     UPDATE(c6, c7, c8) UPDATE(c7, c8, c9) UPDATE(c8, c9, c10)                                      \
     UPDATE(c9, c10, c11) UPDATE(c10, c11, c12) UPDATE(c11, c12, c0)                                \
     UPDATE(c12, c0, c1)
-#define ROUND_24                                                                                   \
+#define ROUND_28                                                                                   \
     UPDATE(c0, c1, c2) UPDATE(c1, c2, c3) UPDATE(c2, c3, c4)                                       \
     UPDATE(c3, c4, c5) UPDATE(c4, c5, c6) UPDATE(c5, c6, c7)                                       \
     UPDATE(c6, c7, c8) UPDATE(c7, c8, c9) UPDATE(c8, c9, c10)                                      \
@@ -67,7 +67,9 @@
     UPDATE(c12, c13, c14) UPDATE(c13, c14, c15) UPDATE(c14, c15, c16)                              \
     UPDATE(c15, c16, c17) UPDATE(c16, c17, c18) UPDATE(c17, c18, c19)                              \
     UPDATE(c18, c19, c20) UPDATE(c19, c20, c21) UPDATE(c20, c21, c22)                              \
-    UPDATE(c21, c22, c23) UPDATE(c22, c23, c0) UPDATE(c23, c0, c1)
+    UPDATE(c21, c22, c23) UPDATE(c22, c23, c24) UPDATE(c23, c24, c25)                              \
+    UPDATE(c24, c25, c26) UPDATE(c25, c26, c27) UPDATE(c26, c27, c0)                               \
+    UPDATE(c27, c0, c1)
 #define FOUR_TIMES(round) round round round round
 
 /* The result depends on every strip, and is what it was at the start: a launch may follow another. */
@@ -101,19 +103,20 @@ __kernel void roofs_updates_13(__global value_t *values, const int rounds)
     STRIP(__global, own) = c0;
 }
 
-__kernel void roofs_updates_24(__global value_t *values, const int rounds)
+__kernel void roofs_updates_28(__global value_t *values, const int rounds)
 {
     START
     strip_t c8 = c7 + step, c9 = c8 + step, c10 = c9 + step, c11 = c10 + step, c12 = c11 + step,
-            c13 = c12 + step, c14 = c13 + step, c15 = c14 + step, c16 = c15 + step, c17 = c16 +
-            step, c18 = c17 + step, c19 = c18 + step, c20 = c19 + step, c21 = c20 + step, c22 =
-            c21 + step, c23 = c22 + step;
+            c13 = c12 + step, c14 = c13 + step, c15 = c14 + step, c16 = c15 + step,
+            c17 = c16 + step, c18 = c17 + step, c19 = c18 + step, c20 = c19 + step,
+            c21 = c20 + step, c22 = c21 + step, c23 = c22 + step, c24 = c23 + step,
+            c25 = c24 + step, c26 = c25 + step, c27 = c26 + step;
     for (int i = 0; i < rounds; i++) {
-        FOUR_TIMES(ROUND_24)
+        FOUR_TIMES(ROUND_28)
     }
     KEEP(c1) KEEP(c2) KEEP(c3) KEEP(c4) KEEP(c5) KEEP(c6) KEEP(c7) KEEP(c8) KEEP(c9) KEEP(c10)
     KEEP(c11) KEEP(c12) KEEP(c13) KEEP(c14) KEEP(c15) KEEP(c16) KEEP(c17) KEEP(c18) KEEP(c19)
-    KEEP(c20) KEEP(c21) KEEP(c22) KEEP(c23)
+    KEEP(c20) KEEP(c21) KEEP(c22) KEEP(c23) KEEP(c24) KEEP(c25) KEEP(c26) KEEP(c27)
     STRIP(__global, own) = c0;
 }
 

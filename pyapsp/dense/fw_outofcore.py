@@ -144,7 +144,7 @@ class FwOutofcore(Method):
         check_weights(graph, options.dtype)
         started = time.perf_counter()
         if graph.n == 0:
-            _product(graph, options, None)  # the device must have the type
+            _product(graph, options, None, rows=True)  # the device must have the type
             return Plan(graph, options, dict(self.parameters), 0)
         given, state = dict(self.parameters), None
         if options.checkpoint is not None:
@@ -157,7 +157,15 @@ class FwOutofcore(Method):
         if options.predecessors:
             recovery = Recovery.within(graph, options, _limits(options.device, options)[0])
         array = _allocate(graph.n, options) if options.out is None else options.out
-        prepared, notes = self._prepare(graph, options, given, state, array)
+        arguments = (graph, options, given, state, array)
+        try:
+            prepared, notes = self._prepare(*arguments, rows=True)
+        except DeviceMemoryError as tuned_needs:
+            # what was tuned may want more memory than the candidates
+            try:
+                prepared, notes = self._prepare(*arguments, rows=False)
+            except DeviceMemoryError as needs:
+                raise min(needs, tuned_needs, key=lambda error: error.needed) from None
         shape = prepared.cut.shape
         parameters = {
             "block": shape.block,
@@ -185,11 +193,16 @@ class FwOutofcore(Method):
         given: Mapping[str, Any],
         state: Mapping[str, Any] | None,
         array: np.ndarray,
+        *,
+        rows: bool,
     ) -> tuple[_Prepared, tuple[str, ...]]:
-        """Measure the devices, cut the matrix, and decide who takes part."""
+        """Measure the devices, cut the matrix, and decide who takes part.
+
+        Without `rows` of the tuning table, kernels are the first candidates.
+        """
         devices = (options.device, *options.helpers)
         products = [
-            _product(graph, replace(options, device=device), state if number == 0 else None)
+            _product(graph, replace(options, device=device), None if number else state, rows=rows)
             for number, device in enumerate(devices)
         ]
         unit = math.lcm(*(product.unit(product.p) for product in products))
@@ -396,7 +409,9 @@ def _allocate(n: int, options: Options) -> np.ndarray:
     return np.empty((n, n), options.dtype)
 
 
-def _product(graph: Graph, options: Options, state: Mapping[str, Any] | None) -> Product:
+def _product(
+    graph: Graph, options: Options, state: Mapping[str, Any] | None, *, rows: bool
+) -> Product:
     """Return the product for a device, with the parameters of a checkpoint if there is one."""
     if state is not None and state["pivot"] == "device":
         parameters = state["closing"]
@@ -405,7 +420,7 @@ def _product(graph: Graph, options: Options, state: Mapping[str, Any] | None) ->
                 f"{options.checkpoint} was made with kernels that do not fit {options.device.name}"
             )
     else:
-        parameters, _ = FwMinplus().choose_parameters(graph, options)
+        parameters, _ = FwMinplus().choose_parameters(graph, options, rows=rows)
     return FORMS[parameters["form"]](options, parameters, negative=graph.has_negative)
 
 

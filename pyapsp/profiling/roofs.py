@@ -235,7 +235,7 @@ def _shapes(
     host = np.full((1 + items) * width, 100, dtype)
     host[:width] = 1
     # the assembly of pairs has the first two
-    for strips in (8, 12) if form == "packed" else (8, 13, 24):
+    for strips in (8, 12) if form == "packed" else (8, 13, 28):
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         buffer = cl.Buffer(queue.context, flags, hostbuf=host)
         kernel = program.kernel(f"roofs_updates_{strips}")

@@ -47,7 +47,7 @@ def run_loop(device, program, strips, values):
 
 
 @pytest.mark.parametrize("three", [0, 1])
-@pytest.mark.parametrize("strips", [8, 13, 24])
+@pytest.mark.parametrize("strips", [8, 13, 28])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_loops_do_every_update(dtype, strips, three, device):
     """With a negative b every strip is lowered in every step: leaving one out would show."""

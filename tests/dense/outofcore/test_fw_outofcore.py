@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 
 import numpy as np
 import pyopencl as cl
@@ -18,10 +19,12 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import errors, verify
+from pyapsp.dense.fw_minplus import FORMS, FwMinplus
 from pyapsp.dense.outofcore.worker import Worker
 from pyapsp.device import devices
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import Options
+from pyapsp.tuning import database
 
 
 def outofcore(**parameters):
@@ -121,6 +124,47 @@ def test_auto_takes_it_when_nothing_else_fits(device):
     with pytest.raises(errors.DeviceMemoryError) as caught:
         pyapsp.solve(graph, device=device, memory_limit=10_000)
     assert caught.value.available == 10_000
+
+
+def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_path):
+    graph, options = halves(300, 2000), Options(device, np.dtype(np.float32))
+    monkeypatch.setattr(database, "shipped_databases", list)
+
+    def solve(limit):
+        return pyapsp.solve(graph, outofcore(), dtype="float32", device=device, memory_limit=limit)
+
+    with pytest.raises(errors.DeviceMemoryError) as without_rows:
+        solve(1000)
+    method = FwMinplus()
+    candidate, _ = method.choose_parameters(graph, options)
+    form = FORMS[candidate["form"]]
+    coarse = max(
+        (
+            candidate | {"tile": tile, "block": tile, "strips": strips, "group_columns": 192}
+            for tile, strips in product(method.choices["tile"], method.choices["strips"])
+        ),
+        key=lambda each: form.unit(each) * form.fits(each, options),
+    )
+    row = database.Row(
+        method="fw-minplus",
+        platform=device.platform_name,
+        kind=device.kind,
+        architecture=device.architecture,
+        device=device.plain_name,
+        dtype="float32",
+        predecessors=False,
+        n=300,
+        parameters=coarse,
+        updates_per_second=1e9,
+    )
+    database.merge(tmp_path / "database.json", [row])
+    monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path))
+    assert method.choose_parameters(graph, options)[0] == coarse
+    result = solve(without_rows.value.needed)
+    assert result.stats["peak_device_bytes"] == without_rows.value.needed
+    with pytest.raises(errors.DeviceMemoryError) as with_row:
+        solve(1000)
+    assert with_row.value.needed == without_rows.value.needed
 
 
 def test_no_more_device_memory_than_planned(device, monkeypatch):
