@@ -126,6 +126,14 @@ def test_auto_takes_it_when_nothing_else_fits(device):
     assert caught.value.available == 10_000
 
 
+COARSE = {
+    "panels": [{"strips": strips, "group_columns": 192} for strips in (1, 2, 3, 4)],
+    "tiles": [
+        {"block": 256, "rows": 8, "words": 8, "group_x": 32, "group_y": 8, "slice": 16},
+    ],
+}
+
+
 def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_path):
     graph, options = halves(300, 2000), Options(device, np.dtype(np.float32))
     monkeypatch.setattr(database, "shipped_databases", list)
@@ -140,8 +148,8 @@ def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_
     form = FORMS[candidate["form"]]
     coarse = max(
         (
-            candidate | {"tile": tile, "block": tile, "strips": strips, "group_columns": 192}
-            for tile, strips in product(method.choices["tile"], method.choices["strips"])
+            candidate | {"tile": tile, "block": tile} | changed
+            for tile, changed in product(method.choices["tile"], COARSE[candidate["form"]])
         ),
         key=lambda each: form.unit(each) * form.fits(each, options),
     )
@@ -427,14 +435,16 @@ def test_kill_at_any_instant(tmp_path):
         )
 
     undisturbed = start("", tmp_path / "whole.npy")
+    told = [time.monotonic() for _ in undisturbed.stdout]
     assert undisturbed.wait() == 0
     undisturbed.stdout.close()
+    longest = (told[-1] - told[0]) / 10
     draw, reached, kills = random.Random(1), [], 0
     while True:
         process = start(str(tmp_path / "checkpoint"), tmp_path / "killed.npy")
         first = process.stdout.readline()
         if kills < 20:
-            time.sleep(draw.uniform(0, 0.06))
+            time.sleep(draw.uniform(0, longest))
             process.send_signal(signal.SIGKILL)
         said = [first, *process.stdout.read().splitlines()]
         ended = process.wait()
