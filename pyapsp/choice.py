@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pyapsp.bounds import distance_bound, eccentricity_bound, hop_bound
 from pyapsp.device import Device
 from pyapsp.errors import (
     CapabilityError,
@@ -18,7 +19,7 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Facts, Graph
 from pyapsp.host import available_memory
-from pyapsp.precision import distance_bound, eccentricity_bound, hop_bound, narrower
+from pyapsp.precision import narrower
 from pyapsp.registry import Method, Options, methods
 from pyapsp.registry import method as find_method
 from pyapsp.sparse.source_blocks import SourceBlocks

@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.bounds import distance_bound
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall, Layout
 from pyapsp.dense.fw_multikernel import TileShape, integers, tile_rounds
 from pyapsp.dense.fw_singlekernel import SoftSync
 from pyapsp.errors import CapabilityError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
-from pyapsp.precision import arithmetic_defines, distance_bound, infinity
+from pyapsp.precision import arithmetic_defines, infinity
 from pyapsp.registry import Answer, Options, Plan, Requirements, register
 
 __all__ = ["FwPacked4", "FwPacked8", "FwPacked16", "lost", "pack", "unpack"]

@@ -10,17 +10,12 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.bounds import distance_bound
 from pyapsp.errors import PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.kernels import Program, Stopwatch, build
-from pyapsp.precision import (
-    arithmetic_defines,
-    check_diagonal,
-    check_weights,
-    distance_bound,
-    infinity,
-)
+from pyapsp.precision import arithmetic_defines, check_diagonal, check_weights, infinity
 from pyapsp.registry import Options, Plan, check_memory, register
 from pyapsp.sparse.device_block import upload
 from pyapsp.sparse.dijkstra_cpu import DijkstraCpu

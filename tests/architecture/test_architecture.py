@@ -18,6 +18,7 @@ LAYERS = [
     {"errors", "files", "host"},
     {"device", "graph"},
     {"kernels"},
+    {"bounds"},
     {"precision"},
     {"result", "progress"},
     {"registry"},

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import choice, errors, precision, verify
+from pyapsp import bounds, choice, errors, precision, verify
 from pyapsp.graph import Graph
 from pyapsp.graph.generators import random_graph
 from pyapsp.registry import Options
@@ -198,8 +198,8 @@ def test_the_tightest_of_all_bounds_counts(monkeypatch, rows, device):
     # a star with its hub last: searches from a leaf see twice as far
     leaves = np.arange(49)
     graph = Graph.from_arcs(50, leaves, np.full(49, 49), np.full(49, 4 * 10**8), directed=False)
-    assert precision.hop_bound(graph) == 8 * 10**8
-    assert precision.eccentricity_bound(graph) == 16 * 10**8
+    assert bounds.hop_bound(graph) == 8 * 10**8
+    assert bounds.eccentricity_bound(graph) == 16 * 10**8
     assert pyapsp.solve(graph, dtype="auto", device=device).distances.dtype == np.int32
     monkeypatch.setattr(choice, "_PROOFS", [(proof, -1.0, 0, 0) for proof, *_ in choice._PROOFS])
     rows(("fw-minplus", "float64", 50, 1e6), ("fw-minplus", "int32", 50, 1e9))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import errors, precision
+from pyapsp import bounds, errors
 from pyapsp.graph import Graph, generators
 from pyapsp.result import Result
 
@@ -153,12 +153,12 @@ def test_the_bound_behind_auto_is_one(seed):
         tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
     weights = rng.integers(0, 10 ** int(rng.integers(1, 5)), m) * (rng.random(m) < 0.8)
     graph = Graph.from_arcs(n, tails, heads, weights, directed=bool(rng.random() < 0.7))
-    for found in (precision.hop_bound, precision.eccentricity_bound):
+    for found in (bounds.hop_bound, bounds.eccentricity_bound):
         bound = found(graph)
         if graph.m:
             distances = csgraph.johnson(graph.to_scipy().astype(float))
             assert distances.max(where=np.isfinite(distances), initial=0) <= bound
-        assert bound <= precision.distance_bound(graph)
+        assert bound <= bounds.distance_bound(graph)
 
 
 def test_a_bound_from_the_fewest_arcs():
@@ -170,24 +170,24 @@ def test_a_bound_from_the_fewest_arcs():
     )
     weights = np.full(198, 7)
     graph = Graph.from_arcs(100, tails, heads, weights)
-    assert precision.hop_bound(graph) == 7 * (1 + 2)
+    assert bounds.hop_bound(graph) == 7 * (1 + 2)
     both = Graph.from_arcs(100, tails, heads, weights, directed=False)
-    assert precision.hop_bound(both) == 7 * (1 + 1)
+    assert bounds.hop_bound(both) == 7 * (1 + 1)
     for arc in (
         (0, 100),
         (100, 0),
     ):  # from a vertex that none leads to, or to one that leads nowhere
         ends = zip([*tails, arc[0]], [*heads, arc[1]], strict=True)
         apart = Graph.from_arcs(101, *zip(*ends, strict=True), np.full(199, 7))
-        assert precision.hop_bound(apart) == precision.distance_bound(apart)
-    assert precision.hop_bound(graph.with_weights(-graph.weights)) == 99 * 7
+        assert bounds.hop_bound(apart) == bounds.distance_bound(apart)
+    assert bounds.hop_bound(graph.with_weights(-graph.weights)) == 99 * 7
 
 
 def test_auto_finds_short_distances_behind_long_bounds(device):
     # every arc weighs 1000, but no path needs more than a few of them
     rng = np.random.default_rng(2)
     graph = Graph.from_arcs(200, *rng.integers(0, 200, (2, 4000)), np.full(4000, 1000))
-    assert precision.distance_bound(graph) > 2**15
+    assert bounds.distance_bound(graph) > 2**15
     result = pyapsp.solve(graph, dtype="auto", device=device)
     assert result.distances.dtype == np.uint16
     np.testing.assert_array_equal(result.distances, csgraph.dijkstra(graph.to_scipy()))
