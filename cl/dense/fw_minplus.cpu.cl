@@ -48,8 +48,8 @@
  *             PYAPSP_PREFETCH    0  1 where the compiler has Clang's builtin for it, which becomes an
  *                                    instruction where prefetch() of OpenCL C becomes nothing
  *
- *           The register block that comes next is fetched while one is computed: it is far away, and its
- *           rows follow no pattern that hardware would know.
+ *           The register block that comes next, or its like in the next panel, is fetched while one is
+ *           computed: it is far away, and its rows follow no pattern that hardware would know.
  *
  * Cost      n^3 updates, 2 n values packed for each step of k, and tiles closed by every core; a step
  *           of the micro-kernel is ROWS + STRIPS loads for ROWS x STRIPS vector additions and minima.

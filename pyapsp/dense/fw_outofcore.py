@@ -144,7 +144,7 @@ class FwOutofcore(Method):
         check_weights(graph, options.dtype)
         started = time.perf_counter()
         if graph.n == 0:
-            _product(graph, options, None, rows=True)  # the device must have the type
+            _product(graph, options, None, tuned=True)  # the device must have the type
             return Plan(graph, options, dict(self.parameters), 0)
         given, state = dict(self.parameters), None
         if options.checkpoint is not None:
@@ -159,13 +159,14 @@ class FwOutofcore(Method):
         array = _allocate(graph.n, options) if options.out is None else options.out
         arguments = (graph, options, given, state, array)
         try:
-            prepared, notes = self._prepare(*arguments, rows=True)
+            prepared, notes = self._prepare(*arguments, tuned=True)
         except DeviceMemoryError as tuned_needs:
             # what was tuned may want more memory than the candidates
             try:
-                prepared, notes = self._prepare(*arguments, rows=False)
+                prepared, notes = self._prepare(*arguments, tuned=False)
             except DeviceMemoryError as needs:
                 raise min(needs, tuned_needs, key=lambda error: error.needed) from None
+            notes = (*notes, "untuned kernels, because the tuned ones need more memory")
         shape = prepared.cut.shape
         parameters = {
             "block": shape.block,
@@ -194,15 +195,24 @@ class FwOutofcore(Method):
         state: Mapping[str, Any] | None,
         array: np.ndarray,
         *,
-        rows: bool,
+        tuned: bool,
     ) -> tuple[_Prepared, tuple[str, ...]]:
         """Measure the devices, cut the matrix, and decide who takes part.
 
-        Without `rows` of the tuning table, kernels are the first candidates.
+        Kernels that are not of a checkpoint are those of tuning rows, if `tuned`.
         """
         devices = (options.device, *options.helpers)
+        closing = 0
+        if given.get("pivot") == "host":
+            cpus = (k for k, device in enumerate(devices) if k and device.kind == "cpu")
+            closing = next(cpus, 0)
         products = [
-            _product(graph, replace(options, device=device), None if number else state, rows=rows)
+            _product(
+                graph,
+                replace(options, device=device),
+                state if number == closing else None,
+                tuned=tuned,
+            )
             for number, device in enumerate(devices)
         ]
         unit = math.lcm(*(product.unit(product.p) for product in products))
@@ -224,8 +234,9 @@ class FwOutofcore(Method):
         )
         members = [_Member(devices[0], products[0], speeds[0], cut.shape)]
         closer, notes, gain = 0, [], 0.0
-        for device, product, speed in zip(devices[1:], products[1:], speeds[1:], strict=True):
-            closes = given.get("pivot") == "host" and device.kind == "cpu" and closer == 0
+        helpers = zip(devices[1:], products[1:], speeds[1:], strict=True)
+        for number, (device, product, speed) in enumerate(helpers, start=1):
+            closes = number == closing
             shape = helper_shape(cut, unit, product, speed, speeds[0], *_limits(device, options))
             here = helper_gain(cut, speed, speeds[0])
             asked = given.get("helpers", "auto")
@@ -266,6 +277,8 @@ class FwOutofcore(Method):
             "pivot": given.get("pivot", "device"),
             "closing": dict(first.p),
         }
+        if state is not None:
+            _check_same(graph.n, decisive, state, options)
         return _Prepared(array, tuple(members), closer, cut, seconds, decisive), tuple(notes)
 
     def run(self, plan: Plan) -> Answer:
@@ -376,6 +389,18 @@ def _agree(given: dict[str, Any], state: Mapping[str, Any], options: Options) ->
         given[name] = state[name]
 
 
+def _check_same(
+    n: int, decisive: Mapping[str, Any], state: Mapping[str, Any], options: Options
+) -> None:
+    """Refuse a checkpoint from which these devices would go on in other steps."""
+    blocks = [min(each["block"], n) for each in (state, decisive)]
+    if blocks[0] != blocks[1] or decisive["closing"] != state["closing"]:
+        raise CheckpointError(
+            f"{options.checkpoint} was made in blocks of {blocks[0]} with kernels "
+            f"{state['closing']}: these devices would take {blocks[1]} with {decisive['closing']}"
+        )
+
+
 def _look(graph: Graph, matrix: Matrix, options: Options) -> float:
     """Look for clipped distances, if that was asked for, and return the largest distance."""
     largest = 0.0
@@ -410,17 +435,17 @@ def _allocate(n: int, options: Options) -> np.ndarray:
 
 
 def _product(
-    graph: Graph, options: Options, state: Mapping[str, Any] | None, *, rows: bool
+    graph: Graph, options: Options, state: Mapping[str, Any] | None, *, tuned: bool
 ) -> Product:
-    """Return the product for a device, with the parameters of a checkpoint if there is one."""
-    if state is not None and state["pivot"] == "device":
+    """Return the product for a device: of a checkpoint, of tuning rows, or else untuned."""
+    if state is not None:
         parameters = state["closing"]
         if not FORMS[parameters["form"]].fits(parameters, options):
             raise CheckpointError(
                 f"{options.checkpoint} was made with kernels that do not fit {options.device.name}"
             )
     else:
-        parameters, _ = FwMinplus().choose_parameters(graph, options, rows=rows)
+        parameters, _ = FwMinplus().choose_parameters(graph, options, rows=tuned)
     return FORMS[parameters["form"]](options, parameters, negative=graph.has_negative)
 
 

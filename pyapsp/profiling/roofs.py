@@ -234,7 +234,7 @@ def _shapes(
     # b is 1, and the strips start at 100: what comes of them is normal in every type
     host = np.full((1 + items) * width, 100, dtype)
     host[:width] = 1
-    # the assembly of pairs has the first two
+    # the assembly of pairs has others
     for strips in (8, 12) if form == "packed" else (8, 13, 28):
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         buffer = cl.Buffer(queue.context, flags, hostbuf=host)

@@ -17,7 +17,7 @@ from pyapsp.kernels import build
 from pyapsp.precision import DTYPES, arithmetic_defines
 from pyapsp.profiling import roofs
 
-ROUNDS = 3
+ROUNDS = 16
 
 
 def lowered(start, step, strips, *, three):

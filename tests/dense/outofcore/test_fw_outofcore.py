@@ -20,6 +20,7 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp import errors, verify
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
+from pyapsp.dense.outofcore.engine import Engine
 from pyapsp.dense.outofcore.worker import Worker
 from pyapsp.device import devices
 from pyapsp.graph import Graph, generators
@@ -128,28 +129,20 @@ def test_auto_takes_it_when_nothing_else_fits(device):
 
 COARSE = {
     "panels": [{"strips": strips, "group_columns": 192} for strips in (1, 2, 3, 4)],
-    "tiles": [
-        {"block": 256, "rows": 8, "words": 8, "group_x": 32, "group_y": 8, "slice": 16},
-    ],
+    "tiles": [{"block": 256, "rows": 8, "words": 8, "group_x": 32, "group_y": 8, "vector": 1}],
 }
 
 
-def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_path):
-    graph, options = halves(300, 2000), Options(device, np.dtype(np.float32))
-    monkeypatch.setattr(database, "shipped_databases", list)
-
-    def solve(limit):
-        return pyapsp.solve(graph, outofcore(), dtype="float32", device=device, memory_limit=limit)
-
-    with pytest.raises(errors.DeviceMemoryError) as without_rows:
-        solve(1000)
-    method = FwMinplus()
-    candidate, _ = method.choose_parameters(graph, options)
-    form = FORMS[candidate["form"]]
+def coarsely_tuned(graph, device, tmp_path, monkeypatch):
+    """Make a tuning row for float32, of kernels that need sizes of a large multiple."""
+    method, options = FwMinplus(), Options(device, np.dtype(np.float32))
+    candidate, _ = method.choose_parameters(graph, options, rows=False)
+    form, blocks = FORMS[candidate["form"]], method.choices["block"]
     coarse = max(
         (
             candidate | {"tile": tile, "block": tile} | changed
             for tile, changed in product(method.choices["tile"], COARSE[candidate["form"]])
+            if tile in blocks
         ),
         key=lambda each: form.unit(each) * form.fits(each, options),
     )
@@ -161,18 +154,35 @@ def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_
         device=device.plain_name,
         dtype="float32",
         predecessors=False,
-        n=300,
+        n=graph.n,
         parameters=coarse,
         updates_per_second=1e9,
     )
-    database.merge(tmp_path / "database.json", [row])
-    monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path))
+    folder = tmp_path / "tuning"
+    folder.mkdir()
+    database.merge(folder / "database.json", [row])
+    monkeypatch.setenv("PYAPSP_TUNING", str(folder))
     assert method.choose_parameters(graph, options)[0] == coarse
-    result = solve(without_rows.value.needed)
-    assert result.stats["peak_device_bytes"] == without_rows.value.needed
-    with pytest.raises(errors.DeviceMemoryError) as with_row:
+
+
+def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_path):
+    graph = halves(300, 2000)
+    monkeypatch.setattr(database, "shipped_databases", list)
+
+    def solve(limit):
+        return pyapsp.solve(graph, outofcore(), dtype="float32", device=device, memory_limit=limit)
+
+    with pytest.raises(errors.DeviceMemoryError) as untuned:
         solve(1000)
-    assert with_row.value.needed == without_rows.value.needed
+    least = untuned.value.needed
+    coarsely_tuned(graph, device, tmp_path, monkeypatch)
+    result = solve(least)
+    assert result.stats["peak_device_bytes"] == least
+    assert "untuned kernels, because the tuned ones need more memory" in result.explain()
+    np.testing.assert_allclose(result.distances, csgraph.dijkstra(graph.to_scipy()), rtol=1e-5)
+    with pytest.raises(errors.DeviceMemoryError) as tuned:
+        solve(1000)
+    assert tuned.value.needed == least
 
 
 def test_no_more_device_memory_than_planned(device, monkeypatch):
@@ -303,6 +313,45 @@ def test_a_checkpoint_decides_what_was_not_asked_for(device, tmp_path):
     result = pyapsp.solve(graph, outofcore(), **same)
     assert result.stats["parameters"]["block"] == block
     assert result.stats["resumed"]
+
+
+def test_a_helper_that_works_in_other_units_does_not_change_blocks(device, tmp_path, monkeypatch):
+    graph, folder = halves(500, 4000), tmp_path / "checkpoint"
+    same = {"dtype": "float32", "checkpoint": folder}
+    monkeypatch.setattr(database, "shipped_databases", list)
+    method = outofcore(block=96, rows=96, interval=0, helpers="all")
+    with pytest.raises(Cancelled):
+        pyapsp.solve(graph, method, progress=cancel_after(0.5), device=device, **same)
+    coarsely_tuned(graph, device, tmp_path, monkeypatch)
+    with pytest.raises(errors.CheckpointError, match=r"was made in blocks of \d+ with kernels"):
+        pyapsp.solve(graph, method, device=[device, device], **same)
+    resumed = pyapsp.solve(graph, method, device=device, **same)
+    assert resumed.stats["resumed"]
+    np.testing.assert_allclose(resumed.distances, csgraph.dijkstra(graph.to_scipy()), rtol=1e-5)
+
+
+def test_the_host_closes_with_the_kernels_of_the_checkpoint(tmp_path, monkeypatch):
+    host = next(each for each in devices() if each.kind == "cpu")
+    graph, folder = halves(500, 4000), tmp_path / "checkpoint"
+    same = {"dtype": "float32", "device": [host, host]}
+    monkeypatch.setattr(database, "shipped_databases", list)
+    method = outofcore(block=192, rows=64, interval=0, pivot="host")
+    whole = pyapsp.solve(graph, method, **same)
+    with pytest.raises(Cancelled):
+        pyapsp.solve(graph, method, progress=cancel_after(0.5), checkpoint=folder, **same)
+    made_with = json.loads((folder / "manifest.json").read_text())["state"]["closing"]
+    coarsely_tuned(graph, host, tmp_path, monkeypatch)
+    start, closing = Engine.__init__, []
+
+    def noted(self, *arguments, decisive, **more):
+        closing.append(decisive["closing"])
+        start(self, *arguments, decisive=decisive, **more)
+
+    monkeypatch.setattr(Engine, "__init__", noted)
+    resumed = pyapsp.solve(graph, method, checkpoint=folder, **same)
+    assert resumed.stats["resumed"]
+    assert closing == [made_with]
+    np.testing.assert_array_equal(resumed.distances, whole.distances)
 
 
 def test_a_damaged_checkpoint_is_refused(device, tmp_path):
