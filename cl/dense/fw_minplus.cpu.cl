@@ -24,9 +24,10 @@
  *               fw_minplus_panels     r <- pivot (x) r and c <- c (x) pivot; both are packed, too
  *               fw_minplus_remainder  all others: D <- min(D, c (x) r), from the packed panels
  *           A pivot block, which is all of a small matrix, is closed by rounds over its tiles, where
- *           launches are short and their number counts, two for each:
- *               fw_minplus_rows       the pivot tile, closed, and r <- tile (x) r, only packed
- *               fw_minplus_pass       all rows: D <- min(D, old c (x) r)
+ *           launches are short and their number counts:
+ *               fw_minplus_rows       the first tile, closed, and r <- tile (x) r, only packed
+ *               fw_minplus_pass       all rows: D <- min(D, old c (x) r); one group meanwhile does for
+ *                                     the next tile what fw_minplus_rows did for the first
  *           A matrix of one tile has one launch, fw_minplus_close.
  *
  *           Five more kernels are for rectangles, for a matrix that the device does not hold; see
@@ -289,14 +290,14 @@ __kernel ALONE void fw_minplus_close(__global value_t *distances, const int size
     }
 }
 
-/* Rounds inside a pivot block, [low, high) of rows and columns, two launches each. First the rows of
- * the pivot tile: closed, as right slabs, the tile itself among them. Every group closes the tile
- * anew, in its own part of `tiles`, rather than wait for another; then slabs take turns. */
-__kernel ALONE void fw_minplus_rows(__global const value_t *distances, const int columns,
-                                    const int k0, const int depth, const int low, const int high,
-                                    __global value_t *tiles, __global value_t *right)
+/* Rounds inside a pivot block, [low, high) of rows and columns. First the rows of the pivot tile: closed,
+ * as right slabs, the tile itself among them. `tile` has room for it, and for STEP rows of a slab; of the
+ * slabs, every `step`-th from `part` on. */
+static inline void close_tile(__global const value_t *distances, const int columns, const int k0,
+                              const int depth, const int low, const int high,
+                              __global value_t *tile, const int part, const int step,
+                              __global value_t *right)
 {
-    __global value_t *tile = tiles + get_group_id(0) * (size_t)(depth * depth + PYAPSP_STEP * SPAN);
     __global value_t *slab = tile + (size_t)depth * depth;
     __global const value_t *rows = distances + (size_t)k0 * columns;
     for (int k = 0; k < depth; k++)
@@ -307,9 +308,8 @@ __kernel ALONE void fw_minplus_rows(__global const value_t *distances, const int
         close_rows(tile, depth, k, PYAPSP_STEP);
         pass_pivots(tile, depth, k, PYAPSP_STEP, 0, depth, slab);
     }
-    const int stride = (int)get_num_groups(0) * SPAN;
-    for (int column = low + (int)get_group_id(0) * SPAN; column < high; column += stride) {
-        __global value_t *packed = right + (size_t)column * depth;
+    for (int column = low + part * SPAN; column < high; column += step * SPAN) {
+        __global value_t *packed = right + (size_t)(column - low) * depth;
         for (int k = 0; k < depth; k++)
             for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
                 STRIP(__global, packed + k * SPAN + s) =
@@ -322,18 +322,16 @@ __kernel ALONE void fw_minplus_rows(__global const value_t *distances, const int
     }
 }
 
-/* Then all rows, `stripe` of them for each group: those of the pivot tile are there, the others pass
- * their old columns of it through them. */
-__kernel ALONE void fw_minplus_pass(__global value_t *distances, const int columns, const int k0,
-                                    const int depth, const int low, const int high,
-                                    const int stripe, __global value_t *left,
-                                    __global const value_t *right)
+/* Then the rows [first, last): those of the pivot tile are there, the others pass their old columns of
+ * it through them. */
+static inline void pass_tile(__global value_t *distances, const int columns, const int k0,
+                             const int depth, const int low, const int high, const int first,
+                             const int last, __global value_t *left, __global const value_t *right)
 {
-    const int first = low + (int)get_group_id(0) * stripe, last = min(first + stripe, high);
     for (int i = first; i < last; i += ROWS)
         pack_rows(left + (size_t)i * depth, distances + (size_t)i * columns + k0, columns, depth);
     for (int j = low; j < high; j += SPAN) {
-        __global const value_t *slab = right + (size_t)j * depth;
+        __global const value_t *slab = right + (size_t)(j - low) * depth;
         for (int i = first; i < last; i += ROWS) {
             __global value_t *block = distances + (size_t)i * columns + j;
             if (i < k0 || i >= k0 + depth) {
@@ -347,6 +345,43 @@ __kernel ALONE void fw_minplus_pass(__global value_t *distances, const int colum
                         STRIP(__global const, slab + (i - k0 + r) * SPAN + s);
         }
     }
+}
+
+/* Every group closes the tile anew, in its own part of `tiles`, rather than wait for another; then slabs
+ * take turns. */
+__kernel ALONE void fw_minplus_rows(__global const value_t *distances, const int columns,
+                                    const int k0, const int depth, const int low, const int high,
+                                    __global value_t *tiles, __global value_t *right)
+{
+    const int part = (int)get_group_id(0);
+    close_tile(distances, columns, k0, depth, low, high,
+               tiles + part * (size_t)(depth * depth + PYAPSP_STEP * SPAN), part,
+               (int)get_num_groups(0), right);
+}
+
+/* `ahead` rows after the tile are the next tile, unless it is 0: one group passes them, and closes it
+ * while the others pass the other rows, `stripe` of them each. That group is in the middle, because
+ * runtimes give the first half of the groups to the first thread. */
+__kernel ALONE void fw_minplus_pass(__global value_t *distances, const int columns, const int k0,
+                                    const int depth, const int low, const int high,
+                                    const int stripe, __global value_t *left,
+                                    __global const value_t *right, const int ahead,
+                                    __global value_t *tiles, __global value_t *next_right)
+{
+    const int next = k0 + depth;
+    const int closing = ahead ? ((int)get_num_groups(0) + 1) / 2 : (int)get_num_groups(0);
+    int group = (int)get_group_id(0);
+    if (group == closing) {
+        pass_tile(distances, columns, k0, depth, low, high, next, next + ahead, left, right);
+        close_tile(distances, columns, next, ahead, low, high, tiles, 0, 1, next_right);
+        return;
+    }
+    group -= group > closing;
+    /* of the other rows, with the next tile left out */
+    const int first = low + group * stripe, last = min(first + stripe, high - ahead);
+    pass_tile(distances, columns, k0, depth, low, high, first, min(last, next), left, right);
+    pass_tile(distances, columns, k0, depth, low, high, max(first, next) + ahead, last + ahead,
+              left, right);
 }
 
 /* The closed pivot as left slabs and as right slabs. depth / ROWS + depth / SPAN groups. */

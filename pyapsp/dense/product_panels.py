@@ -129,25 +129,33 @@ class Panels(Product):
         self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
     ) -> list[cl.Event]:
         """Enqueue Floyd-Warshall on the pivot block alone, in rounds over its tiles."""
-        distances, _, _, left, right, tiles = buffers
-        low, high = region.first, region.end
-        if region.size <= self.p["tile"]:
+        distances, _, pivot_right, left, right, tiles = buffers
+        low, high, tile = region.first, region.end, self.p["tile"]
+        if region.size <= tile:
             close = self.program.kernel("fw_minplus_close")
             return [close(queue, (1,), (1,), distances, *ints(region.size), tiles)]
         rows = self.program.kernel("fw_minplus_rows")
         passing = self.program.kernel("fw_minplus_pass")
-        closing = self._closing(region.depth)
-        # stripes for every unit, several because some may be late
-        stripe = -(-region.depth // (4 * self._units * self.p["rows"])) * self.p["rows"]
-        stripe = min(stripe, self.p["group_rows"])
-        groups = (-(-region.depth // stripe),)
+        closing = (self._closing(region.depth),)
+        # the group that closes the next tile has as much to do as a share of the rest
+        looks_ahead = region.depth >= 2 * tile * self._units
+        now, then = right, pivot_right  # which has no other use before the block is closed
         events = []
-        for k in range(low, high, self.p["tile"]):
-            place = ints(region.pitch, k, min(self.p["tile"], high - k), low, high)
-            events += [
-                rows(queue, (closing,), (1,), distances, *place, tiles, right),
-                passing(queue, groups, (1,), distances, *place, *ints(stripe), left, right),
-            ]
+        for k in range(low, high, tile):
+            place = ints(region.pitch, k, min(tile, high - k), low, high)
+            if k == low or not looks_ahead:
+                events.append(rows(queue, closing, (1,), distances, *place, tiles, now))
+            ahead = max(min(tile, high - k - tile), 0) if looks_ahead else 0
+            # stripes for every unit, several because some may be late
+            stripe = -(-region.depth // (4 * self._units * self.p["rows"])) * self.p["rows"]
+            stripe = min(stripe, self.p["group_rows"], tile)
+            groups = (-(-(region.depth - ahead) // stripe) + (ahead > 0),)
+            place += ints(stripe)
+            one = passing(
+                queue, groups, (1,), distances, *place, left, now, *ints(ahead), tiles, then
+            )
+            events.append(one)
+            now, then = then, now
         return events
 
     def panels(
