@@ -25,9 +25,10 @@
  *               fw_minplus_remainder  all others: D <- min(D, c (x) r), from the packed panels
  *           A pivot block, which is all of a small matrix, is closed by rounds over its tiles, where
  *           launches are short and their number counts:
- *               fw_minplus_rows       the first tile, closed, and r <- tile (x) r, only packed
- *               fw_minplus_pass       all rows: D <- min(D, old c (x) r); one group meanwhile does for
- *                                     the next tile what fw_minplus_rows did for the first
+ *               fw_minplus_rows       a tile, closed, and r <- tile (x) r, only packed
+ *               fw_minplus_pass       all rows: D <- min(D, old c (x) r); where there is much to do,
+ *                                     one group meanwhile does for the next tile what
+ *                                     fw_minplus_rows did for the first
  *           A matrix of one tile has one launch, fw_minplus_close.
  *
  *           Five more kernels are for rectangles, for a matrix that the device does not hold; see

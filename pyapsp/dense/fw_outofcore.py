@@ -152,15 +152,18 @@ class FwOutofcore(Method):
                 state = checkpoint.state
                 checkpoint.check_space(graph.n**2 * options.dtype.itemsize)
         if state is not None:
-            _agree(given, state, options)
+            _agree(given, state, graph.n, options)
         recovery = None
         if options.predecessors:
             recovery = Recovery.within(graph, options, _limits(options.device, options)[0])
         array = _allocate(graph.n, options) if options.out is None else options.out
         arguments = (graph, options, given, state, array)
+        tuned = state is None or state["tuned"]
         try:
-            prepared, notes = self._prepare(*arguments, tuned=True)
+            prepared, notes = self._prepare(*arguments, tuned=tuned)
         except DeviceMemoryError as tuned_needs:
+            if not tuned:
+                raise
             # what was tuned may want more memory than the candidates
             try:
                 prepared, notes = self._prepare(*arguments, tuned=False)
@@ -202,10 +205,7 @@ class FwOutofcore(Method):
         Kernels that are not of a checkpoint are those of tuning rows, if `tuned`.
         """
         devices = (options.device, *options.helpers)
-        closing = 0
-        if given.get("pivot") == "host":
-            cpus = (k for k, device in enumerate(devices) if k and device.kind == "cpu")
-            closing = next(cpus, 0)
+        closing = 0 if state is None else min(state["closer"], len(devices) - 1)
         products = [
             _product(
                 graph,
@@ -234,9 +234,8 @@ class FwOutofcore(Method):
         )
         members = [_Member(devices[0], products[0], speeds[0], cut.shape)]
         closer, notes, gain = 0, [], 0.0
-        helpers = zip(devices[1:], products[1:], speeds[1:], strict=True)
-        for number, (device, product, speed) in enumerate(helpers, start=1):
-            closes = number == closing
+        for device, product, speed in zip(devices[1:], products[1:], speeds[1:], strict=True):
+            closes = given.get("pivot") == "host" and device.kind == "cpu" and closer == 0
             shape = helper_shape(cut, unit, product, speed, speeds[0], *_limits(device, options))
             here = helper_gain(cut, speed, speeds[0])
             asked = given.get("helpers", "auto")
@@ -273,9 +272,11 @@ class FwOutofcore(Method):
         first = members[closer].product
         decisive = {
             "block": cut.shape.block,
-            "unit": unit,
+            "unit": unit if state is None else state["unit"],
             "pivot": given.get("pivot", "device"),
+            "closer": products.index(first),
             "closing": dict(first.p),
+            "tuned": tuned,
         }
         if state is not None:
             _check_same(graph.n, decisive, state, options)
@@ -377,14 +378,19 @@ def _checkpoint(graph: Graph, options: Options) -> Checkpoint:
     return Checkpoint(options.checkpoint, subject)
 
 
-def _agree(given: dict[str, Any], state: Mapping[str, Any], options: Options) -> None:
+def _agree(given: dict[str, Any], state: Mapping[str, Any], n: int, options: Options) -> None:
     """Take from a checkpoint what decides the result, and refuse what was asked for instead."""
-    for name in ("block", "pivot"):
-        unit = state["unit"] if name == "block" else None
-        asked = given.get(name, state[name])
-        if (asked if unit is None else -(-asked // unit) * unit) != state[name]:
+    asked = {name: given.get(name, state[name]) for name in ("block", "pivot")}
+    unit = state["unit"]
+    block = -(-asked["block"] // unit) * unit  # all blocks of more than n vertices are one
+    same = {
+        "block": min(block, n) == min(state["block"], n),
+        "pivot": asked["pivot"] == state["pivot"],
+    }
+    for name, agrees in same.items():
+        if not agrees:
             raise CheckpointError(
-                f"{options.checkpoint} was made with {name}={state[name]}, not {asked}"
+                f"{options.checkpoint} was made with {name}={state[name]}, not {asked[name]}"
             )
         given[name] = state[name]
 

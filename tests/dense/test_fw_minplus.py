@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 import pyapsp
@@ -98,6 +99,34 @@ def test_tiles_are_closed_by_any_number_of_groups(n, rows, unroll, units, device
     method = pyapsp.method("fw-minplus", form="panels", block=96, tile=48, group_rows=48, **shape)
     graph = random_graph(n, low=-30, seed=rows)
     assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
+
+
+@pytest.mark.parametrize("units", [1, 2, 3])
+@pytest.mark.parametrize("n", [97, 145, 191, 192, 250])
+def test_the_next_tile_is_closed_meanwhile(n, units, device, monkeypatch):
+    """Blocks of six tiles, the last one smaller: one launch for each tile and one before them."""
+    monkeypatch.setattr(Panels, "_units", property(lambda _: units, lambda *_: None), raising=False)
+    width = min(4, device.traits.lanes(4))
+    shape = {"rows": 4, "unroll": 4, "strips": 4 // width, "width": width}
+    method = pyapsp.method("fw-minplus", form="panels", block=192, tile=32, **shape)
+    graph = random_graph(n, low=-30, seed=units)
+    launched = []
+    start = cl.Kernel.__call__
+
+    def noted(kernel, *arguments, **more):
+        launched.append(kernel.function_name)
+        return start(kernel, *arguments, **more)
+
+    monkeypatch.setattr(cl.Kernel, "__call__", noted)
+    assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
+    blocks = [min(192, n - first) for first in range(0, n, 192)]
+    tiles = [-(-block // 32) for block in blocks]
+    before = [
+        1 if -(-block // 4) * 4 >= 2 * 32 * units else count
+        for block, count in zip(blocks, tiles, strict=True)
+    ]
+    assert launched.count("fw_minplus_pass") == sum(tiles)
+    assert launched.count("fw_minplus_rows") == sum(before)
 
 
 @pytest.mark.parametrize("low", [0, -30])

@@ -35,7 +35,7 @@ from pyapsp.files import atomic_write
 __all__ = ["Checkpoint", "Interval"]
 
 _FORMAT = "checkpoint of pyapsp"
-_SCHEMA = 1
+_SCHEMA = 2
 _MANIFEST = "manifest.json"
 _LOCK = "lock"
 _DATA = re.compile(r"distances-[0-9a-f]{16}\.bin")

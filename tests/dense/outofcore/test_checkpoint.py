@@ -449,13 +449,13 @@ def test_a_manifest_of_something_else(text, folder):
 
 
 def test_a_snapshot_of_another_schema(folder, monkeypatch):
-    monkeypatch.setattr(module, "_SCHEMA", 2)
+    monkeypatch.setattr(module, "_SCHEMA", 99)
     monkeypatch.setattr(module, "__version__", "9.9")
     save(folder, values())
     monkeypatch.undo()
     text = refused(folder)
-    assert "manifest.json has schema 2" in text
-    assert "reads 1: continue with pyapsp 9.9" in text
+    assert "manifest.json has schema 99" in text
+    assert f"reads {module._SCHEMA}: continue with pyapsp 9.9" in text
 
 
 def test_data_that_are_missing_or_of_another_length(folder):
