@@ -53,7 +53,7 @@
  *           The register block that comes next, or its like in the next panel, is fetched while one is
  *           computed: it is far away, and its rows follow no pattern that hardware would know.
  *
- * Cost      n^3 updates, 2 n values packed for each step of k, and tiles closed by every core; a step
+ * Cost      n^3 updates, 2 n values packed for each step of k, and tiles closed, by every core or one; a step
  *           of the micro-kernel is ROWS + STRIPS loads for ROWS x STRIPS vector additions and minima.
  *
  * Source    Blocked Floyd-Warshall as in Katz and Kider, Graphics Hardware 2008, with panels as

@@ -341,19 +341,37 @@ def test_a_helper_that_works_in_other_units_does_not_change_blocks(device, tmp_p
     np.testing.assert_allclose(resumed.distances, csgraph.dijkstra(graph.to_scipy()), rtol=1e-5)
 
 
-def test_the_host_closes_with_the_kernels_of_the_checkpoint(tmp_path, monkeypatch):
-    host = next((each for each in devices() if each.kind == "cpu"), None)
-    if host is None:
-        pytest.skip("there is no CPU device")
+def test_untuned_kernels_stay_when_a_run_goes_on_with_more_memory(device, tmp_path, monkeypatch):
     graph, folder = halves(500, 4000), tmp_path / "checkpoint"
-    same = {"dtype": "float32", "device": [host, host]}
+    same = {"dtype": "float32", "device": [device, device]}
+    monkeypatch.setattr(database, "shipped_databases", list)
+    method = outofcore(block=64, rows=64, interval=0, helpers="all")
+    with pytest.raises(errors.DeviceMemoryError) as untuned:
+        pyapsp.solve(graph, method, memory_limit=1000, **same)
+    coarsely_tuned(graph, device, tmp_path, monkeypatch)
+    same["checkpoint"] = folder
+    limit = untuned.value.needed
+    with pytest.raises(Cancelled):
+        pyapsp.solve(graph, method, memory_limit=limit, progress=cancel_after(0.5), **same)
+    resumed = pyapsp.solve(graph, method, **same)
+    assert resumed.stats["resumed"]
+    np.testing.assert_allclose(resumed.distances, csgraph.dijkstra(graph.to_scipy()), rtol=1e-5)
+
+
+def test_the_host_closes_with_the_kernels_of_the_checkpoint(device, tmp_path, monkeypatch):
+    graph, folder = halves(500, 4000), tmp_path / "checkpoint"
+    same = {"dtype": "float32", "device": [device, device]}
     monkeypatch.setattr(database, "shipped_databases", list)
     method = outofcore(block=192, rows=64, interval=0, pivot="host")
+    if device.kind != "cpu":
+        with pytest.raises(errors.CapabilityError, match="needs a CPU among the devices"):
+            pyapsp.solve(graph, method, **same)
+        return
     whole = pyapsp.solve(graph, method, **same)
     with pytest.raises(Cancelled):
         pyapsp.solve(graph, method, progress=cancel_after(0.5), checkpoint=folder, **same)
     made_with = json.loads((folder / "manifest.json").read_text())["state"]["closing"]
-    coarsely_tuned(graph, host, tmp_path, monkeypatch)
+    coarsely_tuned(graph, device, tmp_path, monkeypatch)
     start, closing = Engine.__init__, []
 
     def noted(self, *arguments, decisive, **more):
