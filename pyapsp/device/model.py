@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyapsp.device import loader
-from pyapsp.device.processor import features, name_processor
+from pyapsp.device.processor import compiled_for, features
 from pyapsp.device.quirks import (
     PACKED16_ANSWER,
     Traits,
@@ -166,7 +166,7 @@ class Device:
 
     def __post_init__(self) -> None:
         _used.add(os.getpid())
-        name_processor(self.handle)
+        _ = self.processor  # corrected before anything is compiled
 
     @cached_property
     def name(self) -> str:
@@ -185,11 +185,16 @@ class Device:
         return architecture_of(
             self.plain_name,
             self.kind,
-            self.version,
+            self.processor,
             set(self.handle.extensions.split()),
             features(),
             lambda query: _ask(self.handle, getattr(info, query), None),
         )
+
+    @cached_property
+    def processor(self) -> str:
+        """What its compiler compiles for, where the driver of a CPU says it, else nothing."""
+        return compiled_for(self.handle)
 
     @cached_property
     def vendor(self) -> str:
@@ -219,7 +224,7 @@ class Device:
     @property
     def traits(self) -> Traits:
         """How kernels are best written for this device."""
-        return traits_of(self.platform_name, self.kind, self.version, features())
+        return traits_of(self.platform_name, self.kind, self.processor, features())
 
     def vendor_file(self, name: str) -> str:
         """Return the kernel file for the vendor of this device beside the portable one `name`.

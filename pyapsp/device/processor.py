@@ -1,8 +1,9 @@
 """Name the processor to a compiler that is older than it.
 
 A driver that finds its processor unknown calls it by a name that its own compiler then refuses, so
-that no kernel builds. The name is a string of the driver's device object; the nearest processor
-that the compiler knows, and of which this one has every instruction, is written over it.
+that no kernel builds, or by that of an older one, whose registers are half as long. The name is a
+string of the driver's device object; the nearest processor that the compiler knows, and of which
+this one has every instruction, is written over it.
 """
 
 from __future__ import annotations
@@ -14,34 +15,52 @@ from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from pyapsp.device.quirks import nearest_processor
+from pyapsp.device.quirks import nearest_processor, told_processor
 
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["features", "name_processor"]
+__all__ = ["compiled_for", "features"]
 
 # Bytes of the device object that are looked through for the address of the name.
 _OBJECT = 4096
-# The objects that were looked at; they stay where they are.
-_seen: set[int] = set()
+# Whether the names of device objects were corrected, by address: the objects stay where they are.
+_corrected: dict[int, bool] = {}
 
 
-def name_processor(handle: cl.Device) -> None:
-    """Correct the processor's name in a device object whose driver does not know it.
+def compiled_for(handle: cl.Device) -> str:
+    """Return the processor that kernels of a device are compiled for, corrected if need be.
 
-    Nothing happens to other devices, nor where the name is not found.
+    Parameters
+    ----------
+    handle : pyopencl.Device
+        Its name for the processor is corrected, if its driver does not know that and the name is
+        found.
+
+    Returns
+    -------
+    str
+        Empty where the driver does not say.
     """
-    refused, known = nearest_processor(str(handle.version), features())
-    if not known or handle.int_ptr in _seen:
-        return
-    _seen.add(handle.int_ptr)
+    told = told_processor(str(handle.version))
+    nearest = nearest_processor(told, features())
+    if not nearest:
+        return told
+    if handle.int_ptr not in _corrected:
+        _corrected[handle.int_ptr] = _correct(handle.int_ptr, told, nearest)
+    return nearest if _corrected[handle.int_ptr] else told
+
+
+def _correct(start: int, told: str, nearest: str) -> bool:
+    """Write another name over that which a device object points to."""
     # Reading through the file: an address that is none is an error there, not a crash.
     with suppress(OSError), open("/proc/self/mem", "r+b", buffering=0) as memory:
-        place = _place(memory, handle.int_ptr, refused.encode() + b"\0")
-        if place is not None and len(known) <= len(refused):
+        place = _place(memory, start, told.encode() + b"\0")
+        if place is not None and len(nearest) <= len(told):
             memory.seek(place)
-            memory.write(known.encode() + b"\0")
+            memory.write(nearest.encode() + b"\0")
+            return True
+    return False
 
 
 def _place(memory: IO[bytes], start: int, name: bytes) -> int | None:
@@ -63,9 +82,17 @@ def _read(memory: IO[bytes], address: int, count: int) -> bytes:
 
 @cache
 def features() -> frozenset[str]:
-    """Return the instruction sets of the host's processor, as Linux names them."""
+    """Return the instruction sets of the host's processor, as Linux names them, and its family.
+
+    The family is one string with the vendor, e.g. ``"AuthenticAMD 25"``.
+    """
     try:
-        found = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return frozenset()
-    return frozenset(found[1].split()) if found else frozenset()
+    # of the first processor; the others are like it
+    said = dict(re.findall(r"^(\w[^\t:]*)\t*: (.*)$", text.partition("\n\n")[0], re.MULTILINE))
+    found = said.get("flags", "").split()
+    if "vendor_id" in said and "cpu family" in said:
+        found.append(f"{said['vendor_id']} {said['cpu family']}")
+    return frozenset(found)

@@ -20,6 +20,7 @@ __all__ = [
     "nearest_processor",
     "packed16_probe",
     "plain_name",
+    "told_processor",
     "traits_of",
     "vendor_file",
 ]
@@ -140,7 +141,7 @@ _WITH_AVX512 = re.compile(
 
 
 @cache
-def traits_of(platform_name: str, kind: str, version: str, features: frozenset[str]) -> Traits:
+def traits_of(platform_name: str, kind: str, processor: str, features: frozenset[str]) -> Traits:
     """Return the traits of a device.
 
     Parameters
@@ -149,10 +150,10 @@ def traits_of(platform_name: str, kind: str, version: str, features: frozenset[s
         Name of its OpenCL platform.
     kind : {"gpu", "cpu", "accelerator"}
         What it is.
-    version : str
-        The device's OpenCL version, as its driver words it.
+    processor : str
+        What its compiler compiles for, if that is known.
     features : frozenset of str
-        The instruction sets of the host's processor, as Linux names them.
+        What `pyapsp.device.processor.features` says of the host's processor.
 
     Returns
     -------
@@ -162,16 +163,15 @@ def traits_of(platform_name: str, kind: str, version: str, features: frozenset[s
     name = platform_name.lower()
     for (word, known_kind), traits in _KNOWN.items():
         if word in name and kind == known_kind:
-            if kind == "cpu" and _has_avx512(version, features):
+            if kind == "cpu" and _has_avx512(processor, features):
                 return replace(traits, max_vector_bytes=64, long_vectors=True)
             return traits
     return _CPU if kind == "cpu" else _GPU
 
 
-def _has_avx512(version: str, features: frozenset[str]) -> bool:
+def _has_avx512(processor: str, features: frozenset[str]) -> bool:
     """Whether kernels are compiled for it: the compiler's processor says so, if it is known."""
-    target = _compiled_for(version, features)
-    return bool(_WITH_AVX512.fullmatch(target)) if target else features >= _AVX512
+    return bool(_WITH_AVX512.fullmatch(processor)) if processor else features >= _AVX512
 
 
 # Two pairs of 16-bit values are added and the smaller kept, by instructions that come with PTX 8.0
@@ -275,7 +275,7 @@ _TARGET = re.compile(r"\bHSTR: \S+?-linux-\w+-(\S+)$")
 def architecture_of(
     name: str,
     kind: str,
-    version: str,
+    processor: str,
     extensions: set[str],
     features: frozenset[str],
     ask: Callable[[str], int | None],
@@ -288,12 +288,12 @@ def architecture_of(
         Its plain name, which is the answer when nothing better is known.
     kind : {"gpu", "cpu", "accelerator"}
         What it is.
-    version : str
-        Its OpenCL version, as its driver words it.
+    processor : str
+        What its compiler compiles for, if that is known.
     extensions : set of str
         Its OpenCL extensions.
     features : frozenset of str
-        The instruction sets of the host's processor, as Linux names them.
+        What `pyapsp.device.processor.features` says of the host's processor.
     ask : callable
         Gives the value of a device query by its name, or None.
     """
@@ -302,48 +302,56 @@ def architecture_of(
             values = [ask(query) for query in queries]
             if None not in values:
                 return form.format(*values)
-    target = _compiled_for(version, features)
-    return target or (_nearest(features) if kind == "cpu" else "") or name
+    processor = processor or (_nearest(features) if kind == "cpu" else "")
+    if _ZEN4 in features and _WITH_AVX512.fullmatch(processor):
+        return "znver4"
+    return processor or name
 
 
 # What PoCL tells its compiler of a processor that it does not know, which refuses; and what to say
 # instead: the newest that it knows (LLVM 14) without an instruction that the processor lacks. The
-# first has registers of 64 bytes, in which additions and minima are twice as fast.
+# first has registers of 64 bytes.
 _UNKNOWN = "generic"
 _PROCESSORS = {
     "skx": _AVX512 | {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c"},
     "znver3": {"avx2", "fma", "bmi2", "abm", "sse4a", "clwb", "vaes", "vpclmulqdq"},
     "haswell": {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "rdrand"},
 }
+# What LLVM 14 takes Zen 4 for, which has these registers, too. It adds and compares half of one at
+# a time, but there are twice as many of them, an operand comes from memory spread over one, and
+# minima of 64-bit integers are instructions. Kernels are tuned for it alone: where whole registers
+# are added at a time, others are faster.
+_TAKEN_FOR = "znver3"
+_ZEN4 = "AuthenticAMD 25"  # and it alone of that family has AVX-512
 
 
-def nearest_processor(version: str, features: frozenset[str]) -> tuple[str, str]:
-    """Return the name that a driver gives a processor which it does not know, and a better one.
+def told_processor(version: str) -> str:
+    """Return the processor that a driver tells its compiler, or nothing.
 
     Parameters
     ----------
     version : str
         The device's OpenCL version, as its driver words it.
-    features : frozenset of str
-        The instruction sets of the processor, as Linux names them.
-
-    Returns
-    -------
-    refused, known : str
-        `known` is empty where nothing is wrong, or no processor is near enough.
     """
     target = _TARGET.search(version)
-    if target is None or target[1] != _UNKNOWN:
-        return _UNKNOWN, ""
-    return _UNKNOWN, _nearest(features)
+    return target[1] if target else ""
+
+
+def nearest_processor(told: str, features: frozenset[str]) -> str:
+    """Return what a driver should tell its compiler instead, or nothing.
+
+    Parameters
+    ----------
+    told : str
+        The processor that it tells.
+    features : frozenset of str
+        What `pyapsp.device.processor.features` says of the host's processor.
+    """
+    nearest = _nearest(features)
+    wrong = told == _UNKNOWN or (told == _TAKEN_FOR and _WITH_AVX512.fullmatch(nearest))
+    return nearest if wrong else ""
 
 
 def _nearest(features: frozenset[str]) -> str:
     """Return the newest known processor without an instruction that is not there, or nothing."""
     return next((name for name, needed in _PROCESSORS.items() if needed <= features), "")
-
-
-def _compiled_for(version: str, features: frozenset[str]) -> str:
-    """Return the processor that a driver tells its compiler, or is made to; "" if it says none."""
-    target = _TARGET.search(version)
-    return nearest_processor(version, features)[1] or (target[1] if target else "")

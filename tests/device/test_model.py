@@ -8,7 +8,7 @@ import pyopencl as cl
 import pytest
 
 from pyapsp.device import Device, event_seconds, model, quirks
-from pyapsp.device.quirks import traits_of
+from pyapsp.device.quirks import architecture_of, traits_of
 from pyapsp.errors import DeviceError
 
 
@@ -143,7 +143,7 @@ AVX512_CPU = AVX512 | {"bmi1", "bmi2", "abm", "movbe", "f16c"}
     ],
 )
 def test_traits(platform, kind, features, forms, lanes, scalar_groups):
-    traits = traits_of(platform, kind, "OpenCL 3.0", features)
+    traits = traits_of(platform, kind, "", features)
     assert traits.float_min[0] + traits.integer_min[0] == forms
     assert {size: traits.lanes(size) for size in lanes} == lanes
     assert traits.lanes(2, long=True) == (32 if lanes.get(4) == 16 else traits.lanes(2))
@@ -151,20 +151,35 @@ def test_traits(platform, kind, features, forms, lanes, scalar_groups):
 
 
 @pytest.mark.parametrize(
-    ("target", "features", "lanes"),
+    ("processor", "lanes"),
+    [("skx", 16), ("skylake-avx512", 16), ("znver4", 16), ("znver3", 8), ("generic", 8)],
+)
+def test_vectors_are_those_of_the_processor_that_is_compiled_for(processor, lanes):
+    traits = traits_of("Portable Computing Language", "cpu", processor, AVX512_CPU)
+    assert traits.lanes(4) == lanes
+
+
+@pytest.mark.parametrize(
+    ("processor", "family", "architecture"),
     [
-        ("generic", AVX512_CPU, 16),
-        ("generic", AVX512_CPU - {"movbe"}, 8),  # told an older one
-        ("skylake-avx512", AVX512_CPU, 16),
-        ("znver4", AVX512_CPU, 16),
-        ("znver3", AVX512_CPU, 8),  # an old compiler's name of a newer processor
-        ("haswell", AVX512_CPU, 8),
+        ("skx", "AuthenticAMD 25", "znver4"),  # told an older compiler
+        ("", "AuthenticAMD 25", "znver4"),
+        ("znver4", "AuthenticAMD 25", "znver4"),
+        ("haswell", "AuthenticAMD 25", "haswell"),
+        ("skx", "AuthenticAMD 26", "skx"),
+        ("", "GenuineIntel 6", "skx"),
+        ("icelake-server", "GenuineIntel 6", "icelake-server"),
     ],
 )
-def test_vectors_are_those_of_the_processor_that_is_compiled_for(target, features, lanes):
-    version = f"OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-{target}"
-    traits = traits_of("Portable Computing Language", "cpu", version, features)
-    assert traits.lanes(4) == lanes
+def test_architectures_of_cpus(processor, family, architecture):
+    has = AVX512_CPU | {family}
+    assert architecture_of("EPYC", "cpu", processor, set(), has, lambda _: None) == architecture
+
+
+def test_architectures_without_instructions_are_names():
+    name, ask = "Cortex-A76", lambda _: None
+    assert architecture_of(name, "cpu", "", set(), frozenset(), ask) == name
+    assert architecture_of(name, "gpu", "", set(), AVX512_CPU, ask) == name
 
 
 def test_the_widest_vector_of_the_traits_compiles(device):

@@ -4,36 +4,53 @@ import ctypes
 
 import pytest
 
-from pyapsp.device.processor import name_processor
-from pyapsp.device.quirks import nearest_processor
+from pyapsp.device import processor
+from pyapsp.device.processor import compiled_for, features
+from pyapsp.device.quirks import nearest_processor, told_processor
 
-UNKNOWN = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic"
+VERSION = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-"
 AVX2 = frozenset(["avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "rdrand"])
 AVX512 = AVX2 | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
 ZEN = AVX2 | frozenset(["sse4a", "clwb", "vaes", "vpclmulqdq"])
 
 
 @pytest.mark.parametrize(
-    ("version", "features", "known"),
+    ("version", "told"),
     [
-        (UNKNOWN, AVX2, "haswell"),
-        (UNKNOWN, ZEN, "znver3"),
-        (UNKNOWN, ZEN | AVX512, "skx"),
-        (UNKNOWN, ZEN | AVX512 - {"avx512vl"}, "znver3"),
-        (UNKNOWN, frozenset({"sse2"}), ""),
-        (UNKNOWN.replace("generic", "znver2"), ZEN, ""),
-        ("OpenCL 3.0 CUDA 12.8", ZEN, ""),
+        (VERSION + "znver2", "znver2"),
+        (VERSION + "skylake-avx512", "skylake-avx512"),
+        ("OpenCL 3.0 CUDA 12.8", ""),
+        ("OpenCL 3.0 (Build 0)", ""),
     ],
 )
-def test_the_nearest_processor_has_no_instruction_too_many(version, features, known):
-    assert nearest_processor(version, features)[1] == known
+def test_drivers_say_what_they_tell_their_compiler(version, told):
+    assert told_processor(version) == told
+
+
+@pytest.mark.parametrize(
+    ("told", "features", "nearest"),
+    [
+        ("generic", AVX2, "haswell"),
+        ("generic", ZEN, "znver3"),
+        ("generic", ZEN | AVX512, "skx"),
+        ("generic", ZEN | AVX512 - {"avx512vl"}, "znver3"),
+        ("generic", frozenset({"sse2"}), ""),
+        ("znver3", ZEN | AVX512, "skx"),  # Zen 4, to a compiler that is older
+        ("znver3", ZEN, ""),
+        ("znver3", AVX2, ""),
+        ("znver2", ZEN | AVX512, ""),
+        ("", ZEN, ""),
+    ],
+)
+def test_the_nearest_processor_has_no_instruction_too_many(told, features, nearest):
+    assert nearest_processor(told, features) == nearest
 
 
 class Handle:
     """A device object of a driver: somewhere in it the address of the processor's name."""
 
-    def __init__(self, version, name):
-        self.version = version
+    def __init__(self, told, name):
+        self.version = VERSION + told
         self.name = ctypes.create_string_buffer(name)
         self.content = (ctypes.c_uint64 * 512)()
         self.content[:3] = [3, 2**63 + 8, ctypes.addressof(self.content)]
@@ -41,25 +58,71 @@ class Handle:
         self.int_ptr = ctypes.addressof(self.content)
 
 
-@pytest.fixture
-def zen(monkeypatch):
-    monkeypatch.setattr("pyapsp.device.processor.features", lambda: ZEN)
-    monkeypatch.setattr("pyapsp.device.processor._seen", set())
-
-
-def test_the_name_is_written_over(zen):
-    handle = Handle(UNKNOWN, b"generic")
-    name_processor(handle)
-    assert handle.name.value == b"znver3"
+@pytest.fixture(autouse=True)
+def no_objects(monkeypatch):
+    monkeypatch.setattr(processor, "_corrected", {})
 
 
 @pytest.mark.parametrize(
-    ("version", "name"),
-    [(UNKNOWN, b"generics"), (UNKNOWN.replace("generic", "znver3"), b"generic")],
+    ("told", "has", "better"),
+    [("generic", ZEN, "znver3"), ("znver3", ZEN | AVX512, "skx"), ("generic", AVX2, "haswell")],
 )
-def test_other_objects_stay_as_they_are(zen, version, name):
-    handle = Handle(version, name)
+def test_the_name_is_written_over(told, has, better, monkeypatch):
+    monkeypatch.setattr(processor, "features", lambda: has)
+    handle = Handle(told, told.encode())
+    for _ in range(2):  # the version stays what it was
+        assert compiled_for(handle) == better
+        assert handle.name.value == better.encode()
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [("generic", b"generics"), ("znver3", b"generic"), ("znver2", b"znver2")],
+)
+def test_other_objects_stay_as_they_are(told, name, monkeypatch):
+    monkeypatch.setattr(processor, "features", lambda: ZEN)
+    handle = Handle(told, name)
     before = bytes(handle.content)
-    name_processor(handle)
+    assert compiled_for(handle) == told
     assert handle.name.value == name
     assert bytes(handle.content) == before
+
+
+def test_what_cannot_be_written_over_stays(monkeypatch):
+    """A name that is told nobody must not decide the length of vectors."""
+    monkeypatch.setattr(processor, "features", lambda: ZEN | AVX512)
+
+    def refuse(*_, **__):
+        raise PermissionError
+
+    monkeypatch.setattr(processor, "open", refuse, raising=False)
+    assert compiled_for(Handle("znver3", b"znver3")) == "znver3"
+
+
+CPUINFO = """processor\t: 0
+vendor_id\t: AuthenticAMD
+cpu family\t: 25
+model\t\t: 17
+power management:
+flags\t\t: fpu vme avx512f
+
+processor\t: 1
+vendor_id\t: another
+flags\t\t: sse
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (CPUINFO, {"fpu", "vme", "avx512f", "AuthenticAMD 25"}),
+        ("processor\t: 0\nBogoMIPS\t: 50.00\n", set()),  # another architecture
+        (None, set()),
+    ],
+)
+def test_what_linux_says_of_the_processor(text, expected, monkeypatch, tmp_path):
+    path = tmp_path / "cpuinfo"
+    if text is not None:
+        path.write_text(text)
+    monkeypatch.setattr(processor, "Path", lambda _: path)
+    assert features.__wrapped__() == expected
