@@ -38,7 +38,7 @@ OUTOFCORE = ("matsumoto-blocks", "matsumoto-sizes", "matsumoto-devices")
 
 def outofcore_n(device):
     """An n whose smallest cut fits half of the matrix, for helpers, too; GPUs need larger ones."""
-    return 320 if device.traits.scalar_groups else 1024
+    return 512 if device.traits.scalar_groups else 1024
 
 
 @pytest.fixture
