@@ -13,9 +13,9 @@
  *
  *           The compiler does not know b, so no sum can leave the loop; and an update waits for one
  *           that lies N - 1 updates back, so the arithmetic units are kept busy. There are kernels for N = 8,
- *           13 and 28: which is fastest depends on the latency and the number of registers. Those of 8 and 28
- *           make two sums before the two minima: processors that deal out instructions to units in turns
- *           (Zen 4) then have one for each. They are the same updates.
+ *           13 and 28: which is fastest depends on the latency and the number of registers. Without
+ *           PYAPSP_THREE those of 8 and 28 make two sums before the two minima: processors that deal out
+ *           instructions to units in turns (Zen 4) then have one for each. They are the same updates.
  *
  *           With PYAPSP_THREE, two updates are one step, c0 <- min(c0, c1 + b, c2 + 2 b): some devices
  *           have a minimum of three. The second sum differs from the first of the next step, so that

@@ -193,8 +193,16 @@ class Device:
 
     @cached_property
     def processor(self) -> str:
-        """What its compiler compiles for, where the driver of a CPU says it, else nothing."""
+        """What its compiler compiles for, as corrected, where the driver of a CPU says it."""
         return compiled_for(self.handle)
+
+    @property
+    def build_options(self) -> list[str]:
+        """What every kernel is built with: a name by which drivers' caches tell binaries apart.
+
+        Hosts may share such a cache, and processors that a driver takes for each other differ.
+        """
+        return [f"-DPYAPSP_PROCESSOR={self.processor}"] if self.processor else []
 
     @cached_property
     def vendor(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
+import threading
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -24,8 +25,10 @@ __all__ = ["compiled_for", "features"]
 
 # Bytes of the device object that are looked through for the address of the name.
 _OBJECT = 4096
-# Whether the names of device objects were corrected, by address: the objects stay where they are.
-_corrected: dict[int, bool] = {}
+# The addresses of objects in which the name is right. A part of a device that comes to lie where
+# another was has the name of the same whole.
+_right: set[int] = set()
+_lock = threading.Lock()
 
 
 def compiled_for(handle: cl.Device) -> str:
@@ -34,33 +37,38 @@ def compiled_for(handle: cl.Device) -> str:
     Parameters
     ----------
     handle : pyopencl.Device
-        Its name for the processor is corrected, if its driver does not know that and the name is
-        found.
+        Its name for the processor is corrected, if its driver does not know that, or takes it for
+        an older one, and the name is found.
 
     Returns
     -------
     str
         Empty where the driver does not say.
     """
-    told = told_processor(str(handle.version))
-    nearest = nearest_processor(told, features())
-    if not nearest:
-        return told
-    if handle.int_ptr not in _corrected:
-        _corrected[handle.int_ptr] = _correct(handle.int_ptr, told, nearest)
-    return nearest if _corrected[handle.int_ptr] else told
+    told = told_processor(str(handle.version).strip())
+    if not told:
+        return ""
+    nearest = nearest_processor(told, str(handle.driver_version).strip(), features())
+    return nearest if nearest and _correct(handle.int_ptr, told, nearest) else told
 
 
 def _correct(start: int, told: str, nearest: str) -> bool:
-    """Write another name over that which a device object points to."""
+    """Write another name over that which a device object points to; say whether it is there."""
+    with _lock, suppress(OSError):
+        if start not in _right and _written(start, told, nearest):
+            _right.add(start)
+    return start in _right
+
+
+def _written(start: int, told: str, nearest: str) -> bool:
     # Reading through the file: an address that is none is an error there, not a crash.
-    with suppress(OSError), open("/proc/self/mem", "r+b", buffering=0) as memory:
+    with open("/proc/self/mem", "r+b", buffering=0) as memory:
         place = _place(memory, start, told.encode() + b"\0")
         if place is not None and len(nearest) <= len(told):
             memory.seek(place)
             memory.write(nearest.encode() + b"\0")
-            return True
-    return False
+        # written before, maybe, through another object: the parts of a device share the name
+        return _place(memory, start, nearest.encode() + b"\0") is not None
 
 
 def _place(memory: IO[bytes], start: int, name: bytes) -> int | None:
@@ -84,7 +92,7 @@ def _read(memory: IO[bytes], address: int, count: int) -> bytes:
 def features() -> frozenset[str]:
     """Return the instruction sets of the host's processor, as Linux names them, and its family.
 
-    The family is one string with the vendor, e.g. ``"AuthenticAMD 25"``.
+    The family is one string with the vendor, ``"<vendor_id> <cpu family>"``.
     """
     try:
         text = Path("/proc/cpuinfo").read_text()

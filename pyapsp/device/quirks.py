@@ -317,11 +317,11 @@ _PROCESSORS = {
     "znver3": {"avx2", "fma", "bmi2", "abm", "sse4a", "clwb", "vaes", "vpclmulqdq"},
     "haswell": {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "rdrand"},
 }
-# What LLVM 14 takes Zen 4 for, which has these registers, too. It adds and compares half of one at
-# a time, but there are twice as many of them, an operand comes from memory spread over one, and
-# minima of 64-bit integers are instructions. Kernels are tuned for it alone: where whole registers
-# are added at a time, others are faster.
-_TAKEN_FOR = "znver3"
+# What that driver, of this version, takes Zen 4 for, which has these registers, too. It adds and
+# compares half of one at a time, but there are twice as many of them, an operand comes from memory
+# spread over one, and minima of 64-bit integers are instructions. Kernels are tuned for it alone:
+# where whole registers are added at a time, others are faster.
+_TAKEN_FOR = ("znver3", "3.0-rc2")
 _ZEN4 = "AuthenticAMD 25"  # and it alone of that family has AVX-512
 
 
@@ -337,19 +337,21 @@ def told_processor(version: str) -> str:
     return target[1] if target else ""
 
 
-def nearest_processor(told: str, features: frozenset[str]) -> str:
+def nearest_processor(told: str, driver: str, features: frozenset[str]) -> str:
     """Return what a driver should tell its compiler instead, or nothing.
 
     Parameters
     ----------
     told : str
         The processor that it tells.
+    driver : str
+        Its version.
     features : frozenset of str
         What `pyapsp.device.processor.features` says of the host's processor.
     """
     nearest = _nearest(features)
-    wrong = told == _UNKNOWN or (told == _TAKEN_FOR and _WITH_AVX512.fullmatch(nearest))
-    return nearest if wrong else ""
+    older = (told, driver) == _TAKEN_FOR and _WITH_AVX512.fullmatch(nearest)
+    return nearest if told == _UNKNOWN or older else ""
 
 
 def _nearest(features: frozenset[str]) -> str:

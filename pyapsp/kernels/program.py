@@ -65,12 +65,8 @@ class Program:
             # remarks of the compiler are for who develops a kernel: they go to the log
             warnings.simplefilter("ignore", cl.CompilerWarning)
             try:
-                options = ["-cl-kernel-arg-info"]
-                if standard is not None:
-                    options.append(f"-cl-std={standard}")
-                if device.processor:
-                    # by it the caches of drivers, which hosts may share, tell binaries apart
-                    options.append(f"-DPYAPSP_PROCESSOR={device.processor}")
+                options = [] if standard is None else [f"-cl-std={standard}"]
+                options += [*device.build_options, "-cl-kernel-arg-info"]
                 self._program = program.build(options)
             except cl.Error as error:
                 raise KernelBuildError(_with_places(str(error), source), source) from None

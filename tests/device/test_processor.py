@@ -2,11 +2,13 @@
 
 import ctypes
 
+import pyopencl as cl
 import pytest
 
 from pyapsp.device import processor
 from pyapsp.device.processor import compiled_for, features
 from pyapsp.device.quirks import nearest_processor, told_processor
+from pyapsp.kernels import Program
 
 VERSION = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-"
 AVX2 = frozenset(["avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "rdrand"])
@@ -27,6 +29,9 @@ def test_drivers_say_what_they_tell_their_compiler(version, told):
     assert told_processor(version) == told
 
 
+WHEEL = "3.0-rc2"
+
+
 @pytest.mark.parametrize(
     ("told", "features", "nearest"),
     [
@@ -43,15 +48,21 @@ def test_drivers_say_what_they_tell_their_compiler(version, told):
     ],
 )
 def test_the_nearest_processor_has_no_instruction_too_many(told, features, nearest):
-    assert nearest_processor(told, features) == nearest
+    assert nearest_processor(told, WHEEL, features) == nearest
+
+
+def test_only_one_driver_is_known_to_take_zen4_for_an_older_one():
+    """Others may have been made for that processor, or be told so by who runs them."""
+    assert nearest_processor("znver3", "5.0", ZEN | AVX512) == ""
+    assert nearest_processor("generic", "5.0", ZEN | AVX512) == "skx"
 
 
 class Handle:
     """A device object of a driver: somewhere in it the address of the processor's name."""
 
     def __init__(self, told, name):
-        self.version = VERSION + told
-        self.name = ctypes.create_string_buffer(name)
+        self.version, self.driver_version = VERSION + told, WHEEL
+        self.name = name if isinstance(name, ctypes.Array) else ctypes.create_string_buffer(name)
         self.content = (ctypes.c_uint64 * 512)()
         self.content[:3] = [3, 2**63 + 8, ctypes.addressof(self.content)]
         self.content[80] = ctypes.addressof(self.name)
@@ -60,7 +71,7 @@ class Handle:
 
 @pytest.fixture(autouse=True)
 def no_objects(monkeypatch):
-    monkeypatch.setattr(processor, "_corrected", {})
+    monkeypatch.setattr(processor, "_right", set())
 
 
 @pytest.mark.parametrize(
@@ -73,6 +84,8 @@ def test_the_name_is_written_over(told, has, better, monkeypatch):
     for _ in range(2):  # the version stays what it was
         assert compiled_for(handle) == better
         assert handle.name.value == better.encode()
+    part = Handle(told, handle.name)  # a part of a device has the name of the whole
+    assert compiled_for(part) == better
 
 
 @pytest.mark.parametrize(
@@ -80,7 +93,7 @@ def test_the_name_is_written_over(told, has, better, monkeypatch):
     [("generic", b"generics"), ("znver3", b"generic"), ("znver2", b"znver2")],
 )
 def test_other_objects_stay_as_they_are(told, name, monkeypatch):
-    monkeypatch.setattr(processor, "features", lambda: ZEN)
+    monkeypatch.setattr(processor, "features", lambda: ZEN | AVX512)
     handle = Handle(told, name)
     before = bytes(handle.content)
     assert compiled_for(handle) == told
@@ -126,3 +139,25 @@ def test_what_linux_says_of_the_processor(text, expected, monkeypatch, tmp_path)
         path.write_text(text)
     monkeypatch.setattr(processor, "Path", lambda _: path)
     assert features.__wrapped__() == expected
+
+
+def test_parts_of_a_device_are_compiled_for_like_the_whole(device):
+    if device.kind != "cpu" or device.capabilities.compute_units < 2:
+        return  # GPUs are not divided
+    kind = cl.device_partition_property
+    part = device.handle.create_sub_devices([kind.BY_COUNTS, 1, kind.BY_COUNTS_LIST_END])[0]
+    assert compiled_for(part) == device.processor
+
+
+def test_kernels_are_built_with_the_name_of_the_processor(device, monkeypatch):
+    built = []
+
+    class Recorder(cl.Program):
+        def build(self, options=()):
+            built.append(options)
+            return super().build(options)
+
+    monkeypatch.setattr(cl, "Program", Recorder)
+    Program(device, "__kernel void nothing(__global int *a) { a[0] = 1; }")
+    named = [option for option in built[0] if option.startswith("-DPYAPSP_PROCESSOR=")]
+    assert named == ([f"-DPYAPSP_PROCESSOR={device.processor}"] if device.processor else [])
