@@ -142,7 +142,7 @@ def verdict(samples: np.ndarray, warm: float, slope: float, noise: float) -> lis
     growth = rate * (after[-1, 1] - after[0, 1]) / 2**20
     hours = (after[-1, 0] - after[0, 0]) / 3600
     print(
-        f"after the warm-up of {warm:.0f} s: RSS {rate:+.0f} bytes a case, "
+        f"after the warm-up of {warm:.0f} s: RSS {round(rate):+d} bytes a case, "
         f"{growth:+.2f} MiB in all, {growth / hours:+.2f} MiB/h"
     )
     if rate > slope and growth > noise:
