@@ -198,7 +198,7 @@ class Device:
 
     @property
     def build_options(self) -> list[str]:
-        """What every kernel is built with: a name by which drivers' caches tell binaries apart.
+        """What kernels that run are built with: a name by which caches tell binaries apart.
 
         Hosts may share such a cache, and processors that a driver takes for each other differ.
         """
