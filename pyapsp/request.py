@@ -266,11 +266,7 @@ def record(
         "held_dtype": plan.options.dtype.name,
         "predecessors": options.predecessors,
         "device": {
-            "platform": device.platform_name,
-            "name": device.name,
-            "kind": device.kind,
-            "version": device.version,
-            "driver": device.driver_version,
+            **device.identity,
             "units": device.capabilities.compute_units,
             "memory": device.capabilities.global_memory,
         },

@@ -200,9 +200,12 @@ class Device:
     def build_options(self) -> list[str]:
         """What kernels that run are built with: a name by which caches tell binaries apart.
 
-        Hosts may share such a cache, and processors that a driver takes for each other differ.
+        Hosts may share such a cache, and processors that a driver takes for each other, or calls
+        by the same name, differ.
         """
-        return [f"-DPYAPSP_PROCESSOR={self.processor}"] if self.processor else []
+        if self.kind != "cpu":
+            return []
+        return ["-DPYAPSP_PROCESSOR=" + re.sub(r"\W", "_", self.architecture)]
 
     @cached_property
     def vendor(self) -> str:
@@ -324,23 +327,34 @@ class Device:
             with suppress(loader.opencl().Error):
                 queue.finish()
 
+    @property
+    def identity(self) -> dict[str, str]:
+        """By what records tell devices apart.
+
+        ``platform``, ``name``, ``kind``, ``version``, ``driver``, ``processor``: all text.
+        """
+        return {
+            "platform": self.platform_name,
+            "name": self.name,
+            "kind": self.kind,
+            "version": self.version,
+            "driver": self.driver_version,
+            "processor": self.processor,
+        }
+
     def describe(self) -> dict[str, Any]:
         """Return what is known about the device, in JSON values.
 
         Returns
         -------
         dict
-            ``id``, ``kind``, ``name``, ``vendor``, ``platform``, ``version``, ``driver`` (all
-            text) and ``capabilities`` (the fields of :class:`Capabilities`).
+            ``id``, ``vendor``, what :attr:`identity` has (all text) and ``capabilities`` (the
+            fields of :class:`Capabilities`).
         """
         return {
             "id": self.id,
-            "kind": self.kind,
-            "name": self.name,
             "vendor": self.vendor,
-            "platform": self.platform_name,
-            "version": self.version,
-            "driver": self.driver_version,
+            **self.identity,
             "capabilities": asdict(self.capabilities),
         }
 

@@ -43,7 +43,7 @@ _NUMBERS = (
     *("updates_per_second", "fraction_of_roof", "max_error"),
 )
 _SORTED = ["n", "graph", "method", "dtype", "device", "platform"]
-_DEVICE = ("name", "platform", "kind", "driver", "version", "units", "memory")
+_DEVICE = ("name", "platform", "kind", "driver", "version", "processor", "units", "memory")
 _PEER = (
     *("graph", "n", "name", "version", "calls", "dtype"),
     *("median_seconds", "updates_per_second", "verified"),
@@ -65,7 +65,8 @@ class Collected:
         Other packages: graph, n, name, version, calls, dtype, median_seconds, updates_per_second,
         verified.
     devices : pandas.DataFrame
-        name, platform, kind, driver, version, units, memory (bytes).
+        name, platform, kind, driver, version, processor (that kernels are compiled for), units,
+        memory (bytes).
     left_out : pandas.DataFrame
         graph, n, what, why.
     software : pandas.DataFrame

@@ -100,6 +100,7 @@ DEVICES = {
     "kind": Column("kind"),
     "driver": Column("driver"),
     "version": Column("OpenCL"),
+    "processor": Column("compiled for"),
     "units": Column("compute units", _whole, True),
     "memory": Column("memory", _memory, True),
 }

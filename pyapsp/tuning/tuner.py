@@ -154,9 +154,7 @@ class Tuner:
         self.space = Space(method(), options)
         subject = {
             "method": method.id,
-            "platform": options.device.platform_name,
-            "device": options.device.name,
-            "driver": options.device.driver_version,
+            "device": options.device.identity,
             "dtype": options.dtype.name,
             "predecessors": options.predecessors,
             "n": n,

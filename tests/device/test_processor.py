@@ -5,7 +5,7 @@ import ctypes
 import pyopencl as cl
 import pytest
 
-from pyapsp.device import processor
+from pyapsp.device import processor, selftest
 from pyapsp.device.processor import compiled_for, features
 from pyapsp.device.quirks import nearest_processor, told_processor
 from pyapsp.kernels import Program
@@ -149,7 +149,16 @@ def test_parts_of_a_device_are_compiled_for_like_the_whole(device):
     assert compiled_for(part) == device.processor
 
 
-def test_kernels_are_built_with_the_name_of_the_processor(device, monkeypatch):
+def _kernel(device):
+    Program(device, "__kernel void nothing(__global int *a) { a[0] = 1; }")
+
+
+def _test_kernel(device):
+    assert selftest._run(device.id) is None
+
+
+@pytest.mark.parametrize("build", [_kernel, _test_kernel])
+def test_kernels_are_built_with_the_name_of_the_processor(build, device, monkeypatch):
     built = []
 
     class Recorder(cl.Program):
@@ -158,6 +167,7 @@ def test_kernels_are_built_with_the_name_of_the_processor(device, monkeypatch):
             return super().build(options)
 
     monkeypatch.setattr(cl, "Program", Recorder)
-    Program(device, "__kernel void nothing(__global int *a) { a[0] = 1; }")
+    build(device)
     named = [option for option in built[0] if option.startswith("-DPYAPSP_PROCESSOR=")]
-    assert named == ([f"-DPYAPSP_PROCESSOR={device.processor}"] if device.processor else [])
+    processor = device.architecture.replace("-", "_")
+    assert named == ([f"-DPYAPSP_PROCESSOR={processor}"] if device.kind == "cpu" else [])

@@ -17,6 +17,7 @@ CPU = {
     "kind": "cpu",
     "driver": "1.2",
     "version": "OpenCL 3.0",
+    "processor": "znver4",
     "units": 2,
     "memory": 8 * 2**30,
 }

@@ -109,10 +109,7 @@ def measure(
         "n": n,
         "device": {
             "id": device_found.id,
-            "name": device_found.name,
-            "platform": device_found.platform_name,
-            "kind": device_found.kind,
-            "driver": device_found.driver_version,
+            **device_found.identity,
             "units": device_found.capabilities.compute_units,
             "one_item_groups": device_found.traits.scalar_groups,
         },
