@@ -123,6 +123,7 @@ close_panels(__global value_t *distances, const int size, const int K)
     __local STRIP_ALIGNED value_t row[TILE], column[TILE * WIDTH];
     const int rows = TILE / PYAPSP_PANEL_KEPT;
     const int x = (int)get_local_id(0) * WIDTH, y = get_local_id(1);
+    const int items = TILE / WIDTH * rows, item = y * (TILE / WIDTH) + x / WIDTH;
     const int other = (int)get_group_id(0) + ((int)get_group_id(0) >= K);
     const int is_column = get_group_id(1);
     const int I = is_column ? other : K;
@@ -140,14 +141,13 @@ close_panels(__global value_t *distances, const int size, const int K)
                 if (x == k / WIDTH * WIDTH) {
                     EACH(PYAPSP_PANEL_KEPT, KEPT_COLUMN)
                 }
-            } else {
-                if (y == step)
-                    STRIP(__local, row + x) = kept0;
-                for (int a = y * (TILE / WIDTH) + x / WIDTH; a < TILE; a += TILE / WIDTH * rows) {
-                    const int from = (a + turn * rows) % TILE;
-                    STRIP(__local, column + a * WIDTH) =
-                        STRIP(__global const, pivot + (size_t)from * size + k / WIDTH * WIDTH);
-                }
+            } else if (y == step)
+                STRIP(__local, row + x) = kept0;
+            /* Not in the branch: with a loop there some compilers lose the barriers around it. */
+            for (int a = is_column ? TILE : item; a < TILE; a += items) {
+                const int from = (a + turn * rows) % TILE;
+                STRIP(__local, column + a * WIDTH) =
+                    STRIP(__global const, pivot + (size_t)from * size + k / WIDTH * WIDTH);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             const strip_t through = STRIP(__local const, row + x);
