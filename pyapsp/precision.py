@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from pyapsp.bounds import distance_bound, eccentricity_bound, hop_bound
-from pyapsp.device import Device
+from pyapsp.device import Capabilities, Device
 from pyapsp.errors import CapabilityError, NegativeCycleError, ParameterError, PrecisionError
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
@@ -425,17 +425,23 @@ def arithmetic_defines(
     integer = dtype.kind in "iu"
     traits, bits = device.traits, bits and not integer
     least = traits.integer_min if integer or bits else traits.float_min
-    return dict(_arithmetic(device, dtype, width, guard, bits, least))
+    return dict(_arithmetic(device.name, device.capabilities, dtype, width, guard, bits, least))
 
 
 @lru_cache(maxsize=1024)
 def _arithmetic(
-    device: Device, dtype: np.dtype, width: int, guard: bool, bits: bool, least: str
+    name: str,
+    capabilities: Capabilities,
+    dtype: np.dtype,
+    width: int,
+    guard: bool,
+    bits: bool,
+    least: str,
 ) -> tuple[tuple[str, str | int], ...]:
     """Return the items of `arithmetic_defines`."""
     capability, instead = _NEEDS.get(dtype.name, (None, None))
-    if capability is not None and not getattr(device.capabilities, capability):
-        raise CapabilityError(f"{device.name} has no {dtype}: ask for dtype='{instead}'")
+    if capability is not None and not getattr(capabilities, capability):
+        raise CapabilityError(f"{name} has no {dtype}: ask for dtype='{instead}'")
     integer = dtype.kind in "iu"
     suffix = "L" if dtype == np.int64 else ""
     macros: dict[str, str | int] = {
@@ -443,8 +449,8 @@ def _arithmetic(
         "PYAPSP_INTEGER": int(integer),
         "PYAPSP_INFINITY": f"{infinity(dtype)}{suffix}" if integer else "INFINITY",
         "PYAPSP_WIDTH": width,
-        "PYAPSP_HAS_FP64": int(device.capabilities.fp64),
-        "PYAPSP_HAS_FP16": int(device.capabilities.fp16),
+        "PYAPSP_HAS_FP64": int(capabilities.fp64),
+        "PYAPSP_HAS_FP16": int(capabilities.fp16),
         "PYAPSP_GUARD": int(dtype.kind == "i" and guard),
         "PYAPSP_MIN_BUILTIN": int(least == "builtin"),
         "PYAPSP_MIN_BITS": int(bits),
