@@ -35,7 +35,7 @@ _UPDATES = 64
 # How many rankings are remembered.
 _KEPT = 1024
 # Seconds of the host to convert an answer, and beside them for each distance.
-_CALL, _VALUE = 2.5e-5, 1e-9
+_CALL, _VALUE = 4e-5, 1e-9
 # Proofs that distances are short, and the seconds of the host that these take: always, for each
 # arc, for each vertex.
 _PROOFS = ((hop_bound, 8e-5, 1.2e-8, 1e-7), (eccentricity_bound, 2.5e-4, 4.5e-8, 6e-7))
