@@ -209,7 +209,7 @@ def test_the_tightest_of_all_bounds_counts(monkeypatch, rows, device):
 def test_a_conversion_has_a_price(rows, device):
     graph = random_graph(200, 900, 9, seed=1)
     in_time = 200**3 / 1e-4
-    longer = 200**3 / (1e-4 + 2.5e-5 + 200**2 * 1e-9)
+    longer = 200**3 / (1e-4 + 4e-5 + 200**2 * 1e-9)
     rows(("fw-minplus", "float64", 200, longer * 1.01), ("fw-minplus", "uint16", 200, in_time))
     assert chosen(graph, device)[0] == ("fw-minplus", "float64")
     rows(("fw-minplus", "float64", 200, longer * 0.99))
