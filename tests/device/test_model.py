@@ -8,6 +8,7 @@ import pyopencl as cl
 import pytest
 
 from pyapsp.device import Device, event_seconds, model, quirks
+from pyapsp.device.processor import compiled_for
 from pyapsp.device.quirks import architecture_of, traits_of
 from pyapsp.errors import DeviceError
 
@@ -225,3 +226,15 @@ def test_files_for_one_vendor_stand_beside_the_portable_one(device):
     assert quirks.vendor_file("a/b.cl", "NVIDIA CUDA") == "a/b.nvidia.cl"
     assert quirks.vendor_file("a/b.cl", "Portable Computing Language") == "a/b.cl"
     assert device.vendor_file("a/b.cl") == quirks.vendor_file("a/b.cl", device.platform_name)
+
+
+def test_records_know_a_device_by_what_its_driver_says(device):
+    handle = device.handle
+    identity = device.identity
+    assert identity["platform"] == handle.platform.name.strip()
+    assert identity["name"] == handle.name.strip()
+    assert identity["kind"] == ("cpu" if handle.type & cl.device_type.CPU else "gpu")
+    assert identity["version"] == handle.version.strip()
+    assert identity["driver"] == handle.driver_version.strip()
+    assert identity["processor"] == compiled_for(handle)
+    assert identity.items() <= device.describe().items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import re
 
@@ -9,8 +10,10 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from pyapsp.device import Device
 from pyapsp.errors import KernelBuildError
 from pyapsp.kernels import Stopwatch, assemble, build, program, source
+from pyapsp.precision import arithmetic_defines
 
 KERNEL_FILES = sorted(
     path.relative_to(source.root()).as_posix() for path in source.root().rglob("*.cl")
@@ -151,3 +154,13 @@ def test_stopwatch_adds_up_by_phase(device):
         once + (event.profile.end - event.profile.start) * 1e-9
     )
     assert watch.seconds("kernel") == 0
+
+
+def test_macros_follow_the_capabilities(device, monkeypatch):
+    """Also where they were asked for before, with other ones."""
+    dtype, rich = np.dtype(np.float32), device.capabilities
+    for fp64, fp16 in ((False, True), (True, False)):
+        changed = dataclasses.replace(rich, fp64=fp64, fp16=fp16)
+        monkeypatch.setattr(Device, "capabilities", changed)
+        defines = arithmetic_defines(device, dtype)
+        assert (defines["PYAPSP_HAS_FP64"], defines["PYAPSP_HAS_FP16"]) == (fp64, fp16)
