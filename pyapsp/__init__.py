@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from pyapsp import verify as verify
     from pyapsp.dense.batch.pinned import pinned_empty as pinned_empty
     from pyapsp.device import devices as devices
+    from pyapsp.distances.many import solve_each as solve_each
+    from pyapsp.distances.many import solve_many as solve_many
+    from pyapsp.distances.rows import row_blocks as row_blocks
+    from pyapsp.distances.solver import explain as explain
+    from pyapsp.distances.solver import solve as solve
+    from pyapsp.distances.summaries import average_path_length as average_path_length
+    from pyapsp.distances.summaries import closeness as closeness
+    from pyapsp.distances.summaries import diameter as diameter
+    from pyapsp.distances.summaries import distance_histogram as distance_histogram
+    from pyapsp.distances.summaries import eccentricity as eccentricity
+    from pyapsp.distances.summaries import radius as radius
+    from pyapsp.distances.summaries import wiener_index as wiener_index
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
-    from pyapsp.many import solve_each as solve_each
-    from pyapsp.many import solve_many as solve_many
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
     from pyapsp.result import Result as Result
-    from pyapsp.rows import row_blocks as row_blocks
-    from pyapsp.solver import explain as explain
-    from pyapsp.solver import solve as solve
-    from pyapsp.summaries import average_path_length as average_path_length
-    from pyapsp.summaries import closeness as closeness
-    from pyapsp.summaries import diameter as diameter
-    from pyapsp.summaries import distance_histogram as distance_histogram
-    from pyapsp.summaries import eccentricity as eccentricity
-    from pyapsp.summaries import radius as radius
-    from pyapsp.summaries import wiener_index as wiener_index
 
 __version__ = "0.1.0"
 
@@ -42,28 +42,28 @@ __version__ = "0.1.0"
 _PUBLIC: dict[str, tuple[str, str | None]] = {
     "Graph": ("pyapsp.graph", "Graph"),
     "Result": ("pyapsp.result", "Result"),
-    "average_path_length": ("pyapsp.summaries", "average_path_length"),
+    "average_path_length": ("pyapsp.distances.summaries", "average_path_length"),
     "bulk": ("pyapsp.bulk", None),
-    "closeness": ("pyapsp.summaries", "closeness"),
+    "closeness": ("pyapsp.distances.summaries", "closeness"),
     "csgraph": ("pyapsp.csgraph", None),
     "devices": ("pyapsp.device", "devices"),
-    "diameter": ("pyapsp.summaries", "diameter"),
-    "distance_histogram": ("pyapsp.summaries", "distance_histogram"),
-    "eccentricity": ("pyapsp.summaries", "eccentricity"),
+    "diameter": ("pyapsp.distances.summaries", "diameter"),
+    "distance_histogram": ("pyapsp.distances.summaries", "distance_histogram"),
+    "eccentricity": ("pyapsp.distances.summaries", "eccentricity"),
     "errors": ("pyapsp.errors", None),
-    "explain": ("pyapsp.solver", "explain"),
+    "explain": ("pyapsp.distances.solver", "explain"),
     "method": ("pyapsp.registry", "method"),
     "methods": ("pyapsp.registry", "methods"),
     "pinned_empty": ("pyapsp.dense.batch.pinned", "pinned_empty"),
-    "radius": ("pyapsp.summaries", "radius"),
+    "radius": ("pyapsp.distances.summaries", "radius"),
     "read": ("pyapsp.graph", "read"),
-    "row_blocks": ("pyapsp.rows", "row_blocks"),
-    "solve": ("pyapsp.solver", "solve"),
-    "solve_each": ("pyapsp.many", "solve_each"),
-    "solve_many": ("pyapsp.many", "solve_many"),
+    "row_blocks": ("pyapsp.distances.rows", "row_blocks"),
+    "solve": ("pyapsp.distances.solver", "solve"),
+    "solve_each": ("pyapsp.distances.many", "solve_each"),
+    "solve_many": ("pyapsp.distances.many", "solve_many"),
     "sweep": ("pyapsp.sweep", None),
     "verify": ("pyapsp.verify", None),
-    "wiener_index": ("pyapsp.summaries", "wiener_index"),
+    "wiener_index": ("pyapsp.distances.summaries", "wiener_index"),
     "write": ("pyapsp.graph", "write"),
 }
 

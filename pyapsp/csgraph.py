@@ -23,10 +23,10 @@ import numpy as np
 from scipy.sparse import csgraph as scipy_csgraph
 from scipy.sparse import csr_array, issparse
 
+from pyapsp.distances.solver import solve
 from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.result import NO_PREDECESSOR
-from pyapsp.solver import solve
 
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 

@@ -1,154 +1,96 @@
-"""The methods: what each needs, how it is planned and run, and where it comes from.
+"""Problems and the methods that answer them.
 
-An area registers its method classes here; `solve`, the workflow and the tables enumerate them.
+A `Problem` says what every part of the package needs to know of a question: how inputs are made,
+how much work a run did, whether an answer is right. A `Method` answers one problem. Both are
+registered here; tests, tuner, bench, command line, workflow, tables and documentation enumerate
+them.
 """
 
 from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from numbers import Integral
-from os import PathLike
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from pyapsp.device import Device
-from pyapsp.errors import DeviceMemoryError, ParameterError
-from pyapsp.graph import Facts, Graph
-from pyapsp.precision import infinity
-from pyapsp.result import NO_PREDECESSOR
+from pyapsp.errors import (
+    CapabilityError,
+    DeviceMemoryError,
+    ParameterError,
+    PyApspError,
+    VerificationError,
+)
 
 __all__ = [
     "Answer",
+    "Check",
+    "Choice",
     "Method",
     "Options",
     "Plan",
+    "Problem",
+    "Request",
     "Requirements",
     "check_memory",
     "method",
     "methods",
+    "problem",
+    "problems",
     "register",
+    "register_problem",
 ]
 
-# The areas that hold methods. Importing one registers them.
-_AREAS = ("pyapsp.dense", "pyapsp.sparse")
-# Distances that are compared with a cutoff at a time.
-_VALUES = 2**20
+# The module that registers each problem; it is imported when the problem is first asked for.
+_ROOMS = {
+    "all-pairs": "pyapsp.distances.problem",
+}
+# Methods that had another name.
+_RENAMED = {
+    "bfs-all": "apsp-bfs",
+    "sssp-iterative": "apsp-iterative",
+    "sssp-tasks": "apsp-tasks",
+    "sssp-tasks-unshared": "apsp-tasks-unshared",
+}
 
 
 @dataclass(frozen=True)
 class Requirements:
-    """What a method needs of a graph and of a device.
+    """What a method needs of an input and of a device.
 
     Attributes
     ----------
-    non_negative : bool
-        Negative weights are refused.
-    integer : bool
-        Weights that are not whole numbers are refused.
-    unweighted : bool
-        Weights other than 1 are refused.
-    largest_distance : int or None
-        The largest distance that the method can hold, whatever the dtype of the answer. Larger
-        weights are refused before the run, larger distances after it.
     capabilities : tuple of str
         Names of `Capabilities` that the device must have, beside those of the dtype.
     """
 
-    non_negative: bool = False
-    integer: bool = False
-    unweighted: bool = False
-    largest_distance: int | None = None
     capabilities: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the caller of `solve` asked for, resolved.
+    """What the caller asked for, resolved. A problem with more to ask for has a subclass.
 
     Attributes
     ----------
     device : Device
     dtype : numpy.dtype
-        Of the distances.
-    predecessors : bool
+        Of the answer.
     memory_limit : int or None
         Bytes of device memory that may be used; None is all of it.
-    out : ndarray or None
-        Where to put the distances, one row for each source. Of another type only for the methods
-        that compute the sources alone: they convert row by row.
-    sources : (k,) int64 ndarray or None
-        The vertices whose rows are wanted, in any order and maybe repeated; None is all of them in
-        order. Methods that compute all rows at once are given None.
-    cutoff : float or None
-        Larger distances need not be found: they are reported as unreachable. Smaller than the
-        largest that the type holds. Methods that compute all rows at once are given None.
-    totals : bool
-        Whether only sums over rows are wanted, so that no memory for rows is needed.
     progress : callable or None
-        Called as ``progress(done, total)``, by the methods that search from sources with the
-        number of sources; an exception from it ends the run.
-    helpers : tuple of Device
-        Further devices, for the methods that use several.
-    checkpoint : path-like or None
-        Folder for checkpoints, for the methods that write them.
-    check : bool
-        Whether to look for distances past the range of their type.
+        Called as ``progress(done, total)``; an exception from it ends the run.
     """
 
     device: Device
     dtype: np.dtype
-    predecessors: bool = False
-    memory_limit: int | None = None
-    out: np.ndarray | None = None
-    progress: Callable[[int, int], None] | None = None
-    helpers: tuple[Device, ...] = ()
-    checkpoint: str | PathLike[str] | None = None
-    check: bool = True
-    sources: np.ndarray | None = None
-    cutoff: float | None = None
-    totals: bool = False
-
-    def rows(self, n: int) -> np.ndarray:
-        """Return the vertices of the rows that are wanted, int64."""
-        return np.arange(n) if self.sources is None else self.sources
-
-    def count(self, n: int) -> int:
-        """Return how many rows are wanted."""
-        return n if self.sources is None else self.sources.size
-
-    def held_in(self, dtype: np.dtype) -> Options:
-        """Return the options of a run that holds the distances in this type."""
-        if self.cutoff is None and dtype == self.dtype:
-            return self
-        largest = infinity(dtype) - 1 if dtype.kind in "iu" else float(np.finfo(dtype).max)
-        hides = self.cutoff is not None and self.cutoff < largest
-        return replace(self, dtype=dtype, cutoff=self.cutoff if hides else None)
-
-    def must_check(self, graph: Graph) -> bool:
-        """Return whether a distance past the range of the type would make the answer wrong.
-
-        Not if it is past the cutoff as well, when without negative weights nothing comes back.
-        """
-        return self.check and (self.cutoff is None or graph.has_negative)
-
-    def hide(self, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
-        """Report what is beyond the cutoff as unreachable, in rows of the answer."""
-        if self.cutoff is None:
-            return
-        # a float type must not round the cutoff
-        exact = np.float64(self.cutoff) if distances.dtype.kind == "f" else self.cutoff
-        rows = max(1, _VALUES // max(distances.shape[1], 1))
-        for start in range(0, len(distances), rows):
-            some = slice(start, start + rows)
-            beyond = distances[some] > exact
-            distances[some][beyond] = infinity(distances.dtype)
-            if predecessors is not None:
-                predecessors[some][beyond] = NO_PREDECESSOR
+    memory_limit: int | None = field(default=None, kw_only=True)
+    progress: Callable[[int, int], None] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -157,7 +99,8 @@ class Plan:
 
     Attributes
     ----------
-    graph : Graph
+    input : object
+        What is solved: a graph, or what else the problem is about.
     options : Options
     parameters : dict
         The method's parameters, every one resolved.
@@ -168,13 +111,13 @@ class Plan:
     build_seconds : float
         Time spent on building them.
     tuning : dict or None
-        The tuning row that parameters were taken from: level, database, device, dtype, n.
+        The tuning row that parameters were taken from: level, database, device, dtype, n, family.
     notes : tuple of str
-        What else the plan comes to, for `Result.explain`.
+        What else the plan comes to, for ``explain``.
     """
 
-    graph: Graph
-    options: Options
+    input: Any
+    options: Any
     parameters: dict[str, Any]
     device_bytes: int
     state: Any = None
@@ -183,26 +126,180 @@ class Plan:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a method computed.
+    """What a method computed. Each problem has a subclass with the values.
 
     Attributes
     ----------
-    distances : (k, n) ndarray
-        The rows of the `Options.sources` of the plan: k is n where these are None.
-    predecessors : (k, n) int32 ndarray or None
     stats : dict
         ``kernel_seconds``, ``transfer_seconds``, ``kernel_hash``; ``more`` is what only this method
-        has to tell.
-    checked : bool
-        Whether the method has looked for negative cycles and clipped distances itself.
+        reports.
     """
 
-    distances: np.ndarray
-    predecessors: np.ndarray | None
     stats: dict[str, Any] = field(default_factory=dict)
-    checked: bool = False
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether an answer is right.
+
+    Attributes
+    ----------
+    ok : bool
+    fault : str or None
+        The first fault: what, where, and the value there.
+    oracle : str
+        What the answer was compared with.
+    max_error : float or None
+        The largest difference from the oracle, where it is a number.
+    """
+
+    ok: bool
+    fault: str | None
+    oracle: str
+    max_error: float | None = None
+
+    def require(self) -> None:
+        """Raise `VerificationError` unless `ok`."""
+        if not self.ok:
+            raise VerificationError(self.fault)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A problem with its input, and what was asked for.
+
+    Attributes
+    ----------
+    problem : Problem
+    input : object
+    method : Method or str
+        ``"auto"``, or the one asked for.
+    options : Options
+    asked : dict
+        What records keep of what was asked for, beside method and dtype.
+    reasons : tuple of str
+        What was decided so far, for ``explain``.
+    """
+
+    problem: Problem
+    input: Any
+    method: Method | str
+    options: Any
+    asked: dict[str, Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A method that may run, and what it is told.
+
+    Attributes
+    ----------
+    method : Method
+    options : Options
+        Those of the request, as this method needs them.
+    reason : str
+        Why this method.
+    seconds : float or None
+        Predicted, where that decided.
+    """
+
+    method: Method
+    options: Any
+    reason: str
+    seconds: float | None = None
+
+
+def in_order(request: Request) -> Iterator[Choice]:
+    """Yield the method asked for; for ``"auto"`` all that can answer, in order of registration.
+
+    Raises
+    ------
+    PyApspError
+        If the method asked for, or each of all, cannot answer: why the first cannot.
+    """
+    asked = request.method
+    if isinstance(asked, Method):
+        error = asked.unmet(request.input, request.options)
+        if error is not None:
+            raise error
+        yield Choice(asked, request.options, "as asked")
+        return
+    refused = []
+    for each in (cls() for cls in methods(request.problem.id)):
+        error = each.unmet(request.input, request.options)
+        if error is None:
+            yield Choice(each, request.options, "auto, the first that can answer")
+        else:
+            refused.append(error)
+    if len(refused) == len(methods(request.problem.id)):
+        raise refused[0] if refused else ParameterError(f"{request.problem.id} has no methods")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A question that methods answer.
+
+    Attributes
+    ----------
+    id : str
+        The short name, e.g. ``"bfs"``.
+    summary : str
+        One line for tables.
+    unit : str
+        What the work of a run is counted in, in the plural: rates are given in it per second.
+    dtypes : tuple of str
+        Number types of answers, the default first.
+    areas : tuple of str
+        The modules whose import registers its methods.
+    families : tuple of str
+        The kinds of input that `sample` draws; tuning rows are kept for each.
+    read : callable
+        ``read(path)`` returns the input that a file holds.
+    sample : callable
+        ``sample(size, family, seed, requires)`` draws an input that a method with these
+        requirements takes: what tests, tuner and bench use.
+    about : callable
+        ``about(input)`` returns what records say of it: at least ``name``, ``n`` and ``hash``.
+    ask : callable
+        ``ask(input, method, *, dtype, device, memory_limit, progress, **more)`` checks what a
+        caller asks for and returns the `Request`.
+    work : callable
+        ``work(input, options, answer)`` returns how many units the run did.
+    oracle : callable
+        ``oracle(input, options)`` returns a function from an `Answer` to a `Check`. What it
+        compares with is computed once, for any number of answers.
+    choices : callable
+        ``choices(request)`` yields each `Choice` in the order in which they are to be tried.
+    settle : callable
+        ``settle(request, plan, answer)`` returns the answer as it was asked for, or raises what is
+        wrong with the input.
+    fits : callable
+        ``fits(requires, about)`` says whether a method with these requirements takes the input of
+        a row of ``data/datasets.csv``, for the workflow.
+    asks : tuple of str
+        Options of `ask` that the command line and the workflow can set: ``predecessors``,
+        ``source``.
+    """
+
+    id: str
+    summary: str
+    unit: str
+    dtypes: tuple[str, ...]
+    areas: tuple[str, ...]
+    families: tuple[str, ...]
+    read: Callable[[str], Any]
+    sample: Callable[[int, str, int, Any], Any]
+    about: Callable[[Any], dict[str, Any]]
+    ask: Callable[..., Request]
+    work: Callable[[Any, Any, Any], int]
+    oracle: Callable[[Any, Any], Callable[[Any], Check]]
+    choices: Callable[[Request], Iterator[Choice]] = in_order
+    settle: Callable[[Request, Plan, Any], Any] = lambda request, plan, answer: answer
+    fits: Callable[[Any, Mapping[str, Any]], bool] = lambda requires, about: True
+    asks: tuple[str, ...] = ()
 
 
 def check_memory(buffers: Sequence[int], options: Options) -> None:
@@ -235,7 +332,7 @@ def check_memory(buffers: Sequence[int], options: Options) -> None:
 
 
 class Method(ABC):
-    """One published algorithm, with its parameters.
+    """One algorithm for a problem, with its parameters.
 
     Parameters
     ----------
@@ -246,6 +343,8 @@ class Method(ABC):
     ----------
     id : str
         The short name, e.g. ``"fw-blocked"``.
+    problem : str
+        The id of the `Problem` that it answers.
     area : str
         The room it lives in.
     summary : str
@@ -253,10 +352,10 @@ class Method(ABC):
     source : str
         Paper and section.
     requires : Requirements
-    choices : mapping of str to tuple of int or str
+    choices : mapping of str to sequence of int or str
         The legal values of each parameter; a range has too many to list.
-    outofcore : bool
-        Whether it takes several devices, writes checkpoints, and leaves a mapped file on disk.
+    tunable : bool
+        Whether the tuner can choose among them: the class has `pyapsp.tuning.Tunable`'s members.
 
     Raises
     ------
@@ -265,12 +364,13 @@ class Method(ABC):
     """
 
     id: ClassVar[str]
+    problem: ClassVar[str]
     area: ClassVar[str]
     summary: ClassVar[str]
     source: ClassVar[str]
     requires: ClassVar[Requirements] = Requirements()
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    outofcore: ClassVar[bool] = False
+    tunable: ClassVar[bool] = False
 
     def __init__(self, **parameters: int | str) -> None:
         for name, value in parameters.items():
@@ -289,9 +389,30 @@ class Method(ABC):
         given = "".join(f", {name}={value}" for name, value in self.parameters.items())
         return f"method({self.id!r}{given})"
 
+    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+        """Return the error of what the method needs, and this input or device does not have.
+
+        Parameters
+        ----------
+        about : object
+            The input, or what is known of it.
+        options : Options
+        """
+        device = options.device
+        for capability in self.requires.capabilities:
+            if not getattr(device.capabilities, capability):
+                return CapabilityError(f"{self.id} needs {capability}: {device.name} has none")
+        return None
+
     @abstractmethod
-    def plan(self, graph: Graph, options: Options) -> Plan:
+    def plan(self, given: Any, options: Any) -> Plan:
         """Check the request against the device, choose parameters and build the kernels.
+
+        Parameters
+        ----------
+        given : object
+            The input.
+        options : Options
 
         Raises
         ------
@@ -305,19 +426,6 @@ class Method(ABC):
     def run(self, plan: Plan) -> Answer:
         """Run a plan of this method."""
 
-    def predict(self, graph: Facts, options: Options, rows: int) -> float | None:
-        """Return the seconds of planning and a run with its transfers; None if nothing is known.
-
-        Parameters
-        ----------
-        graph : Facts
-        options : Options
-            Without sources and cutoff.
-        rows : int
-            How many rows are wanted: all that a method computes which computes sources alone.
-        """
-        return None
-
 
 def _legal(values: Sequence[Any]) -> str:
     if isinstance(values, range):
@@ -325,29 +433,76 @@ def _legal(values: Sequence[Any]) -> str:
     return f"one of {', '.join(map(str, values))}"
 
 
-_registered: dict[str, type[Method]] = {}
+_methods: dict[str, type[Method]] = {}
+_problems: dict[str, Problem] = {}
 _M = TypeVar("_M", bound=type[Method])
 
 
 def register(cls: _M) -> _M:
     """Class decorator: make a method known under its id."""
-    _registered[cls.id] = cls
+    _methods[cls.id] = cls
     return cls
 
 
+def register_problem(new: Problem) -> Problem:
+    """Make a problem known under its id."""
+    _problems[new.id] = new
+    return new
+
+
+def problems() -> tuple[Problem, ...]:
+    """Return all problems."""
+    return tuple(problem(name) for name in dict.fromkeys([*_ROOMS, *_problems]))
+
+
+def problem(name: str) -> Problem:
+    """Return a problem.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of this name.
+    """
+    if name not in _problems and name in _ROOMS:
+        importlib.import_module(_ROOMS[name])
+    if name not in _problems:
+        known = ", ".join(dict.fromkeys([*_ROOMS, *_problems]))
+        raise ParameterError.of("problem", "registry", f"one of {known}", name)
+    return _problems[name]
+
+
 @cache
-def _import_areas() -> None:
-    for area in _AREAS:
+def _import_areas(areas: tuple[str, ...]) -> None:
+    for area in areas:
         importlib.import_module(area)
 
 
-def methods() -> tuple[type[Method], ...]:
-    """Return the classes of all methods, in the order in which the areas list them.
+def methods(problem: str | None = None) -> tuple[type[Method], ...]:
+    """Return the classes of the methods of a problem, in the order in which the areas list them.
 
-    Each has ``id``, ``area``, ``summary``, ``source``, ``requires`` and ``choices``.
+    Parameters
+    ----------
+    problem : str, optional
+        The id of a problem, e.g. ``"all-pairs"``; all problems unless given.
+
+    Returns
+    -------
+    tuple of Method classes
+        Each has ``id``, ``problem``, ``area``, ``summary``, ``source``, ``requires`` and
+        ``choices``.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such problem.
     """
-    _import_areas()
-    return tuple(_registered.values())
+    if problem is None:
+        return tuple(cls for each in problems() for cls in methods(each.id))
+    _import_areas(_problem_of(problem).areas)
+    return tuple(cls for cls in _methods.values() if cls.problem == problem)
+
+
+_problem_of = problem
 
 
 def method(name: str, **parameters: int | str) -> Method:
@@ -363,14 +518,50 @@ def method(name: str, **parameters: int | str) -> Method:
     Returns
     -------
     Method
-        For the ``method`` argument of `solve`.
+        For the ``method`` argument of `solve` and of the other functions that answer a problem.
 
     Raises
     ------
     ParameterError
         If there is no such method, parameter or value.
     """
-    known = {cls.id: cls for cls in methods()}
+    for each in problems() if name not in _methods else ():
+        methods(each.id)
+        if name in _methods:
+            break
+    if name not in _methods:
+        raise _unknown(name, "method", _methods)
+    return _methods[name](**parameters)
+
+
+def method_of(problem: str, asked: str | Method, owner: str) -> str | Method:
+    """Return the method that a function of a problem was asked for: ``"auto"`` or an instance.
+
+    Parameters
+    ----------
+    problem : str
+        The id of the problem.
+    asked : str or Method
+    owner : str
+        The function, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such method, or it answers another problem.
+    """
+    if asked == "auto":
+        return "auto"
+    known = [cls.id for cls in methods(problem)]
+    name = asked.id if isinstance(asked, Method) else asked
+    if isinstance(asked, Method) and asked.problem == problem:
+        return asked
     if name not in known:
-        raise ParameterError.of("method", "solve", f"'auto' or one of {', '.join(known)}", name)
-    return known[name](**parameters)
+        raise _unknown(name, owner, known)
+    return method(name)
+
+
+def _unknown(name: object, owner: str, known: Sequence[str] | Mapping[str, Any]) -> ParameterError:
+    if name in _RENAMED:
+        return ParameterError(f"the method {name!r} is called {_RENAMED[str(name)]!r} now")
+    return ParameterError.of("method", owner, f"'auto' or one of {', '.join(known)}", name)

@@ -1,12 +1,13 @@
 """Checking an answer: by its own certificate, and against SciPy.
 
 `certificate` needs no oracle: distances that satisfy three local conditions are right. It runs on
-the device in O(n m). `against_scipy` solves the graph again on the host.
+the device in O(n m). `against_scipy` solves the graph again on the host. `oracle` does what is
+needed of both for many answers to one question.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,15 @@ import pyopencl as cl
 import scipy.sparse.csgraph as scipy_csgraph
 
 from pyapsp.device import Device, choose, device_errors
-from pyapsp.errors import GraphError, PrecisionError, VerificationError
+from pyapsp.errors import GraphError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
+from pyapsp.paths import PathOptions, Rows
 from pyapsp.precision import Tolerance, arithmetic_defines, check_weights, infinity, tolerance
+from pyapsp.registry import Check
 from pyapsp.result import Result
 
-__all__ = ["Certificate", "Comparison", "against_distances", "against_scipy", "certificate"]
+__all__ = ["Check", "against_distances", "against_scipy", "certificate", "oracle", "spread"]
 
 _FAULTS = (
     "the distance of a vertex to itself is not 0",
@@ -30,57 +33,11 @@ _FAULTS = (
 )
 # Rows are sent to the device in blocks of about this many bytes.
 _BLOCK_BYTES = 64 * 2**20
+# SciPy looks at so many arcs to say what is right: some seconds.
+_ORACLE_ARCS = 10**8
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """The outcome of `certificate`.
-
-    Attributes
-    ----------
-    ok : bool
-        Whether the rows are the distances, and the predecessors the paths, of the graph.
-    fault : str or None
-        The first fault: what, where, and the value there.
-    rows : int
-        How many rows were checked.
-    predecessors : bool
-        Whether there were predecessors to check.
-    tolerance : Tolerance
-        What was allowed for rounding.
-    """
-
-    ok: bool
-    fault: str | None
-    rows: int
-    predecessors: bool
-    tolerance: Tolerance
-
-    def require(self) -> None:
-        """Raise `VerificationError` unless `ok`."""
-        if not self.ok:
-            raise VerificationError(self.fault)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The outcome of `against_scipy`.
-
-    Attributes
-    ----------
-    ok : bool
-        Whether all distances agree within `tolerance`, and exactly where sums are exact.
-    max_error : float
-        Largest absolute difference; inf when one side has a path and the other has none.
-    tolerance : Tolerance
-    """
-
-    ok: bool
-    max_error: float
-    tolerance: Tolerance
-
-
-def certificate(graph: Graph, result: Result, *, device: Any = None) -> Certificate:
+def certificate(graph: Graph, result: Result, *, device: Any = None) -> Check:
     """Check an answer by the three conditions that make distances right.
 
     d(i, i) = 0; no arc shortens a distance; every finite distance is the length of a walk over
@@ -98,7 +55,7 @@ def certificate(graph: Graph, result: Result, *, device: Any = None) -> Certific
 
     Returns
     -------
-    Certificate
+    Check
 
     Raises
     ------
@@ -133,9 +90,7 @@ def certificate(graph: Graph, result: Result, *, device: Any = None) -> Certific
                 for block in [slice(start, start + each)]
             )
             fault = next((fault for fault in faults if fault is not None), None)
-    return Certificate(
-        fault is None, fault, len(distances), result.predecessors is not None, allowed
-    )
+    return Check(fault is None, fault, "its certificate")
 
 
 class _Checker:
@@ -228,7 +183,7 @@ class _Checker:
             cl.enqueue_copy(self.queue, changed, flag)
 
 
-def against_scipy(graph: Graph, result: Result) -> Comparison:
+def against_scipy(graph: Graph, result: Result) -> Check:
     """Compare distances with those of SciPy in float64.
 
     Parameters
@@ -240,23 +195,29 @@ def against_scipy(graph: Graph, result: Result) -> Comparison:
 
     Returns
     -------
-    Comparison
+    Check
         Exact agreement is required where sums are exact.
 
     Notes
     -----
     Dijkstra for non-negative weights, else Johnson: both are independent of what is checked here.
     """
+    return against_distances(graph, result, scipy_distances(graph, result.sources))
+
+
+def scipy_distances(graph: Graph, sources: np.ndarray) -> np.ndarray:
+    """Return the rows of some sources as SciPy finds them, in float64, inf where there is no path.
+
+    By Dijkstra for non-negative weights, else by Johnson.
+    """
+    if sources.size == 0 or graph.m == 0:  # SciPy takes no matrix without arcs
+        return np.where(sources[:, None] == np.arange(graph.n), 0.0, np.inf)
     matrix = graph.to_scipy().astype(np.float64)
     solver = scipy_csgraph.johnson if graph.has_negative else scipy_csgraph.dijkstra
-    if result.distances.size == 0:
-        expected = np.empty(result.distances.shape)
-    else:
-        expected = solver(matrix, directed=True, indices=result.sources)
-    return against_distances(graph, result, expected)
+    return np.asarray(solver(matrix, directed=True, indices=sources))
 
 
-def against_distances(graph: Graph, result: Result, expected: np.ndarray) -> Comparison:
+def against_distances(graph: Graph, result: Result, expected: np.ndarray) -> Check:
     """Compare distances with given ones.
 
     Parameters
@@ -270,17 +231,84 @@ def against_distances(graph: Graph, result: Result, expected: np.ndarray) -> Com
 
     Returns
     -------
-    Comparison
+    Check
         Exact agreement is required where sums are exact.
     """
     distances = result.distances
-    reached = distances < infinity(distances.dtype)
-    allowed = tolerance(graph, distances)
-    if not np.array_equal(reached, np.isfinite(expected)):
-        return Comparison(False, float("inf"), allowed)
-    difference = np.zeros_like(expected)
-    np.subtract(distances, expected, where=reached, out=difference)
-    np.abs(difference, out=difference)
-    limit = allowed.relative * np.abs(expected, where=reached, out=np.zeros_like(expected))
-    ok = bool(np.all(difference <= limit + allowed.absolute))
-    return Comparison(ok, float(difference.max(initial=0)), allowed)
+    allowed, worst, fault = tolerance(graph, distances), 0.0, None
+    each = max(_BLOCK_BYTES // (8 * max(graph.n, 1)), 1)
+    for start in range(0, len(distances), each):
+        rows = slice(start, start + each)
+        found, right = distances[rows], expected[rows]
+        reached = found < infinity(distances.dtype)
+        difference = np.zeros(right.shape)
+        # of what only one side reaches
+        difference[reached != np.isfinite(right)] = np.inf
+        both = reached & np.isfinite(right)
+        np.subtract(found, right, where=both, out=difference)
+        np.abs(difference, out=difference)
+        limit = allowed.relative * np.abs(right, where=both, out=np.zeros(right.shape))
+        wrong = difference > limit + allowed.absolute
+        worst = max(worst, float(difference.max(initial=0)))
+        if fault is None and wrong.any():
+            row, j = np.argwhere(wrong)[0]
+            i = result.sources[start + row]
+            fault = f"from {i} to {j} it found {found[row, j]}, not {right[row, j]}"
+    return Check(fault is None, fault, "SciPy", worst)
+
+
+def oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
+    """Return what says whether rows of distances are right.
+
+    Rows are compared with SciPy's: all, or evenly spread ones where all would take long. If there
+    are others, or predecessors, the certificate must hold as well, once for each type: further
+    answers that equal one with a certificate are right, too.
+
+    Parameters
+    ----------
+    graph : Graph
+    options : PathOptions
+        ``sources`` and ``cutoff`` of the answers, and the device that checks certificates.
+
+    Returns
+    -------
+    callable
+        From `Rows` to a `Check`.
+    """
+    sources = options.rows(graph.n)
+    some = spread(sources.size, max(_ORACLE_ARCS // max(graph.m, 1), 1))
+    expected = scipy_distances(graph, sources[some])
+    if options.cutoff is not None:
+        expected[expected > options.cutoff] = np.inf
+    certified: dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray | None]] = {}
+
+    def check(answer: Rows) -> Check:
+        distances, before = answer.distances, answer.predecessors
+        if distances.shape != (sources.size, graph.n):
+            return Check(False, f"its shape is {distances.shape}", "SciPy", float("inf"))
+        rows = Result(distances[some], None, sources[some])
+        compared = against_distances(graph, rows, expected)
+        everything = some.size == sources.size
+        if not compared.ok or (everything and before is None) or options.cutoff is not None:
+            return compared
+        key = (distances.dtype, before is not None)
+        if key in certified and all(map(_same, certified[key], (distances, before))):
+            return compared
+        proof = certificate(graph, Result(distances, before, sources), device=options.device)
+        if proof.ok:  # a copy, because callers use the memory of an answer for the next
+            certified[key] = distances.copy(), None if before is None else before.copy()
+        oracle = f"SciPy and {proof.oracle}" if everything else f"{proof.oracle}, some rows SciPy"
+        return Check(proof.ok, proof.fault, oracle, compared.max_error)
+
+    return check
+
+
+def spread(count: int, most: int) -> np.ndarray:
+    """Return at most so many of the numbers below `count`, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
+
+
+def _same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)

@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and print or write."""
     import pyapsp
-    from pyapsp import summaries
+    from pyapsp.distances import summaries
     from pyapsp.progress import Progress
 
     measures = list(dict.fromkeys(arguments.measures))

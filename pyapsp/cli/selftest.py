@@ -84,7 +84,7 @@ def _checks() -> Iterator[tuple[str, Callable[[Device], str | None]]]:
     import pyapsp
 
     yield "driver", _driver
-    for method in pyapsp.methods():
+    for method in pyapsp.methods("all-pairs"):
         yield method.id, partial(_method, method)
     yield "negative cycle", _negative_cycle
     yield "batches", _batches
@@ -121,8 +121,7 @@ def _method(cls: type[Method], device: Device) -> str | None:
 
     import pyapsp
     from pyapsp import verify
-    from pyapsp.choice import unmet
-    from pyapsp.registry import Options
+    from pyapsp.paths import AllPairsOptions
 
     solved = 0
     left: Exception | None = None
@@ -136,7 +135,7 @@ def _method(cls: type[Method], device: Device) -> str | None:
             distances = _distances(graph)
             if distances[np.isfinite(distances)].max() > cls.requires.largest_distance:
                 continue
-        left = unmet(cls(), graph.facts, Options(device, np.dtype(dtype)))
+        left = cls().unmet(graph.facts, AllPairsOptions(device, np.dtype(dtype)))
         if left is not None:
             continue
         result = pyapsp.solve(graph, cls.id, dtype=dtype, predecessors=True, device=device)

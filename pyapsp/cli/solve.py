@@ -152,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(result.explain())
     stats = result.stats
-    rate, fraction = stats["updates_per_second"], stats["fraction_of_roof"]
+    rate, fraction = stats["rate"], stats["fraction_of_roof"]
     print(
         f"solved n = {stats['graph']['n']:,}, m = {stats['graph']['m']:,} in "
         f"{stats['wall_seconds']:.3f} s (kernels {stats['kernel_seconds']:.3f} s"
@@ -167,18 +167,19 @@ def _dry_run(
     graph: Graph, method: str | Method, asked: dict[str, Any], arguments: argparse.Namespace
 ) -> int:
     """Print what would be done, the memory it takes and the time."""
+    from pyapsp import runs
+    from pyapsp.distances.request import requested
     from pyapsp.errors import DeviceError
-    from pyapsp.request import least, plans, reasons, requested
 
     request = requested(graph, method, **asked)
     refused: list[DeviceError] = []
-    planned = next(plans(request, refused), None)
+    planned = next(runs.plans(request, refused), None)
     if planned is None:
-        raise least(refused)
+        raise runs.least(refused)
     plan, options = planned.plan, request.options
-    seconds = planned.seconds
+    seconds, reasons = planned.choice.seconds, runs.reasons(request, planned)
     if method != "auto":
-        seconds = planned.method.predict(plan.graph.facts, plan.options, options.count(graph.n))
+        seconds = planned.method.predict(plan.input.facts, plan.options, options.count(graph.n))
     each = options.dtype.itemsize + (4 if options.predecessors else 0)
     answer = options.count(graph.n) * graph.n * each
     if arguments.json:
@@ -189,15 +190,15 @@ def _dry_run(
                 "dtype": options.dtype.name,
                 "held_dtype": plan.options.dtype.name,
                 "device": plan.options.device.id,
-                "graph": facts(plan.graph),
+                "graph": facts(plan.input),
                 "device_bytes": plan.device_bytes,
                 "answer_bytes": answer,
                 "predicted_seconds": seconds,
-                "reasons": reasons(request, planned),
+                "reasons": reasons,
             }
         )
         return 0
-    print(*reasons(request, planned), sep="\n")
+    print(*reasons, sep="\n")
     where = "on disk" if _is_mapped(arguments) else "of the host"
     print(f"answer: {answer / 2**20:,.1f} MiB {where}")
     if seconds is not None:

@@ -108,8 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     from pyapsp.device import choose
     from pyapsp.errors import DeviceError, ParameterError, VerificationError
+    from pyapsp.paths import AllPairsOptions
     from pyapsp.precision import arithmetic_defines
-    from pyapsp.registry import Options
     from pyapsp.registry import method as find_method
     from pyapsp.tuning import database
     from pyapsp.tuning.tuner import Tuner, compared
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
         for dtype, method in product(dtypes, methods):
             tuner = Tuner(
                 method,  # type: ignore[arg-type]  # it says itself when there is nothing to tune
-                Options(device, np.dtype(dtype), arguments.predecessors),
+                AllPairsOptions(device, np.dtype(dtype), arguments.predecessors),
                 n,
                 journal=journal,
                 restart=arguments.restart,
@@ -176,8 +176,8 @@ def run(arguments: argparse.Namespace) -> int:
             for target in targets:
                 database.merge(target, rows)
             say(f"in turns, n = {n:,}:")
-            for row in sorted(rows, key=lambda row: -row.updates_per_second):
-                rate = f"{row.updates_per_second / 1e9:,.4g} G updates/s"
+            for row in sorted(rows, key=lambda row: -row.rate):
+                rate = f"{row.rate / 1e9:,.4g} G updates/s"
                 say(f"    {row.method:<16} {row.dtype:<8} {rate}")
         best += [asdict(row) for row in rows]
     say(f"-> {', '.join(map(str, targets))}")

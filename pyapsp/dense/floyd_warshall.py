@@ -18,8 +18,9 @@ from pyapsp.device import Device, device_errors
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch
+from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import check_weights, infinity
-from pyapsp.registry import Answer, Method, Options, Plan, check_memory
+from pyapsp.registry import Plan, check_memory
 from pyapsp.result import NO_PREDECESSOR
 from pyapsp.tuning import Match, tuned, tuned_rate
 
@@ -90,7 +91,7 @@ class Configuration:
     graphs: int = 1
 
 
-class FloydWarshall(Method):
+class FloydWarshall(AllPairsMethod):
     """Base of the methods that update an n x n matrix on the device in rounds.
 
     Attributes
@@ -98,29 +99,26 @@ class FloydWarshall(Method):
     carries_predecessors : bool
         Whether the kernels keep predecessors beside the distances. Else they are found
         afterwards, from the distances.
-    batched : bool
-        Whether a round can be one of many graphs of the same size (`Configuration.graphs`), each
-        with its own part of every buffer.
     """
 
+    tunable = True
     carries_predecessors: ClassVar[bool] = False
-    batched: ClassVar[bool] = False
 
     @abstractmethod
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield complete parameter sets, from the one likely fastest to the least demanding."""
 
     @abstractmethod
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether parameters are legal together and within the limits of the device."""
 
     @abstractmethod
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return in words what `fits` asks, with the numbers of the device, for messages."""
 
     @abstractmethod
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
     ) -> Configuration:
         """Build the kernels for these parameters."""
 
@@ -157,7 +155,7 @@ class FloydWarshall(Method):
         """Put into `distances`, in place, what the words hold; nothing to do without a layout."""
 
     def choose_parameters(
-        self, graph: Graph, options: Options, *, rows: bool = True
+        self, graph: Graph, options: AllPairsOptions, *, rows: bool = True
     ) -> tuple[dict[str, Any], Match | None]:
         """Return the given parameters, completed by what was tuned or by a candidate.
 
@@ -187,12 +185,12 @@ class FloydWarshall(Method):
             f"{options.device.name}: {self.rule(options)}"
         )
 
-    def predict(self, graph: Facts, options: Options, rows: int) -> float | None:
+    def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return n^3 by the rate of the tuning rows around n, without predecessors found later."""
         rate = tuned_rate(self, graph.n, options)
         return None if rate is None else graph.n**3 / rate
 
-    def plan(self, graph: Graph, options: Options) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
         """Check weights and memory, choose parameters and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -220,7 +218,7 @@ class FloydWarshall(Method):
         )
 
     def _configured(
-        self, graph: Graph, options: Options, recovery: Recovery | None, *, rows: bool
+        self, graph: Graph, options: AllPairsOptions, recovery: Recovery | None, *, rows: bool
     ) -> tuple[Configuration, Match | None, int]:
         """Choose parameters, build, and check the memory: of the rounds and of the recovery."""
         parameters, match = self.choose_parameters(graph, options, rows=rows)
@@ -239,13 +237,13 @@ class FloydWarshall(Method):
             check_memory(each, options)
         return configuration, match, max(map(sum, phases))
 
-    def run(self, plan: Plan) -> Answer:
+    def run(self, plan: Plan) -> Rows:
         """Upload the matrix, run all rounds, download it."""
         with device_errors(plan.options.device, plan.device_bytes):
             return self._run(plan, *plan.state)
 
-    def _run(self, plan: Plan, configuration: Configuration, recovery: Recovery | None) -> Answer:
-        graph, options, watch = plan.graph, plan.options, Stopwatch()
+    def _run(self, plan: Plan, configuration: Configuration, recovery: Recovery | None) -> Rows:
+        graph, options, watch = plan.input, plan.options, Stopwatch()
         n, size = graph.n, configuration.size
         distances = np.empty((n, n), options.dtype) if options.out is None else options.out
         predecessors = None
@@ -299,10 +297,10 @@ class FloydWarshall(Method):
             mend_predecessors(graph, distances, predecessors)
         # with `progress` the device waits for the caller between rounds
         kernels = watch.seconds("kernel") if options.progress else watch.span("kernel")
-        return Answer(
+        return Rows(
             distances,
             predecessors,
-            {
+            stats={
                 "kernel_seconds": kernels + watch.seconds("recovery"),
                 "transfer_seconds": watch.seconds("transfer"),
                 "kernel_hash": configuration.program.hash,
@@ -334,7 +332,7 @@ def initial_predecessors(graph: Graph) -> np.ndarray:
     return matrix
 
 
-def _layout(configuration: Configuration, options: Options) -> Layout:
+def _layout(configuration: Configuration, options: AllPairsOptions) -> Layout:
     columns = configuration.pitch or configuration.size
     return configuration.layout or Layout(options.dtype, columns, infinity(options.dtype))
 

@@ -11,8 +11,9 @@ import pyopencl as cl
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines
-from pyapsp.registry import Options, register
+from pyapsp.registry import register
 
 __all__ = ["FwBlocked"]
 
@@ -49,7 +50,7 @@ class FwBlocked(FloydWarshall):
 
     carries_predecessors = True
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the smallest."""
         lanes = options.device.traits.lanes(options.dtype.itemsize)
         for tile in (64, 32, 16, 8):
@@ -66,7 +67,7 @@ class FwBlocked(FloydWarshall):
                 **group,
             }
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         tile, width, rows = parameters["tile"], parameters["width"], parameters["rows"]
         x, y = parameters["group_x"], parameters["group_y"]
@@ -82,7 +83,7 @@ class FwBlocked(FloydWarshall):
             and x * y <= device.capabilities.max_work_group_size
         )
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return what `fits` asks, in words."""
         device = options.device
         return (
@@ -93,7 +94,7 @@ class FwBlocked(FloydWarshall):
         )
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
     ) -> Configuration:
         """Build the kernels."""
         defines = arithmetic_defines(

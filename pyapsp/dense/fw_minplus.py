@@ -12,7 +12,8 @@ from pyapsp.dense.product import Product
 from pyapsp.dense.product_panels import Panels
 from pyapsp.dense.product_tiles import Tiles
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, register
+from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import register
 
 __all__ = ["FORMS", "FwMinplus"]
 
@@ -78,18 +79,18 @@ class FwMinplus(FloydWarshall):
         "separate": (0, 1),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield parameter sets of the form that suits the device, then of the other."""
         names = ["panels", "tiles"] if options.device.traits.scalar_groups else ["tiles", "panels"]
         for name in names:
             yield from FORMS[name].candidates(options)
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the parameters are of one form, go together and fit the device."""
         form = FORMS[str(parameters["form"])]
         return parameters.keys() == form.names and form.fits(parameters, options)
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return what `fits` asks, in words."""
         device = options.device
         lanes = device.traits.lanes(options.dtype.itemsize, long=True)
@@ -103,7 +104,7 @@ class FwMinplus(FloydWarshall):
         )
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
     ) -> Configuration:
         """Build the kernels."""
         form = FORMS[str(parameters["form"])]

@@ -12,7 +12,8 @@ from pyapsp.dense import performance_model, register_tiles
 from pyapsp.dense.floyd_warshall import Configuration
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
-from pyapsp.registry import Options, register
+from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import register
 
 __all__ = ["FwMm"]
 
@@ -56,7 +57,7 @@ class FwMm(register_tiles.Iterative):
         "group": (1, 2, 4, 8, 16, 32, 64),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the smallest."""
         count = 8 if options.device.traits.scalar_groups else 1
         for shape in register_tiles.shapes(options):
@@ -71,7 +72,7 @@ class FwMm(register_tiles.Iterative):
                         **shape,
                     }
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         return (
             self.selector_fits(parameters)
@@ -79,11 +80,13 @@ class FwMm(register_tiles.Iterative):
             and register_tiles.product_fits(parameters, options)
         )
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return what `fits` asks, in words."""
         return register_tiles.rule(options, "h_pivot", "h_panel")
 
-    def build(self, graph: Graph, options: Options, parameters: dict[str, Any]) -> Configuration:
+    def build(
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+    ) -> Configuration:
         """Build the kernels; l may still change."""
         defines = register_tiles.defines(graph, options, parameters)
         program = build(options.device, "dense/fw_mm.cl", defines)
@@ -91,7 +94,7 @@ class FwMm(register_tiles.Iterative):
         return Configuration(dict(parameters), program, tiles * parameters["tile"], tiles)
 
     def seconds(
-        self, graph: Graph, options: Options, configuration: Configuration, selector: str
+        self, graph: Graph, options: AllPairsOptions, configuration: Configuration, selector: str
     ) -> dict[int, float]:
         """Return the time of a launch for each l: estimated, or measured for ``"MT"``."""
         parameters: Mapping[str, Any] = configuration.parameters

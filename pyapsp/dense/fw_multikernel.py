@@ -15,8 +15,9 @@ from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, build
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines
-from pyapsp.registry import Options, register
+from pyapsp.registry import register
 
 __all__ = ["FwMultikernel", "TileShape", "integers", "tile_rounds"]
 
@@ -190,21 +191,21 @@ class FwMultikernel(FloydWarshall):
     batched = True
     choices: ClassVar = TileShape.choices
 
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
         shape = TileShape(options.device, options.dtype.itemsize)
         yield from shape.candidates((64, 32, 16, 8, 128, 256))
 
-    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, int | str], options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         return TileShape(options.device, options.dtype.itemsize).fits(integers(parameters))
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return what `fits` asks, in words."""
         return TileShape(options.device, options.dtype.itemsize).rule()
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, int | str]
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, int | str]
     ) -> Configuration:
         """Build the kernels."""
         shape, chosen = TileShape(options.device, options.dtype.itemsize), integers(parameters)

@@ -12,8 +12,9 @@ import pyopencl as cl
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines
-from pyapsp.registry import Options, register
+from pyapsp.registry import register
 
 __all__ = ["FwNaive"]
 
@@ -36,20 +37,20 @@ class FwNaive(FloydWarshall):
 
     carries_predecessors = True
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield the only one: there is nothing to choose."""
         yield {}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return True."""
         return True
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return no rule."""
         return "there are none"
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
     ) -> Configuration:
         """Build the kernel."""
         defines = arithmetic_defines(options.device, options.dtype, guard=graph.has_negative)

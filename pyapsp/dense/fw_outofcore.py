@@ -33,8 +33,9 @@ from pyapsp.errors import CapabilityError, CheckpointError, DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.host import available_memory
 from pyapsp.kernels import Stopwatch
+from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import check_answer, check_diagonal, check_weights, largest_finite
-from pyapsp.registry import Answer, Method, Options, Plan, register
+from pyapsp.registry import Plan, register
 
 __all__ = ["FwOutofcore"]
 
@@ -85,7 +86,7 @@ class _Prepared:
 
 
 @register
-class FwOutofcore(Method):
+class FwOutofcore(AllPairsMethod):
     """Blocked Floyd-Warshall with the matrix in host memory or in a file: any n, any device.
 
     A pass closes a block of pivots and its rows, which stay on the device as the right factor of a
@@ -131,7 +132,7 @@ class FwOutofcore(Method):
     }
     outofcore = True
 
-    def plan(self, graph: Graph, options: Options) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
         """Measure speeds, cut the matrix, check memory and disk.
 
         Raises
@@ -193,7 +194,7 @@ class FwOutofcore(Method):
     def _prepare(
         self,
         graph: Graph,
-        options: Options,
+        options: AllPairsOptions,
         given: Mapping[str, Any],
         state: Mapping[str, Any] | None,
         array: np.ndarray,
@@ -282,7 +283,7 @@ class FwOutofcore(Method):
             _check_same(graph.n, decisive, state, options)
         return _Prepared(array, tuple(members), closer, cut, seconds, decisive), tuple(notes)
 
-    def run(self, plan: Plan) -> Answer:
+    def run(self, plan: Plan) -> Rows:
         """Fill the matrix, or load it from the checkpoint, and run the passes.
 
         Raises
@@ -290,12 +291,12 @@ class FwOutofcore(Method):
         NegativeCycleError, PrecisionError
             As `pyapsp.solve`; the checkpoint is then removed, because a resumed run ends alike.
         """
-        graph, options = plan.graph, plan.options
+        graph, options = plan.input, plan.options
         if graph.n == 0:
             empty = np.empty((0, 0), options.dtype) if options.out is None else options.out
             before = np.empty((0, 0), np.int32) if options.predecessors else None
             stats = {"kernel_seconds": 0.0, "transfer_seconds": 0.0, "kernel_hash": ""}
-            return Answer(empty, before, stats)
+            return Rows(empty, before, stats=stats)
         prepared: _Prepared
         prepared, recovery = plan.state
         with ExitStack() as stack:
@@ -348,10 +349,10 @@ class FwOutofcore(Method):
             if checkpoint is not None:
                 matrix.flush()
                 checkpoint.remove()
-        return Answer(
+        return Rows(
             prepared.array,
             predecessors,
-            {
+            stats={
                 # what overlaps cannot be told apart: the time of the passes, transfers included
                 "kernel_seconds": seconds,
                 "transfer_seconds": filled - started,
@@ -367,7 +368,7 @@ class FwOutofcore(Method):
         )
 
 
-def _checkpoint(graph: Graph, options: Options) -> Checkpoint:
+def _checkpoint(graph: Graph, options: AllPairsOptions) -> Checkpoint:
     subject = {
         "method": FwOutofcore.id,
         "graph": graph.content_hash,
@@ -378,7 +379,9 @@ def _checkpoint(graph: Graph, options: Options) -> Checkpoint:
     return Checkpoint(options.checkpoint, subject)
 
 
-def _agree(given: dict[str, Any], state: Mapping[str, Any], n: int, options: Options) -> None:
+def _agree(
+    given: dict[str, Any], state: Mapping[str, Any], n: int, options: AllPairsOptions
+) -> None:
     """Take from a checkpoint what decides the result, and refuse what was asked for instead."""
     asked = {name: given.get(name, state[name]) for name in ("block", "pivot")}
     unit = state["unit"]
@@ -396,7 +399,7 @@ def _agree(given: dict[str, Any], state: Mapping[str, Any], n: int, options: Opt
 
 
 def _check_same(
-    n: int, decisive: Mapping[str, Any], state: Mapping[str, Any], options: Options
+    n: int, decisive: Mapping[str, Any], state: Mapping[str, Any], options: AllPairsOptions
 ) -> None:
     """Refuse a checkpoint from which these devices would go on in other steps."""
     blocks = [min(each["block"], n) for each in (state, decisive)]
@@ -407,7 +410,7 @@ def _check_same(
         )
 
 
-def _look(graph: Graph, matrix: Matrix, options: Options) -> float:
+def _look(graph: Graph, matrix: Matrix, options: AllPairsOptions) -> float:
     """Look for clipped distances, if that was asked for, and return the largest distance."""
     largest = 0.0
     matters = options.predecessors and options.dtype.kind == "f"
@@ -430,7 +433,7 @@ def _predecessors_beside(array: np.ndarray, matrix: Matrix) -> np.ndarray:
     )
 
 
-def _allocate(n: int, options: Options) -> np.ndarray:
+def _allocate(n: int, options: AllPairsOptions) -> np.ndarray:
     """Return memory for the distances, if there is as much."""
     needed = n * n * options.dtype.itemsize
     available = available_memory()
@@ -441,7 +444,7 @@ def _allocate(n: int, options: Options) -> np.ndarray:
 
 
 def _product(
-    graph: Graph, options: Options, state: Mapping[str, Any] | None, *, tuned: bool
+    graph: Graph, options: AllPairsOptions, state: Mapping[str, Any] | None, *, tuned: bool
 ) -> Product:
     """Return the product for a device: of a checkpoint, of tuning rows, or else untuned."""
     if state is not None:
@@ -455,7 +458,7 @@ def _product(
     return FORMS[parameters["form"]](options, parameters, negative=graph.has_negative)
 
 
-def _limits(device: Device, options: Options) -> tuple[int, int]:
+def _limits(device: Device, options: AllPairsOptions) -> tuple[int, int]:
     """Return the bytes that may be used on a device, and in one buffer."""
     capabilities = device.capabilities
     memory = int(_USABLE * capabilities.global_memory)

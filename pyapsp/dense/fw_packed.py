@@ -15,8 +15,9 @@ from pyapsp.dense.fw_singlekernel import SoftSync
 from pyapsp.errors import CapabilityError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
+from pyapsp.paths import AllPairsOptions, Rows, Weights
 from pyapsp.precision import arithmetic_defines, infinity
-from pyapsp.registry import Answer, Options, Plan, Requirements, register
+from pyapsp.registry import Plan, register
 
 __all__ = ["FwPacked4", "FwPacked8", "FwPacked16", "lost", "pack", "unpack"]
 
@@ -57,11 +58,11 @@ class FwPacked(FloydWarshall):
         """The value of a field that stands for infinity."""
         return (1 << self.bits) - 1
 
-    def _shape(self, options: Options, form: int) -> TileShape:
+    def _shape(self, options: AllPairsOptions, form: int) -> TileShape:
         word_bytes, fields = (self.bits // 8, 1) if form else (4, 32 // self.bits)
         return TileShape(options.device, word_bytes, fields)
 
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
         given = integers(self.parameters)
         single = given.get("single", 0)
@@ -71,7 +72,7 @@ class FwPacked(FloydWarshall):
         for candidate in self._shape(options, form).candidates((128, 64, 32, 16, 8, 256)):
             yield {"single": single, "form": form, **candidate, **sync}
 
-    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, int | str], options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         chosen = integers(parameters)
         idle = chosen["order"] == 0 and chosen["groups"] == 1
@@ -79,12 +80,12 @@ class FwPacked(FloydWarshall):
         synchronised = chosen["single"] == 0 or SoftSync(options.device).fits(chosen)
         return shape.fits(chosen) and synchronised and (chosen["single"] == 1 or idle)
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return what `fits` asks, in words."""
         shape = self._shape(options, integers(self.parameters).get("form", 0))
         return f"{shape.rule()}; order and groups need single=1, {SoftSync.RULE}"
 
-    def plan(self, graph: Graph, options: Options) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
         """Refuse weights that a field cannot hold, then plan as usual."""
         if graph.max_magnitude >= self.top:
             raise PrecisionError(
@@ -94,7 +95,7 @@ class FwPacked(FloydWarshall):
         return super().plan(graph, options)
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, int | str]
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, int | str]
     ) -> Configuration:
         """Build the kernels."""
         capabilities, chosen = options.device.capabilities, integers(parameters)
@@ -174,7 +175,7 @@ class FwPacked(FloydWarshall):
         """Put the fields into `distances`; what neither can hold becomes infinity."""
         unpack(words, self.bits, distances)
 
-    def run(self, plan: Plan) -> Answer:
+    def run(self, plan: Plan) -> Rows:
         """Run a plan, and refuse an answer in which a distance was too large.
 
         Raises
@@ -184,7 +185,7 @@ class FwPacked(FloydWarshall):
         """
         answer = super().run(plan)
         limit = _limit(self.bits, plan.options.dtype)
-        if distance_bound(plan.graph) >= limit and lost(plan.graph, answer.distances):
+        if distance_bound(plan.input) >= limit and lost(plan.input, answer.distances):
             if limit < self.top:
                 raise PrecisionError(
                     f"a distance is too large for {plan.options.dtype}: use a wider dtype"
@@ -288,8 +289,8 @@ def lost(graph: Graph, distances: np.ndarray) -> bool:
 _CHOICES: dict[str, tuple[int, ...]] = {"single": (0, 1), "form": (0, 1)}
 
 
-def _requirements(bits: int) -> Requirements:
-    return Requirements(non_negative=True, integer=True, largest_distance=2**bits - 2)
+def _requirements(bits: int) -> Weights:
+    return Weights(non_negative=True, integer=True, largest_distance=2**bits - 2)
 
 
 @register

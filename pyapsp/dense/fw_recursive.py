@@ -14,7 +14,8 @@ from pyapsp.dense import register_tiles
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
-from pyapsp.registry import Options, register
+from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import register
 
 __all__ = ["FwRecursive", "Launch", "launches"]
 
@@ -111,7 +112,7 @@ class FwRecursive(FloydWarshall):
         "group": (1, 2, 4, 8, 16, 32, 64),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the smallest."""
         tiles = (64, 32, 16) if options.device.traits.scalar_groups else (32, 16)
         for shape in register_tiles.shapes(options):
@@ -119,18 +120,18 @@ class FwRecursive(FloydWarshall):
                 for height in (8, 1):
                     yield {"tile": tile, "merged": 1, "h_pivot": height, **shape}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         return register_tiles.tile_fits(
             parameters, options, "h_pivot"
         ) and register_tiles.product_fits(parameters, options)
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return what `fits` asks, in words."""
         return register_tiles.rule(options, "h_pivot")
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
     ) -> Configuration:
         """Build the kernels."""
         defines = register_tiles.defines(graph, options, parameters)

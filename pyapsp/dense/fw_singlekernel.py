@@ -14,8 +14,9 @@ from pyapsp.device import Device
 from pyapsp.errors import StallError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, build
+from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import arithmetic_defines
-from pyapsp.registry import Options, Requirements, register
+from pyapsp.registry import register
 
 __all__ = ["FwSinglekernel", "SoftSync"]
 
@@ -133,29 +134,29 @@ class FwSinglekernel(FloydWarshall):
     area = "dense"
     summary = "blocked Floyd-Warshall in one launch with soft synchronisation"
     source = "Takafuji 2020, section 3.2.3, figs. 3.3-3.4, table 3.1"
-    requires = Requirements(capabilities=("device_scope_fence",))
+    requires = Weights(capabilities=("device_scope_fence",))
     batched = True
     choices: ClassVar = {**TileShape.choices, **SoftSync.choices}
 
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
         shape = TileShape(options.device, options.dtype.itemsize)
         for candidate in shape.candidates((64, 32, 16, 8, 128, 256)):
             yield {**candidate, **SoftSync(options.device).candidate()}
 
-    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, int | str], options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         chosen = integers(parameters)
         return SoftSync(options.device).fits(chosen) and TileShape(
             options.device, options.dtype.itemsize
         ).fits(chosen)
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return what `fits` asks, in words."""
         return f"{SoftSync.RULE}; {TileShape(options.device, options.dtype.itemsize).rule()}"
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, int | str]
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, int | str]
     ) -> Configuration:
         """Build the kernel."""
         shape, chosen = TileShape(options.device, options.dtype.itemsize), integers(parameters)

@@ -12,7 +12,8 @@ from pyapsp.dense import performance_model, register_tiles
 from pyapsp.dense.floyd_warshall import Configuration
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
-from pyapsp.registry import Options, register
+from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import register
 
 __all__ = ["FwTwolevel"]
 
@@ -54,7 +55,7 @@ class FwTwolevel(register_tiles.Iterative):
         "width": (1, 2, 4, 8, 16),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the smallest."""
         for shape in register_tiles.shapes(options):
             # sub-tiles as published
@@ -70,7 +71,7 @@ class FwTwolevel(register_tiles.Iterative):
                         "width": shape["width"],
                     }
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         local = 2 * parameters["tile"] * parameters["subtile"] * options.dtype.itemsize
         return (
@@ -79,7 +80,7 @@ class FwTwolevel(register_tiles.Iterative):
             and local <= options.device.capabilities.local_memory
         )
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return what `fits` asks, in words."""
         capabilities = options.device.capabilities
         return (
@@ -89,7 +90,9 @@ class FwTwolevel(register_tiles.Iterative):
             f"tile x (1 + width) values fit {capabilities.local_memory} bytes of local memory"
         )
 
-    def build(self, graph: Graph, options: Options, parameters: dict[str, Any]) -> Configuration:
+    def build(
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+    ) -> Configuration:
         """Build the kernels; l may still change."""
         defines = register_tiles.defines(graph, options, parameters)
         defines["PYAPSP_KEPT"] = parameters["tile"] // parameters["subtile"]
@@ -98,7 +101,7 @@ class FwTwolevel(register_tiles.Iterative):
         return Configuration(dict(parameters), program, tiles * parameters["tile"], tiles)
 
     def seconds(
-        self, graph: Graph, options: Options, configuration: Configuration, selector: str
+        self, graph: Graph, options: AllPairsOptions, configuration: Configuration, selector: str
     ) -> dict[int, float]:
         """Return the measured time of a launch for each l."""
         # as many tiles in a row as fw-mm has submatrices in a row of this length

@@ -19,8 +19,8 @@ from pyapsp.dense.mending import mend_rows
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch, build
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import Tolerance, arithmetic_defines, tolerance, tolerance_for
-from pyapsp.registry import Options
 
 __all__ = ["Recovery"]
 
@@ -45,7 +45,7 @@ class Recovery:
     ----------
     graph : Graph
         What is solved.
-    options : Options
+    options : AllPairsOptions
     slab_rows : int, optional
         Rows of a slab, for `run_slabs`; `within` chooses it. None is for `run`.
 
@@ -57,7 +57,9 @@ class Recovery:
         Bytes of the device buffers that are there at once; for `run` beside the matrix.
     """
 
-    def __init__(self, graph: Graph, options: Options, slab_rows: int | None = None) -> None:
+    def __init__(
+        self, graph: Graph, options: AllPairsOptions, slab_rows: int | None = None
+    ) -> None:
         self._graph, self._dtype = graph, options.dtype
         traits = options.device.traits
         if traits.scalar_groups:
@@ -82,13 +84,13 @@ class Recovery:
         self.buffers = self._sizes(self.slab_rows)
 
     @classmethod
-    def within(cls, graph: Graph, options: Options, available: int) -> Recovery:
+    def within(cls, graph: Graph, options: AllPairsOptions, available: int) -> Recovery:
         """Return one for `run_slabs`, of the highest slabs that fit into the memory.
 
         Parameters
         ----------
         graph : Graph
-        options : Options
+        options : AllPairsOptions
         available : int
             Bytes of device memory for all its buffers.
 

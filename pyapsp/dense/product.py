@@ -11,8 +11,8 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.kernels import Program, build
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines
-from pyapsp.registry import Options
 
 __all__ = ["Product", "Region", "ints"]
 
@@ -68,7 +68,7 @@ class Product(ABC):
 
     Parameters
     ----------
-    options : Options
+    options : AllPairsOptions
         Device and dtype.
     parameters : mapping
         A complete set that `fits`.
@@ -87,12 +87,12 @@ class Product(ABC):
     names: ClassVar[frozenset[str]]
     kernels: ClassVar[str]
 
-    def __init__(self, options: Options, parameters: Parameters, *, negative: bool) -> None:
+    def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
         self.p, self.dtype = parameters, options.dtype
         self._negative = negative
         self.program = self._build(options, parameters)
 
-    def _build(self, options: Options, parameters: Parameters) -> Program:
+    def _build(self, options: AllPairsOptions, parameters: Parameters) -> Program:
         dtype = options.dtype
         bits = bool(parameters["bits"]) and dtype.itemsize > 2 and not self._negative
         defines: dict[str, Any] = {
@@ -109,12 +109,12 @@ class Product(ABC):
 
     @classmethod
     @abstractmethod
-    def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the least demanding."""
 
     @classmethod
     @abstractmethod
-    def fits(cls, parameters: Parameters, options: Options) -> bool:
+    def fits(cls, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters go together and are within the limits of the device."""
 
     @classmethod

@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.dense.product import Parameters, Product, Region, ints
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
 __all__ = ["Panels"]
 
@@ -29,13 +29,13 @@ class Panels(Product):
     )
     kernels = "dense/fw_minplus.cpu.cl"
 
-    def __init__(self, options: Options, parameters: Parameters, *, negative: bool) -> None:
+    def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
         super().__init__(options, parameters, negative=negative)
         self._units: int = options.device.capabilities.compute_units
         self._most: int = options.device.capabilities.max_allocation
 
     @classmethod
-    def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the least demanding."""
         lanes = options.device.traits.lanes(options.dtype.itemsize, long=True)
         # additions and minima of integers use more execution units, and need a larger block; of
@@ -60,7 +60,7 @@ class Panels(Product):
             }
 
     @classmethod
-    def fits(cls, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(cls, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the parameters go together and are within the limits of the device."""
         p = parameters
         unit = cls.unit(parameters)

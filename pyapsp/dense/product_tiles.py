@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.dense.product import Parameters, Product, Region, ints
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
 __all__ = ["Tiles"]
 
@@ -33,13 +33,13 @@ class Tiles(Product):
     )
     kernels = "dense/fw_minplus.cl"
 
-    def __init__(self, options: Options, parameters: Parameters, *, negative: bool) -> None:
+    def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
         super().__init__(options, parameters, negative=negative)
         self._small_p = self._smaller(parameters, options)
         self._small = self._build(options, self._small_p)
 
     @classmethod
-    def candidates(cls, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the least demanding."""
         value = options.dtype.itemsize
         packed = int(value == 2 and options.dtype.kind != "f")
@@ -73,7 +73,7 @@ class Tiles(Product):
             }
 
     @classmethod
-    def fits(cls, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(cls, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the parameters go together and are within the limits of the device."""
         p, capabilities = parameters, options.device.capabilities
         if options.device.traits.scalar_groups and p["rows"] * p["words"] > _MOST_ON_CPU:
@@ -126,7 +126,7 @@ class Tiles(Product):
         }
 
     @classmethod
-    def _smaller(cls, parameters: Parameters, options: Options) -> Parameters:
+    def _smaller(cls, parameters: Parameters, options: AllPairsOptions) -> Parameters:
         """Return the parameters for a quarter of the tile."""
         p = parameters
         halves = {"rows": max(p["rows"] // 2, 1), "words": max(p["words"] // 2, 1)}

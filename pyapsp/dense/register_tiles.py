@@ -14,8 +14,8 @@ from pyapsp.dense import performance_model
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.device import device_errors, event_seconds
 from pyapsp.graph import Graph
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines, infinity
-from pyapsp.registry import Options
 
 __all__ = [
     "COLUMNS",
@@ -40,7 +40,7 @@ _LEFT_STRIDE = 20
 _LAUNCHES = 5
 
 
-def shapes(options: Options) -> Iterator[dict[str, Any]]:
+def shapes(options: AllPairsOptions) -> Iterator[dict[str, Any]]:
     """Yield the width of a strip and the work-items of a product, from the fastest shape on.
 
     One strip for each work-item: also on CPUs that is faster than fewer work-items with several.
@@ -52,7 +52,7 @@ def shapes(options: Options) -> Iterator[dict[str, Any]]:
     yield {"width": 1, "group": 1}
 
 
-def tile_fits(parameters: Mapping[str, Any], options: Options, *heights: str) -> bool:
+def tile_fits(parameters: Mapping[str, Any], options: AllPairsOptions, *heights: str) -> bool:
     """Return whether tiles can be closed, `heights` being the parameters that say h."""
     tile, width = int(parameters["tile"]), int(parameters["width"])
     capabilities = options.device.capabilities
@@ -66,7 +66,7 @@ def tile_fits(parameters: Mapping[str, Any], options: Options, *heights: str) ->
     )
 
 
-def product_fits(parameters: Mapping[str, Any], options: Options) -> bool:
+def product_fits(parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
     """Return whether products can be computed."""
     capabilities = options.device.capabilities
     tile, group, width = (int(parameters[name]) for name in ("tile", "group", "width"))
@@ -77,7 +77,7 @@ def product_fits(parameters: Mapping[str, Any], options: Options) -> bool:
     )
 
 
-def rule(options: Options, *heights: str) -> str:
+def rule(options: AllPairsOptions, *heights: str) -> str:
     """Return in words what `tile_fits` and `product_fits` ask."""
     capabilities = options.device.capabilities
     groups = " and ".join(f"tile/width x {name}" for name in heights)
@@ -89,7 +89,9 @@ def rule(options: Options, *heights: str) -> str:
     )
 
 
-def defines(graph: Graph, options: Options, parameters: Mapping[str, Any]) -> dict[str, str | int]:
+def defines(
+    graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+) -> dict[str, str | int]:
     """Return the macros of ``cl/dense/register_tiles.h``; h is 1 where there is none."""
     tile = parameters["tile"]
     arithmetic = arithmetic_defines(
@@ -133,7 +135,9 @@ class Iterative(FloydWarshall):
     """
 
     @abstractmethod
-    def build(self, graph: Graph, options: Options, parameters: dict[str, Any]) -> Configuration:
+    def build(
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+    ) -> Configuration:
         """Build the kernels; l may still change."""
 
     @abstractmethod
@@ -149,11 +153,11 @@ class Iterative(FloydWarshall):
 
     @abstractmethod
     def seconds(
-        self, graph: Graph, options: Options, configuration: Configuration, selector: str
+        self, graph: Graph, options: AllPairsOptions, configuration: Configuration, selector: str
     ) -> dict[int, float]:
         """Return what `times` does, for built kernels with tiles off the pivot."""
 
-    def times(self, graph: Graph, options: Options, selector: str) -> dict[int, float]:
+    def times(self, graph: Graph, options: AllPairsOptions, selector: str) -> dict[int, float]:
         """Return the seconds of one launch of `enqueue_others` for each l.
 
         What the thesis shows in its figures 4.18 to 4.20.
@@ -162,7 +166,7 @@ class Iterative(FloydWarshall):
         ----------
         graph : Graph
             What would be solved.
-        options : Options
+        options : AllPairsOptions
         selector : str
             Whose estimate; ``"MT"`` measures.
 
@@ -177,7 +181,7 @@ class Iterative(FloydWarshall):
         return self.seconds(graph, options, configuration, selector)
 
     def configure(
-        self, graph: Graph, options: Options, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
     ) -> Configuration:
         """Build the kernels, and let the selector choose l unless the caller has."""
         configuration = self.build(graph, options, parameters)
@@ -197,7 +201,7 @@ class Iterative(FloydWarshall):
         return parameters["selector"] in ("default", self.parameters.get("selector"))
 
     def measure(
-        self, options: Options, configuration: Configuration, counts: tuple[int, ...]
+        self, options: AllPairsOptions, configuration: Configuration, counts: tuple[int, ...]
     ) -> dict[int, float]:
         """Return the median seconds of launches on a scratch matrix, the pivot being tile 0.
 
@@ -239,7 +243,7 @@ class Iterative(FloydWarshall):
             ]
         return events
 
-    def _has_room(self, configuration: Configuration, options: Options) -> bool:
+    def _has_room(self, configuration: Configuration, options: AllPairsOptions) -> bool:
         """Return whether the matrix fits; where not, the run will be refused."""
         capabilities = options.device.capabilities
         needed = configuration.size**2 * options.dtype.itemsize

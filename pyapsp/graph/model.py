@@ -29,7 +29,7 @@ class Facts:
 
     Attributes
     ----------
-    n, m, max_magnitude, has_negative, is_integer, is_unweighted
+    n, m, max_magnitude, has_negative, is_integer, is_unweighted, family
         As of the `Graph`.
     """
 
@@ -39,6 +39,12 @@ class Facts:
     has_negative: bool
     is_integer: bool
     is_unweighted: bool
+    family: str = "uniform"
+
+
+# A vertex with so many times the mean of arcs makes a graph power-law. A mesh has at most so many
+# arcs at any vertex, with a standard deviation below this part of the mean.
+_SKEWED, _MESHED, _ALIKE = 16, 8, 0.4
 
 
 class Graph:
@@ -293,7 +299,21 @@ class Graph:
             self.has_negative,
             self.is_integer,
             self.is_unweighted,
+            self.family,
         )
+
+    @cached_property
+    def family(self) -> str:
+        """Which of `pyapsp.graph.families.FAMILIES` it is most like, by its degrees: O(n)."""
+        if self.m == 0:
+            return "uniform"
+        degrees = np.diff(self.indptr)
+        mean, most = self.m / self.n, int(degrees.max())
+        if most > _SKEWED * mean:
+            return "power-law"
+        if most <= _MESHED and degrees.std() < _ALIKE * mean:
+            return "mesh"
+        return "uniform"
 
     @cached_property
     def content_hash(self) -> str:

@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 import networkx as nx
 import numpy as np
 
+from pyapsp.distances.rows import row_blocks
+from pyapsp.distances.solver import solve
 from pyapsp.graph import Graph
 from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
 from pyapsp.result import Result
-from pyapsp.rows import row_blocks
-from pyapsp.solver import solve
 
 __all__ = [
     "all_pairs_bellman_ford_path",

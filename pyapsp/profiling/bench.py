@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from pyapsp.device import Device, choose
+from pyapsp.distances.solver import solve
 from pyapsp.errors import NegativeCycleError, ParameterError, PyApspError
 from pyapsp.graph import Graph, generators
 from pyapsp.precision import infinity
@@ -26,7 +27,6 @@ from pyapsp.profiling.peers import Peer, peer
 from pyapsp.profiling.roofs import Meter, Roof, with_roof
 from pyapsp.registry import Method
 from pyapsp.result import Result
-from pyapsp.solver import solve
 from pyapsp.verify import against_distances, certificate
 
 __all__ = ["Outcome", "dense_graph", "run"]
@@ -53,7 +53,7 @@ class Outcome:
         peer took), ``times`` (of every turn), the roof, ``verified`` and ``max_error``.
     peers : list of dict
         ``name``, ``version``, ``what``, ``calls``, ``dtype``, ``median_seconds``,
-        ``updates_per_second``, ``verified``.
+        ``rate``, ``verified``.
     left_out : dict of str to str
         What did not run, and why.
     devices : dict of str to str
@@ -268,8 +268,8 @@ class _Own(_Contender):
             "device": {"id": self.device.id, **turns[-1]["device"]},
             **medians,
             "build_seconds": self.stats[0]["build_seconds"],
-            "updates_per_second": speed(medians["kernel_seconds"]),
-            "device_updates_per_second": speed(medians["device_seconds"]),
+            "rate": speed(medians["kernel_seconds"]),
+            "device_rate": speed(medians["device_seconds"]),
             "median_seconds": medians["wall_seconds"],
             "repeat": len(turns),
             "times": times,
@@ -323,7 +323,7 @@ class _Other(_Contender):
             "calls": self.peer.calls,
             "dtype": self.peer.dtype,
             "median_seconds": seconds,
-            "updates_per_second": self.graph.n**3 / seconds,
+            "rate": self.graph.n**3 / seconds,
             "times": {"wall": self.seconds},
             "verified": self.verified,
         }

@@ -35,7 +35,7 @@ class Roof:
 
     Attributes
     ----------
-    updates_per_second : float
+    rate : float
         The largest of `forms`.
     forms : dict of str to float
         The same for each form of the update: ``minimum`` (that of the type), ``bits`` (floats
@@ -44,7 +44,7 @@ class Roof:
         `Capabilities.packed16`).
     """
 
-    updates_per_second: float
+    rate: float
     forms: dict[str, float] = field(default_factory=dict)
 
 
@@ -149,11 +149,11 @@ def measure(device: Device, dtype: Any, *, repeat: int = 5, cached: bool = False
 
 def with_roof(stats: dict[str, Any], roof: Roof) -> dict[str, Any]:
     """Return the record of a run with the roof, and the fraction of it that was reached."""
-    speed = stats["updates_per_second"]
+    speed = stats["rate"]
     return {
         **stats,
-        "roof_updates_per_second": roof.updates_per_second,
-        "fraction_of_roof": None if speed is None else speed / roof.updates_per_second,
+        "roof_rate": roof.rate,
+        "fraction_of_roof": None if speed is None else speed / roof.rate,
     }
 
 

@@ -19,13 +19,13 @@ from scipy.sparse import csgraph
 
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.device import Device, event_seconds
+from pyapsp.distances.solver import solve
 from pyapsp.errors import ParameterError, PyApspError, VerificationError
 from pyapsp.graph import Graph
 from pyapsp.precision import infinity
 from pyapsp.profiling.roofs import Meter, with_roof
 from pyapsp.registry import Method
 from pyapsp.result import Result
-from pyapsp.solver import solve
 from pyapsp.verify import against_distances, certificate
 
 __all__ = ["Contender", "Label", "Phases", "Reference", "reference", "run"]
@@ -197,7 +197,7 @@ class Contender:
             **seconds,
             "label": self.label,
             "build_seconds": self._turns[0][1]["build_seconds"],
-            "updates_per_second": last["updates"] / kernels if kernels > 0 else None,
+            "rate": last["updates"] / kernels if kernels > 0 else None,
             "repeat": len(turns),
             "times": times,
             "phases": self._phases(),

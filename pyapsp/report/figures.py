@@ -53,7 +53,7 @@ def drawn(runs: pd.DataFrame) -> dict[str, Drawn]:
     """
     figures = {
         "speed": Drawn(
-            against_n(runs, "updates_per_second", "updates/s"),
+            against_n(runs, "rate", "updates/s"),
             "Speed: updates per second of kernel time against the number of vertices.",
         )
     }

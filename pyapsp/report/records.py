@@ -31,7 +31,7 @@ _RUN = {
     "transfer_seconds": ("transfer_seconds",),
     "wall_seconds": ("wall_seconds",),
     "turns": ("repeat",),
-    "updates_per_second": ("updates_per_second",),
+    "rate": ("rate",),
     "fraction_of_roof": ("fraction_of_roof",),
     "max_error": ("max_error",),
     "verified": ("verified",),
@@ -40,13 +40,13 @@ _RUN = {
 _OPTIONAL = {"turns", "fraction_of_roof", "max_error"}
 _NUMBERS = (
     *("kernel_seconds", "transfer_seconds", "wall_seconds"),
-    *("updates_per_second", "fraction_of_roof", "max_error"),
+    *("rate", "fraction_of_roof", "max_error"),
 )
 _SORTED = ["n", "graph", "method", "dtype", "device", "platform"]
 _DEVICE = ("name", "platform", "kind", "driver", "version", "processor", "units", "memory")
 _PEER = (
     *("graph", "n", "name", "version", "calls", "dtype"),
-    *("median_seconds", "updates_per_second", "verified"),
+    *("median_seconds", "rate", "verified"),
 )
 _LEFT_OUT = ("graph", "n", "what", "why")
 
@@ -62,7 +62,7 @@ class Collected:
         and platform: the columns of `pyapsp.report.tables.RUNS`, and before ``max_error`` one
         for each other package, how many times as long it took. Times are in seconds.
     peers : pandas.DataFrame
-        Other packages: graph, n, name, version, calls, dtype, median_seconds, updates_per_second,
+        Other packages: graph, n, name, version, calls, dtype, median_seconds, rate,
         verified.
     devices : pandas.DataFrame
         name, platform, kind, driver, version, processor (that kernels are compiled for), units,

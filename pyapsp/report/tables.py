@@ -78,7 +78,7 @@ RUNS = {
     "transfer_seconds": Column("transfer s", _measured(4), True),
     "wall_seconds": Column("wall s", _measured(4), True),
     "turns": Column("turns", _whole, True),
-    "updates_per_second": Column("updates/s", _measured(3), True),
+    "rate": Column("updates/s", _measured(3), True),
     "fraction_of_roof": Column("fraction of the roof", _measured(3), True),
     "max_error": Column("max error", _measured(2), True),
     "verified": Column("verified", _verdict, True),
@@ -91,7 +91,7 @@ PEERS = {
     "calls": Column("calls"),
     "dtype": Column("dtype"),
     "median_seconds": Column("wall s", _measured(4), True),
-    "updates_per_second": Column("updates/s", _measured(3), True),
+    "rate": Column("updates/s", _measured(3), True),
     "verified": Column("verified", _verdict, True),
 }
 DEVICES = {

@@ -13,8 +13,8 @@ import pyopencl as cl
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines
-from pyapsp.registry import Options
 from pyapsp.sparse.totals import Totals, bins_of
 
 __all__ = ["DeviceBlock", "RowsTarget", "upload"]
@@ -37,7 +37,7 @@ class DeviceBlock:
     Parameters
     ----------
     graph : Graph
-    options : Options
+    options : AllPairsOptions
     width : int
         Sources in a block.
     blocks : int
@@ -69,7 +69,7 @@ class DeviceBlock:
     def __init__(
         self,
         graph: Graph,
-        options: Options,
+        options: AllPairsOptions,
         width: int,
         blocks: int,
         program: Program,
@@ -93,7 +93,7 @@ class DeviceBlock:
         self._state = np.zeros(1, np.int32)
 
     @staticmethod
-    def build(options: Options, width: int) -> Program:
+    def build(options: AllPairsOptions, width: int) -> Program:
         """Build the kernels of rows and predecessors."""
         x, y = _transposer(options.device)
         defines = arithmetic_defines(options.device, options.dtype, width=_lanes(options, width))
@@ -103,7 +103,7 @@ class DeviceBlock:
     @staticmethod
     def buffers(
         graph: Graph,
-        options: Options,
+        options: AllPairsOptions,
         width: int,
         blocks: int,
         *,
@@ -279,7 +279,7 @@ def _as_buffer(queue: cl.CommandQueue, rows: np.ndarray) -> Iterator[cl.Buffer]:
     queue.finish()
 
 
-def sum_type(options: Options) -> np.dtype:
+def sum_type(options: AllPairsOptions) -> np.dtype:
     """Return the type in which kernels add distances up."""
     if options.dtype.kind in "iu":
         return np.dtype(np.int64)
@@ -306,7 +306,7 @@ def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Bu
     return buffer
 
 
-def _lanes(options: Options, width: int) -> int:
+def _lanes(options: AllPairsOptions, width: int) -> int:
     """Return how many sources of a block are in a strip, whose predecessors are ints."""
     return math.gcd(options.device.traits.lanes(max(options.dtype.itemsize, 4)), width)
 

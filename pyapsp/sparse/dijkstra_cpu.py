@@ -18,8 +18,9 @@ from pyapsp.errors import CapabilityError
 from pyapsp.graph import Graph
 from pyapsp.host import cores
 from pyapsp.kernels import Stopwatch
+from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import arithmetic_defines, infinity
-from pyapsp.registry import Options, Plan, Requirements, register
+from pyapsp.registry import Plan, register
 from pyapsp.sparse.source_blocks import TunableBlocks
 
 __all__ = ["DijkstraCpu"]
@@ -45,28 +46,32 @@ class DijkstraCpu(TunableBlocks):
     area = "sparse"
     summary = "Dijkstra with a heap on every core of the host, one source for each thread"
     source = "Dijkstra 1959, doi:10.1007/BF01386390; Okuyama 2013, section 3.5"
-    requires = Requirements(non_negative=True)
+    requires = Weights(non_negative=True)
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "threads": tuple(sorted({1, 2, 4, 8, 16, 32, 64, 128, 256, cores()})),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield one thread for each core."""
         yield {"threads": cores()}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return True."""
         return True
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return no rule."""
         return "there are none"
 
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
         """Return nothing: no device memory is used."""
         return []
 
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Compiled:
+    def prepare(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> _Compiled:
         """Compile the search for the types of this graph and answer.
 
         Raises
@@ -87,7 +92,7 @@ class _Threads:
     """Searches from the sources of a block, as many at a time as there are threads."""
 
     def __init__(self, plan: Plan) -> None:
-        graph, compiled = plan.graph, plan.state
+        graph, compiled = plan.input, plan.state
         self._search, self._dtype = compiled.search, compiled.dtype
         weights = graph.weights.astype(plan.options.dtype).astype(self._dtype)
         self._arcs = graph.indptr, graph.indices, weights

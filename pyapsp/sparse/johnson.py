@@ -15,18 +15,19 @@ from pyapsp.errors import PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines, check_diagonal, check_weights, infinity
-from pyapsp.registry import Options, Plan, check_memory, register
+from pyapsp.registry import Plan, check_memory, register
 from pyapsp.sparse.device_block import upload
 from pyapsp.sparse.dijkstra_cpu import DijkstraCpu
 from pyapsp.sparse.near_far import NearFar
+from pyapsp.sparse.scattering import ApspIterative, ApspTasks, ApspTasksUnshared
 from pyapsp.sparse.source_blocks import BlockSolver, SourceBlocks
-from pyapsp.sparse.sssp import SsspIterative, SsspTasks, SsspTasksUnshared
 
 __all__ = ["Johnson"]
 
 _SEARCHES = {
-    each.id: each for each in (NearFar, SsspTasks, SsspTasksUnshared, SsspIterative, DijkstraCpu)
+    each.id: each for each in (NearFar, ApspTasks, ApspTasksUnshared, ApspIterative, DijkstraCpu)
 }
 
 
@@ -59,7 +60,7 @@ class Johnson(SourceBlocks):
     source = "Johnson 1977, doi:10.1145/321992.321993"
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"search": tuple(_SEARCHES)}
 
-    def plan(self, graph: Graph, options: Options) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
         """Check weights and memory, plan the search and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -88,7 +89,7 @@ class Johnson(SourceBlocks):
 
     def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
         """Find the potentials, and bring the graph with non-negative weights to the device."""
-        graph = plan.graph
+        graph = plan.input
         state: _State = plan.state
         if not graph.has_negative:
             return state.search.open(state.plan, watch)
@@ -97,7 +98,7 @@ class Johnson(SourceBlocks):
         tails, heads, weights = graph.arcs()
         # in this order no rounding can make one negative: h(v) is the least of all h(u) + w
         lifted = (weights.astype(dtype) + potentials[tails]) - potentials[heads]
-        inner = replace(state.plan, graph=graph.with_weights(lifted))
+        inner = replace(state.plan, input=graph.with_weights(lifted))
         return _Lowered(state.search.open(inner, watch), potentials)
 
 
@@ -126,7 +127,7 @@ class _Lowered:
         distances[unreached] = limit
 
 
-def _held(graph: Graph, options: Options) -> np.dtype:
+def _held(graph: Graph, options: AllPairsOptions) -> np.dtype:
     """Return the type of potentials and of distances between them."""
     if graph.is_integer:
         for dtype in map(np.dtype, (np.int32, np.int64)):
@@ -138,14 +139,14 @@ def _held(graph: Graph, options: Options) -> np.dtype:
     return np.dtype(np.float64 if wide else np.float32)
 
 
-def _buffers(graph: Graph, options: Options) -> list[int]:
+def _buffers(graph: Graph, options: AllPairsOptions) -> list[int]:
     """Return the bytes of what `_potentials` allocates: arcs, potentials twice, parents, a flag."""
     n, m, item = graph.n, graph.m, options.dtype.itemsize
     return [8 * (n + 1), 4 * m, item * m, item * n, item * n, 4 * n, 4]  # there is a negative arc
 
 
 def _potentials(
-    graph: Graph, options: Options, program: Program, dtype: np.dtype, watch: Stopwatch
+    graph: Graph, options: AllPairsOptions, program: Program, dtype: np.dtype, watch: Stopwatch
 ) -> np.ndarray:
     """Return the potentials of all vertices.
 

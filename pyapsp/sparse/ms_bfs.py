@@ -13,8 +13,9 @@ import pyopencl as cl
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import arithmetic_defines, infinity
-from pyapsp.registry import Options, Plan, Requirements, register
+from pyapsp.registry import Plan, register
 from pyapsp.sparse.device_block import RowsTarget, sum_type, upload
 from pyapsp.sparse.source_blocks import TunableBlocks
 from pyapsp.sparse.totals import Totals
@@ -54,16 +55,16 @@ class MsBfs(TunableBlocks):
     area = "sparse"
     summary = "unweighted graphs: searches as bits, pulled or pushed, distances in bit planes"
     source = "Then et al. 2014, doi:10.14778/2735496.2735507; bit planes: ours"
-    requires = Requirements(unweighted=True)
+    requires = Weights(unweighted=True)
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"words": (1, 2, 4, 8, 16, 32, 64)}
     carries_predecessors = True
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield what is fastest, and narrower rows where memory is short."""
         yield from ({"words": words} for words in (32, 16, 8, 4, 2, 1))
 
     def _sets(
-        self, graph: Graph, options: Options
+        self, graph: Graph, options: AllPairsOptions
     ) -> Iterator[tuple[dict[str, Any], Match | None]]:
         """Leave out rows wider than all sources need, unless they were asked for."""
         needed = max(-(-options.count(graph.n) // _BITS), 1)
@@ -71,16 +72,18 @@ class MsBfs(TunableBlocks):
             if parameters == self.parameters or parameters["words"] < 2 * needed:
                 yield parameters, match
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the device has groups as wide as a row."""
         lanes = _shape(options.device, parameters["words"])[0]
         return bool(lanes <= options.device.capabilities.max_work_group_size)
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return the limit."""
         return f"words must be at most {options.device.capabilities.max_work_group_size}"
 
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
         """Return the bytes of the graph, of the bits, and of rows."""
         words = parameters["words"]
         blocks = _blocks(graph, options, words)
@@ -92,7 +95,9 @@ class MsBfs(TunableBlocks):
         answer = [_answer(graph, options) * sources]
         return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, 4 * sources]
 
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
+    def prepare(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> _Programs:
         """Build the kernels."""
         device, words = options.device, parameters["words"]
         lanes, strips, width, rows = _shape(device, words)
@@ -154,7 +159,7 @@ class _Searches:
     """Levels of all blocks together, and what is read from their bits."""
 
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
-        graph, options, words = plan.graph, plan.options, plan.parameters["words"]
+        graph, options, words = plan.input, plan.options, plan.parameters["words"]
         device = options.device
         self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff
         self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
@@ -362,7 +367,7 @@ def _strip(graph: Graph, device: Device) -> tuple[int, int]:
     return device.traits.lanes(bits // 8), bits
 
 
-def _blocks(graph: Graph, options: Options, words: int) -> int:
+def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
     """Return how many blocks are searched side by side: all, or as many as fit."""
     wanted = -(-options.count(graph.n) // (words * _BITS))
     one = graph.n * (words * 4 * (3 + _PLANES) + 12)
@@ -388,7 +393,7 @@ def _blocks(graph: Graph, options: Options, words: int) -> int:
     return max(-(-wanted // (-(-wanted // blocks) or 1)), 1)
 
 
-def _answer(graph: Graph, options: Options) -> int:
+def _answer(graph: Graph, options: AllPairsOptions) -> int:
     """Return the bytes of a row of the answer on the device, none where that is the host's."""
     if options.totals or options.device.kind == "cpu":
         return 0

@@ -11,8 +11,9 @@ import pyopencl as cl
 
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import arithmetic_defines, infinity
-from pyapsp.registry import Options, Plan, Requirements, register
+from pyapsp.registry import Plan, register
 from pyapsp.sparse.device_block import DeviceBlock
 from pyapsp.sparse.source_blocks import TunableBlocks
 from pyapsp.sparse.totals import Totals
@@ -51,7 +52,7 @@ class NearFar(TunableBlocks):
     area = "sparse"
     summary = "work-efficient: near and far lists, a block of sources for each work-group"
     source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45; sources side by side: ours"
-    requires = Requirements(non_negative=True)
+    requires = Weights(non_negative=True)
     # delta in percent of the mean weight
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "sources": (8, 16, 32, 64, 128),
@@ -59,7 +60,7 @@ class NearFar(TunableBlocks):
         "delta": (25, 50, 100, 200, 400, 800, 1600, 3200, 6400),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield what is right for the kind of device: on GPUs the largest group that it has."""
         if options.device.traits.scalar_groups or not _has_atomics(options):
             lanes = options.device.traits.lanes(options.dtype.itemsize)
@@ -68,7 +69,7 @@ class NearFar(TunableBlocks):
         for group in (512, 256, 128, 64, 32):
             yield {"sources": 8, "group": group, "delta": 3200}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the group is one work-item, or one for each source and within limits."""
         group = parameters["group"]
         return bool(
@@ -80,19 +81,23 @@ class NearFar(TunableBlocks):
             )
         )
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return the limits."""
         most = options.device.capabilities.max_work_group_size if _has_atomics(options) else 1
         return f"group must be 1, or at least sources; and at most {most}"
 
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
         """Return the bytes of the graph, of the blocks, and of their lists."""
         blocks, width = _blocks(graph, options, parameters), parameters["sources"]
         scratch = _scratch(options, parameters)
         block = DeviceBlock.buffers(graph, options, width, blocks, **scratch)
         return [*block, _lists(graph, blocks)]
 
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
+    def prepare(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> _Programs:
         """Build the kernels."""
         device, dtype = options.device, options.dtype
         if parameters["group"] == 1:
@@ -120,7 +125,7 @@ class _Search:
     """One launch for several blocks of sources."""
 
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
-        graph, options, parameters = plan.graph, plan.options, plan.parameters
+        graph, options, parameters = plan.input, plan.options, plan.parameters
         programs, width = plan.state, parameters["sources"]
         self._blocks = _blocks(graph, options, parameters)
         self.size = self._blocks * width
@@ -160,23 +165,23 @@ class _Search:
             self._values(block.queue, *self._shape, words, block.costs, self._sizes[0])
 
 
-def _has_atomics(options: Options) -> bool:
+def _has_atomics(options: AllPairsOptions) -> bool:
     """Return whether the device lowers a cost of this type by an atomic minimum."""
     return options.dtype.itemsize < 8 or options.device.capabilities.int64_atomics
 
 
-def _narrow(options: Options, parameters: Mapping[str, Any]) -> bool:
+def _narrow(options: AllPairsOptions, parameters: Mapping[str, Any]) -> bool:
     """Return whether values of 2 bytes are lowered as words of 4."""
     return bool(parameters["group"] > 1 and options.dtype.itemsize == 2)
 
 
-def _scratch(options: Options, parameters: Mapping[str, Any]) -> dict[str, bool]:
+def _scratch(options: AllPairsOptions, parameters: Mapping[str, Any]) -> dict[str, bool]:
     """Return what a block needs beside the costs."""
     words = not options.totals or _narrow(options, parameters)
     return {"marks": options.predecessors, "words": words}
 
 
-def _blocks(graph: Graph, options: Options, parameters: Mapping[str, Any]) -> int:
+def _blocks(graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]) -> int:
     """Return how many blocks a launch solves: all, as many as fill the device, or as fit."""
     width, capabilities = int(parameters["sources"]), options.device.capabilities
     wanted = -(-options.count(graph.n) // width)
@@ -196,7 +201,7 @@ def _lists(graph: Graph, blocks: int) -> int:
     return 4 * _LISTS * (graph.n + graph.n % 2) * blocks
 
 
-def _delta(graph: Graph, options: Options, percent: int) -> Any:
+def _delta(graph: Graph, options: AllPairsOptions, percent: int) -> Any:
     """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
     with np.errstate(over="ignore"):  # an infinite delta is Bellman's order
         delta = graph.weights.mean(dtype=np.float64) * percent / 100 if graph.m else 1.0

@@ -21,9 +21,10 @@ from pyapsp.errors import DeviceError, DeviceMemoryError, ParameterError
 from pyapsp.graph import Facts, Graph
 from pyapsp.host import empty_beside, flush
 from pyapsp.kernels import Stopwatch
+from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import check_answer, check_weights, converted, holds_all
 from pyapsp.progress import of_sources
-from pyapsp.registry import Answer, Method, Options, Plan, check_memory
+from pyapsp.registry import Plan, check_memory
 from pyapsp.sparse.totals import Totals, totals_of
 from pyapsp.tuning import ARCS, Match, tuned, tuned_rate
 
@@ -60,11 +61,13 @@ class BlockSolver(Protocol):
         """
 
 
-class SourceBlocks(Method):
+class SourceBlocks(AllPairsMethod):
     """Base of the methods that solve a block of sources at a time.
 
     The state of a plan has a ``hash`` that names the code which runs.
     """
+
+    by_source = True
 
     @abstractmethod
     def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
@@ -74,9 +77,9 @@ class SourceBlocks(Method):
         """Bring the graph of a plan to where it is solved."""
         return Session(self, plan)
 
-    def run(self, plan: Plan) -> Answer:
+    def run(self, plan: Plan) -> Rows:
         """Solve block after block of the sources, each straight into its rows of the answer."""
-        graph, options = plan.graph, plan.options
+        graph, options = plan.input, plan.options
         sources = options.rows(graph.n)
         distances = options.out
         if distances is None:
@@ -96,7 +99,7 @@ class SourceBlocks(Method):
                 unwritten = 0
             if tell is not None:
                 tell(min(start + size, sources.size), sources.size)
-        return Answer(distances, predecessors, session.stats(), checked=True)
+        return Rows(distances, predecessors, stats=session.stats(), checked=True)
 
 
 class Session:
@@ -135,7 +138,7 @@ class Session:
         PrecisionError
             If a distance is past the range of the type.
         """
-        graph, options = self._plan.graph, self._plan.options
+        graph, options = self._plan.input, self._plan.options
         for start in range(0, sources.size, self.size):
             some = slice(start, start + self.size)
             target, before = distances[some], None if predecessors is None else predecessors[some]
@@ -171,7 +174,7 @@ class Session:
         PrecisionError
             If a distance is past the range of the type.
         """
-        graph, options = self._plan.graph, self._plan.options
+        graph, options = self._plan.input, self._plan.options
         find = getattr(self._solver, "totals", None)
         checked = not options.must_check(graph) or holds_all(graph, options.dtype)
         for start in range(0, sources.size, self.size):
@@ -218,36 +221,39 @@ class TunableBlocks(SourceBlocks):
     """
 
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    tunable = True
     carries_predecessors: ClassVar[bool] = False
 
     @abstractmethod
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield complete parameter sets, from the one likely fastest to the least demanding."""
 
     @abstractmethod
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether parameters are legal together and within the limits of the device."""
 
     @abstractmethod
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return in words what `fits` asks, with the numbers of the device, for messages."""
 
     @abstractmethod
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
         """Return the bytes of each device buffer that a run will allocate."""
 
     @abstractmethod
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> Any:
+    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]) -> Any:
         """Build the kernels, and return the state of the plan."""
 
-    def predict(self, graph: Facts, options: Options, rows: int) -> float | None:
+    def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return what the tuning rows around n say of a graph with their arcs, in proportion."""
         rate = tuned_rate(self, graph.n, options)
         if rate is None:
             return None
         return graph.n * rows * max(graph.m, graph.n) / (ARCS * rate)
 
-    def plan(self, graph: Graph, options: Options) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
         """Check weights and memory, choose parameters and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -272,7 +278,7 @@ class TunableBlocks(SourceBlocks):
         )
 
     def _sets(
-        self, graph: Graph, options: Options
+        self, graph: Graph, options: AllPairsOptions
     ) -> Iterator[tuple[dict[str, Any], Match | None]]:
         """Yield what was tuned and then the candidates, completed by what was asked for."""
         found = tuned(self, graph.n, options)

@@ -26,7 +26,7 @@ from pyapsp.device import Device
 from pyapsp.errors import FormatError
 from pyapsp.files import atomic_write
 from pyapsp.kernels import source
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning.space import Space, Tunable
 
 __all__ = [
@@ -84,7 +84,7 @@ class Row:
         Vertices of the graph that was timed.
     parameters : dict
         Every parameter of the method.
-    updates_per_second : float
+    rate : float
         n^3 by the seconds of planning and running, with transfers, for a graph of `ARCS` n arcs,
         whatever the method does.
     driver, pyapsp, commit, kernels : str or None
@@ -101,7 +101,7 @@ class Row:
     predecessors: bool
     n: int
     parameters: dict[str, int | str]
-    updates_per_second: float
+    rate: float
     driver: str | None = None
     pyapsp: str | None = None
     commit: str | None = None
@@ -125,7 +125,7 @@ class Row:
             and isinstance(row.predecessors, bool)
             and _is_count(row.n)
             and 0 < row.n < 2**31
-            and isinstance(row.updates_per_second, int | float)
+            and isinstance(row.rate, int | float)
             and isinstance(row.parameters, dict)
             and all(_is_count(each) or isinstance(each, str) for each in row.parameters.values())
         )
@@ -195,7 +195,7 @@ def shipped_databases() -> list[Path]:
     return sorted((source.root() / "tuning").glob("*.json"))
 
 
-def matches(method: Tunable, n: int, options: Options) -> tuple[Match, ...]:
+def matches(method: Tunable, n: int, options: AllPairsOptions) -> tuple[Match, ...]:
     """Return the rows that may serve for a method under these options, best first.
 
     Parameters
@@ -203,7 +203,7 @@ def matches(method: Tunable, n: int, options: Options) -> tuple[Match, ...]:
     method : Tunable
     n : int
         Vertices.
-    options : Options
+    options : AllPairsOptions
 
     Returns
     -------
@@ -217,7 +217,9 @@ def matches(method: Tunable, n: int, options: Options) -> tuple[Match, ...]:
     return _matches(*_asked(method, options), n)
 
 
-def tuned(method: Tunable, n: int, options: Options) -> tuple[dict[str, int | str], Match] | None:
+def tuned(
+    method: Tunable, n: int, options: AllPairsOptions
+) -> tuple[dict[str, int | str], Match] | None:
     """Return parameters for a method: those asked for, completed by the best row that may.
 
     Parameters
@@ -226,7 +228,7 @@ def tuned(method: Tunable, n: int, options: Options) -> tuple[dict[str, int | st
         Its ``parameters`` were asked for, and are never changed.
     n : int
         Vertices.
-    options : Options
+    options : AllPairsOptions
 
     Returns
     -------
@@ -240,7 +242,7 @@ def tuned(method: Tunable, n: int, options: Options) -> tuple[dict[str, int | st
     return None if found is None else (dict(found[0]), found[1])
 
 
-def tuned_rate(method: Tunable, n: int, options: Options) -> float | None:
+def tuned_rate(method: Tunable, n: int, options: AllPairsOptions) -> float | None:
     """Return the updates per second to expect, between those of the nearest rows.
 
     The rows of any n, of the device and dtype of the nearest one that may serve. Between two sizes
@@ -252,7 +254,7 @@ def tuned_rate(method: Tunable, n: int, options: Options) -> float | None:
     method : Tunable
     n : int
         Vertices.
-    options : Options
+    options : AllPairsOptions
 
     Returns
     -------
@@ -381,7 +383,7 @@ def _place(device: Device) -> tuple[str, str, str, str]:
     return device.platform_name, device.kind, device.plain_name, device.architecture
 
 
-def _asked(method: Tunable, options: Options) -> tuple[Any, ...]:
+def _asked(method: Tunable, options: AllPairsOptions) -> tuple[Any, ...]:
     """Return what decides which rows may serve, but for n; the databases come first."""
     carried = options.predecessors and method.carries_predecessors
     return databases(), method.id, carried, _name(options.dtype), *_place(options.device)
@@ -403,7 +405,7 @@ def _completed(
 ) -> tuple[dict[str, int | str], Match] | None:
     """Complete the parameters given, for what decides which parameters fit."""
     method = kind(**dict(given))
-    space = Space(method, Options(*fitting))
+    space = Space(method, AllPairsOptions(*fitting))
     for match in _matches(*asked):
         parameters = {**match.row.parameters, **method.parameters}
         if parameters in space:
@@ -415,15 +417,15 @@ def _completed(
 @lru_cache(maxsize=4096)
 def _rate(*asked: Any) -> float | None:
     *kind, n = asked
-    serving = (match for match in _matches(*asked) if match.row.updates_per_second > 0)
+    serving = (match for match in _matches(*asked) if match.row.rate > 0)
     nearest = next(serving, None)
     if nearest is None:
         return None
     rates: dict[int, float] = {}
     for near, _, _, row in _suited(*kind):
         alike = (LEVELS[near], row.dtype) == (nearest.level, nearest.row.dtype)
-        if alike and row.updates_per_second > 0:
-            rates.setdefault(row.n, row.updates_per_second)  # the user's come first
+        if alike and row.rate > 0:
+            rates.setdefault(row.n, row.rate)  # the user's come first
     sizes = np.log(sorted(rates))
     logs = np.log([rates[size] for size in sorted(rates)])
     size = math.log(max(n, 1))

@@ -8,8 +8,8 @@ from scipy.sparse import csgraph
 from pyapsp.errors import VerificationError
 from pyapsp.graph import Graph
 from pyapsp.graph.generators import random_graph
+from pyapsp.paths import Rows
 from pyapsp.precision import infinity
-from pyapsp.registry import Answer
 from pyapsp.tuning.database import ARCS
 
 __all__ = ["Problem"]
@@ -72,7 +72,7 @@ class Problem:
         expected[~np.isfinite(expected)] = infinity(dtype)
         self.graph, self.expected = graph, expected.astype(dtype)
 
-    def check(self, answer: Answer) -> None:
+    def check(self, answer: Rows) -> None:
         """Raise VerificationError when a distance or a predecessor is wrong."""
         n, expected = self.graph.n, self.expected
         found = answer.distances[self.sources]

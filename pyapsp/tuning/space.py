@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from pyapsp.graph import Graph
-from pyapsp.registry import Answer, Options, Plan, Requirements
+from pyapsp.paths import AllPairsOptions, Rows, Weights
+from pyapsp.registry import Plan
 
 __all__ = ["Key", "Space", "Tunable", "key"]
 
@@ -37,21 +38,21 @@ class Tunable(Protocol):
 
     id: ClassVar[str]
     area: ClassVar[str]
-    requires: ClassVar[Requirements]
+    requires: ClassVar[Weights]
     choices: ClassVar[Mapping[str, Sequence[Any]]]
     carries_predecessors: ClassVar[bool]
     parameters: dict[str, int | str]
 
-    def candidates(self, options: Options) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
         """Yield the complete sets that are tried when nothing was tuned, in this order."""
 
-    def fits(self, parameters: Mapping[str, int | str], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, int | str], options: AllPairsOptions) -> bool:
         """Return whether parameters are legal together and within the limits of the device."""
 
-    def plan(self, graph: Graph, options: Options) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
         """Build."""
 
-    def run(self, plan: Plan) -> Answer:
+    def run(self, plan: Plan) -> Rows:
         """Run."""
 
 
@@ -69,11 +70,11 @@ class Space:
     Parameters
     ----------
     method : Tunable
-    options : Options
+    options : AllPairsOptions
         Device, dtype and predecessors decide what fits.
     """
 
-    def __init__(self, method: Tunable, options: Options) -> None:
+    def __init__(self, method: Tunable, options: AllPairsOptions) -> None:
         self._method, self._options = method, options
 
     @cached_property

@@ -33,7 +33,8 @@ from pyapsp.errors import (
     VerificationError,
 )
 from pyapsp.kernels import source
-from pyapsp.registry import Answer, Options, Plan
+from pyapsp.paths import AllPairsOptions, Rows
+from pyapsp.registry import Plan
 from pyapsp.tuning.database import Row, matches
 from pyapsp.tuning.journal import Journal, Outcome
 from pyapsp.tuning.problem import Problem
@@ -103,7 +104,7 @@ class Tuner:
     ----------
     method : class of a Tunable
         For example one of `pyapsp.methods`.
-    options : Options
+    options : AllPairsOptions
         Device, dtype and predecessors.
     n : int
         Vertices of the graph that is timed.
@@ -129,7 +130,7 @@ class Tuner:
     def __init__(
         self,
         method: type[Tunable],
-        options: Options,
+        options: AllPairsOptions,
         n: int,
         *,
         journal: Path,
@@ -315,7 +316,7 @@ class Tuner:
         method = self._method(**parameters)
         return method, method.plan(self._large.graph, replace(self._options, out=self._out))
 
-    def _call(self, parameters: dict[str, int | str]) -> Answer:
+    def _call(self, parameters: dict[str, int | str]) -> Rows:
         method, plan = self._plan(parameters)
         return method.run(plan)
 
@@ -398,7 +399,7 @@ class Tuner:
             predecessors=self._options.predecessors,
             n=self._n,
             parameters=parameters,
-            updates_per_second=_rate(self._n, seconds),
+            rate=_rate(self._n, seconds),
             driver=device.driver_version,
             pyapsp=__version__,
             commit=self._commit,
@@ -457,8 +458,7 @@ def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
     ]
     taken = in_turns(calls, max(tuner._repeat for tuner in tuners))
     return [
-        replace(row, updates_per_second=_rate(row.n, seconds))
-        for row, seconds in zip(rows, taken, strict=True)
+        replace(row, rate=_rate(row.n, seconds)) for row, seconds in zip(rows, taken, strict=True)
     ]
 
 

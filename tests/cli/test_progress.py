@@ -199,7 +199,7 @@ def test_solve_tells_its_rounds(device):
     assert stream.getvalue().splitlines()[-1].startswith("100.0 %  pivot 70 of 70  ")
 
 
-@pytest.mark.parametrize("method", ["sssp-tasks", "near-far", "johnson", "fw-naive"])
+@pytest.mark.parametrize("method", ["apsp-tasks", "near-far", "johnson", "fw-naive"])
 def test_solve_tells_its_sources(method, device):
     stream = io.StringIO()
     graph = generators.random_graph(70, seed=6)
@@ -214,7 +214,7 @@ def test_row_blocks_tell_their_sources(device):
     graph = generators.random_graph(70, seed=6)
     with Progress(graph.n, stream=stream, interval=0) as progress:
         asked = {"block": 40, "progress": progress, "device": device}
-        assert len(list(pyapsp.row_blocks(graph, "sssp-tasks", **asked))) == 2
+        assert len(list(pyapsp.row_blocks(graph, "apsp-tasks", **asked))) == 2
     first, last = stream.getvalue().splitlines()
     assert "source 40 of 70" in first
     assert "source 70 of 70" in last

@@ -65,7 +65,7 @@ def test_solve_writes_result_and_record(graph, graph_file, tmp_path, capsys):
     assert written["parameters"]["tile"] == 32
     assert written["dtype"] == "int32"
     assert written["schema"] == 3
-    assert written["roof_updates_per_second"] is written["fraction_of_roof"] is None
+    assert written["roof_rate"] is written["fraction_of_roof"] is None
     assert "commit" in written
 
 
@@ -77,7 +77,7 @@ def test_solve_with_the_roof(graph_file, tmp_path, capsys):
     assert code == 0
     assert "% of the roof)" in text
     written = json.loads(record.read_text())
-    speed, roof = written["updates_per_second"], written["roof_updates_per_second"]
+    speed, roof = written["rate"], written["roof_rate"]
     assert 0 < written["fraction_of_roof"] == speed / roof < 1
     assert Result.load(out).stats["fraction_of_roof"] == written["fraction_of_roof"]
 
@@ -96,7 +96,7 @@ def test_sources_and_cutoff(graph, graph_file, tmp_path, capsys):
     expected = csgraph.dijkstra(graph.to_scipy())[[6, 2, 6]]
     cut = np.where(expected > 9, np.inf, expected)
     asked = ["--sources", "7", "3", "7", "--cutoff", "9"]  # a .gr file counts from 1
-    for name, options in (("d.npy", []), ("d.npz", []), ("s.npy", ["--method", "sssp-tasks"])):
+    for name, options in (("d.npy", []), ("d.npz", []), ("s.npy", ["--method", "apsp-tasks"])):
         out, record = tmp_path / name, tmp_path / "r.json"
         command = ["solve", graph_file, "-o", out, "--record", record, *asked, *options]
         code, text, error = run(capsys, *command)
@@ -155,7 +155,7 @@ def test_sources_from_a_file_and_predecessors_beside_a_mapped_result(graph, tmp_
     wanted.write_text("v5 v1\nv60\n")
     code, _, error = run(
         capsys, "solve", source, "-o", out, "--sources", f"@{wanted}", "v0", "--dtype", "int32",
-        "--method", "sssp-tasks", "--predecessors",
+        "--method", "apsp-tasks", "--predecessors",
     )  # fmt: skip
     assert (code, error) == (0, "")
     vertices = [list(read.labels).index(name) for name in ("v5", "v1", "v60", "v0")]

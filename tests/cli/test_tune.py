@@ -42,7 +42,7 @@ def test_what_is_known_is_timed_again(folder, device, capsys):
     """Of two methods one was tuned, with an impossible rate: the set stays, the rate does not."""
     assert run(capsys, *SMALL, "--dtype", "int32")[0] == 0
     (before,) = load(folder / "database.json")
-    merge(folder / "database.json", [dataclasses.replace(before, updates_per_second=1e30)])
+    merge(folder / "database.json", [dataclasses.replace(before, rate=1e30)])
     journal = (folder / "journal.jsonl").read_bytes()
     code, text, _ = run(
         capsys, "fw-blocked", "fw-recursive", "--n", "70", "--dtype", "int32", "--known"
@@ -52,7 +52,7 @@ def test_what_is_known_is_timed_again(folder, device, capsys):
     assert "in turns, n = 70" in text
     (after,) = load(folder / "database.json")
     assert after.parameters == before.parameters
-    assert 0 < after.updates_per_second < 1e15
+    assert 0 < after.rate < 1e15
     assert (folder / "journal.jsonl").read_bytes() == journal
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph as scipy_csgraph
 
-from pyapsp import choice, csgraph, errors
+from pyapsp import csgraph, errors
+from pyapsp.distances import choice
 
 
 def random_matrix(n=30, low=1, high=20, density=0.15, seed=0):

@@ -23,8 +23,8 @@ from pyapsp.dense.batch.slots import Moving
 from pyapsp.dense.fw_singlekernel import SoftSync
 from pyapsp.errors import CapabilityError, StallError
 from pyapsp.kernels import Program, assemble
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import infinity
-from pyapsp.registry import Options
 
 
 def weights_of(m, n, dtype, *, negative=False, seed=0):
@@ -48,7 +48,7 @@ def run(make, weights, device, **options):
     """Solve through a pipeline; the distances and the remarks."""
     m, n = weights.shape[:2]
     distances, remarks = np.empty_like(weights), np.zeros(m, np.int32)
-    line = Pipeline(make, n, Options(device, weights.dtype), m, **options)
+    line = Pipeline(make, n, AllPairsOptions(device, weights.dtype), m, **options)
 
     def parts():
         for start in range(0, m, line.group):
@@ -62,7 +62,7 @@ def run(make, weights, device, **options):
 
 
 def one_group(n, device, dtype, **parameters):
-    options = Options(device, np.dtype(dtype))
+    options = AllPairsOptions(device, np.dtype(dtype))
     return lambda negative: OneGroup(n, options, negative=negative, **parameters)
 
 
@@ -112,7 +112,7 @@ def test_a_core_in_rounds_of_rounds(n, parameters, dtype, device):
 
 
 def rounds(method, n, device, dtype, **parameters):
-    options = Options(device, np.dtype(dtype))
+    options = AllPairsOptions(device, np.dtype(dtype))
     return maker(pyapsp.method(method, **parameters), n, options)
 
 
@@ -182,7 +182,7 @@ def test_each_graph_has_counters_of_its_own(device):
 
 
 def test_the_product_has_tiles(device):
-    options = Options(device, np.dtype(np.float32))
+    options = AllPairsOptions(device, np.dtype(np.float32))
     form = maker(pyapsp.method("fw-minplus"), 40, options)(False)
     assert isinstance(form, Rounds)
     assert form.parameters["form"] == "tiles"
@@ -242,7 +242,7 @@ def test_a_run_may_be_left_and_the_slots_used_again(device, monkeypatch):
     monkeypatch.setattr(slots, "copy", slow)
     weights = weights_of(40, 20, "int32")
     distances = np.empty_like(weights)
-    options = Options(device, weights.dtype)
+    options = AllPairsOptions(device, weights.dtype)
 
     def parts():
         for start in range(0, 40, 4):
@@ -295,7 +295,9 @@ def test_a_stall_ends_the_batch(device, monkeypatch):
 
 def test_groups_of_graphs(device, monkeypatch):
     def line(n, graphs, **options):
-        given = Options(device, np.dtype(np.float32), memory_limit=options.pop("limit", None))
+        given = AllPairsOptions(
+            device, np.dtype(np.float32), memory_limit=options.pop("limit", None)
+        )
         return Pipeline(one_group(n, device, "float32"), n, given, graphs, **options)
 
     assert line(32, 10).group == 10
@@ -319,7 +321,7 @@ def test_padding_is_small(n):
 
 
 def test_what_auto_takes(device):
-    options = Options(device, np.dtype(np.float32))
+    options = AllPairsOptions(device, np.dtype(np.float32))
     small, _ = automatic(32, 1000, options)
     large, reason = automatic(20_000, 1000, options)
     assert small == "fw-onegroup"

@@ -15,7 +15,7 @@ from pyapsp.dense.product_panels import Panels
 from pyapsp.device import Device
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
 TILES = {
     "form": "tiles",
@@ -47,7 +47,7 @@ def assert_solves(graph, result):
 
 
 def options(device, dtype):
-    return Options(device=device, dtype=np.dtype(dtype))
+    return AllPairsOptions(device=device, dtype=np.dtype(dtype))
 
 
 @pytest.mark.parametrize("n", [1, 31, 32, 63, 65, 96, 129, 200])

@@ -14,7 +14,7 @@ from pyapsp.cli.options import parameter_of
 from pyapsp.dense import register_tiles
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
 FLOAT = np.dtype(np.float32)
 
@@ -36,7 +36,7 @@ def assert_solves(method, device, n=97, dtype="int32", seed=1):
 def on_device(method, device, n, launch):
     """Launch on a matrix that is not closed anywhere; return it before and after."""
     graph = generators.random_graph(n, seed=1)
-    configuration = method.plan(graph, Options(device, FLOAT)).state[0]
+    configuration = method.plan(graph, AllPairsOptions(device, FLOAT)).state[0]
     size = configuration.size
     before = np.random.default_rng(2).integers(0, 1000, (size, size)).astype(FLOAT)
     queue = device.queue()
@@ -133,7 +133,7 @@ def test_parameters_that_do_not_fit(device):
 def test_who_chooses(selector, device):
     method = pyapsp.method("fw-mm", tile=16, **dict([parameter_of(f"selector={selector}")]))
     graph = shifted(generators.random_graph(300, seed=1))
-    options = Options(device, np.dtype(np.int32))
+    options = AllPairsOptions(device, np.dtype(np.int32))
     times = method.times(graph, options, selector)
     assert set(times) == ({1, 2, 3, 5} if selector == "MT" else {1, 2, 3, 4, 5})
     assert min(times.values()) > 0
@@ -153,7 +153,7 @@ def test_who_chooses(selector, device):
 
 def test_nothing_to_choose(device):
     """One tile, no vertex, or no room: l is 1."""
-    options = Options(device, FLOAT)
+    options = AllPairsOptions(device, FLOAT)
     for selector, n in itertools.product(("AT", "MT"), (0, 1, 16)):
         method = pyapsp.method("fw-mm", tile=16, selector=selector)
         graph = generators.random_graph(n, seed=1) if n > 1 else pyapsp.Graph.from_arcs(n, [], [])
@@ -166,7 +166,7 @@ def test_nothing_to_choose(device):
 
 
 def test_only_the_caller_can_ask_for_a_selector(device):
-    options = Options(device, FLOAT)
+    options = AllPairsOptions(device, FLOAT)
     method = pyapsp.method("fw-mm")
     complete = next(method.candidates(options))
     assert method.fits(complete, options)

@@ -10,7 +10,7 @@ import pyapsp
 from pyapsp import verify
 from pyapsp.errors import ParameterError
 from pyapsp.graph import generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
 
 def assert_solves(method, device, n, dtype):
@@ -26,7 +26,7 @@ def test_others(K, count, subtile, device):
     tile, dtype = 16, np.dtype(np.float32)
     method = pyapsp.method("fw-twolevel", tile=tile, subtile=subtile)
     graph = generators.random_graph(90, seed=1)
-    configuration = method.plan(graph, Options(device, dtype)).state[0]
+    configuration = method.plan(graph, AllPairsOptions(device, dtype)).state[0]
     before = np.random.default_rng(2).integers(0, 1000, (96, 96)).astype(dtype)
     queue = device.queue()
     buffer = cl.Buffer(
@@ -71,7 +71,7 @@ def test_strips_that_are_too_wide(device):
 def test_measured(device):
     method = pyapsp.method("fw-twolevel", tile=16, selector="MT")
     graph = generators.random_graph(90, seed=1)
-    options = Options(device, np.dtype(np.float32))
+    options = AllPairsOptions(device, np.dtype(np.float32))
     assert set(method.times(graph, options, "MT")) == {1, 2, 3, 5}
     assert method.plan(graph, options).parameters["l"] in {1, 2, 3, 5}
     assert_solves(method, device, 90, "float32")

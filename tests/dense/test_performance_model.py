@@ -10,7 +10,7 @@ import pyapsp
 from pyapsp.dense import performance_model as model
 from pyapsp.dense.performance_model import Inputs, Instructions
 from pyapsp.graph import generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
 # Equation (4.9) and, from table 4.4, the warps on a multiprocessor, of which a group has two.
 COUNTS = {16: (72, 609, 12), 32: (84, 1166, 12), 64: (108, 2844, 6)}
@@ -207,7 +207,7 @@ def test_text_of_another_form_is_not_counted(text):
 def gathered(device, **parameters):
     method = pyapsp.method("fw-mm", **parameters)
     graph = generators.random_graph(100, seed=1)
-    options = Options(device, dtype=generators.np.dtype("float32"))
+    options = AllPairsOptions(device, dtype=generators.np.dtype("float32"))
     configuration = method.plan(graph, options).state[0]
     values = configuration.parameters
     return model.gather(

@@ -16,8 +16,8 @@ from pyapsp.dense.predecessors import Recovery
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import Tolerance, largest_finite, tolerance, tolerance_for
-from pyapsp.registry import Options
 from pyapsp.result import NO_PREDECESSOR as NONE
 
 # 0 -> 1 at weight 5, 1 <-> 2 at weight 0, 3 apart
@@ -139,7 +139,7 @@ def by_slabs(graph, result, device, rows):
         written.extend(range(first, last))
         found[first:last] = some
 
-    options = Options(device, distances.dtype, predecessors=True)
+    options = AllPairsOptions(device, distances.dtype, predecessors=True)
     recovery = rows if isinstance(rows, Recovery) else Recovery(graph, options, rows)
     largest = max((largest_finite(row) for row in distances), default=0)
     recovery.run_slabs(device.queue(), deliver, take, Stopwatch(), largest_distance=largest)
@@ -155,7 +155,7 @@ def in_core(graph, result, device):
     padded[:, :n] = distances
     queue, flags = device.queue(), cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
     matrix = cl.Buffer(queue.context, flags, hostbuf=padded)
-    recovery = Recovery(graph, Options(device, distances.dtype, predecessors=True))
+    recovery = Recovery(graph, AllPairsOptions(device, distances.dtype, predecessors=True))
     return recovery.run(queue, matrix, n + 3, distances, Stopwatch())
 
 
@@ -202,7 +202,9 @@ def test_slabs_of_graphs_without_arcs(n, device):
     result = pyapsp.solve(graph, "fw-blocked", dtype="float32", device=device)
     for rows in (1, 7):
         assert (by_slabs(graph, result, device, rows) == NONE).all()
-    assert Recovery.within(graph, Options(device, np.dtype("float32")), 2**24).slab_rows >= n
+    assert (
+        Recovery.within(graph, AllPairsOptions(device, np.dtype("float32")), 2**24).slab_rows >= n
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
@@ -283,7 +285,7 @@ def test_rounding_is_known_from_the_largest_distance(dtype):
 @pytest.mark.parametrize("kind", ["whole", "complete"])
 def test_the_memory_decides_how_high_slabs_are(kind, device, monkeypatch):
     graph = graph_of(kind)
-    options = Options(device, np.dtype("float32"), predecessors=True)
+    options = AllPairsOptions(device, np.dtype("float32"), predecessors=True)
     one, whole = (sum(Recovery(graph, options, rows).buffers) for rows in (1, graph.n))
     with pytest.raises(DeviceMemoryError, match="one source at a time"):
         Recovery.within(graph, options, one - 1)
@@ -306,7 +308,7 @@ def test_the_memory_decides_how_high_slabs_are(kind, device, monkeypatch):
 
 def test_not_all_arcs_need_to_fit(device):
     graph = graph_of("complete", 300)
-    recovery = Recovery(graph, Options(device, np.dtype("float32"), predecessors=True), 1)
+    recovery = Recovery(graph, AllPairsOptions(device, np.dtype("float32"), predecessors=True), 1)
     assert sum(recovery.buffers) < 4 * graph.m  # their heads alone would be more
 
 
@@ -326,7 +328,7 @@ def test_no_more_memory_is_used_than_told(kind, device, monkeypatch):
             now -= self.size
 
     result = pyapsp.solve(graph, "fw-blocked", dtype="int32", device=device)
-    options = Options(device, result.distances.dtype, predecessors=True)
+    options = AllPairsOptions(device, result.distances.dtype, predecessors=True)
     monkeypatch.setattr(module, "_buffer", lambda queue, size: Counted(queue.context, 0, size))
     for rows in (1, 20, graph.n):
         most, recovery = 0, Recovery(graph, options, rows)

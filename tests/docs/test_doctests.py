@@ -28,4 +28,6 @@ def test_examples(name, device, monkeypatch):
 
 
 def test_the_central_functions_have_examples():
-    assert {"pyapsp.solver", "pyapsp.rows", "pyapsp.many"} <= set(MODULES)
+    assert {"pyapsp.distances.solver", "pyapsp.distances.rows", "pyapsp.distances.many"} <= set(
+        MODULES
+    )

@@ -67,7 +67,7 @@ def test_published_methods_are_measured_again(generated):
 def test_exhibits_are_those_of_the_method_alone(generated):
     found = {method.id: generated.exhibits(method.id) for method in pyapsp.methods()}
     assert found["fw-naive"] == {}
-    assert found["bfs-all"] == {"takafuji": ["tables 3.4 and 3.5"]}
+    assert found["apsp-bfs"] == {"takafuji": ["tables 3.4 and 3.5"]}
     assert "table 3.10" in found["fw-packed8"]["takafuji"]
     assert "table 3.10" not in found["fw-packed4"]["takafuji"]
 

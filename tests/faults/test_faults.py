@@ -42,7 +42,7 @@ PARAMETERS = {"fw-outofcore": {"block": 16, "rows": 16}}
 
 
 def by_method(name):
-    graph = ONES if name in ("bfs-all", "ms-bfs") or "packed" in name else GRAPH
+    graph = ONES if name in ("apsp-bfs", "ms-bfs") or "packed" in name else GRAPH
     graph = LOWERED if name == "johnson" else graph
     method = pyapsp.method(name, **PARAMETERS.get(name, {}))
 

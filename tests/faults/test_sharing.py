@@ -15,7 +15,7 @@ from pyapsp.graph import generators
 from pyapsp.kernels import program
 
 GRAPHS = [generators.random_graph(20 + number, seed=number) for number in range(6)]
-METHODS = ["fw-naive", "fw-blocked", "fw-minplus", "near-far", "sssp-tasks", "fw-multikernel"]
+METHODS = ["fw-naive", "fw-blocked", "fw-minplus", "near-far", "apsp-tasks", "fw-multikernel"]
 
 
 def test_threads_with_cold_caches(device):

@@ -16,10 +16,10 @@ from pyapsp.dense import performance_model
 from pyapsp.dense.outofcore import planner
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import generators
+from pyapsp.paths import AllPairsOptions
 from pyapsp.profiling import papers, sweeps
 from pyapsp.profiling.papers import matsumoto, okuyama
 from pyapsp.profiling.papers.experiment import OnGraphs, Task
-from pyapsp.registry import Options
 
 SMALL = {
     "okuyama-degrees": {"degrees": [2, 30]},
@@ -47,7 +47,7 @@ def planned(device):
 
     def plan(experiment, n, device=device, limit=None, **settings):
         chosen = papers.EXPERIMENTS[experiment]
-        options = Options(device, np.dtype(chosen.dtype))
+        options = AllPairsOptions(device, np.dtype(chosen.dtype))
         _, graph = next(chosen.graphs(n, settings))
         return list(chosen.contenders(Task(graph, options, settings, limit)))
 
@@ -94,7 +94,7 @@ def test_every_l_that_somebody_chooses_takes_part(planned, device):
     found = planned("okuyama-tuning", n)
     counts = [contender.label["l"] for contender in found]
     (graph,) = graphs_of("okuyama-tuning", n).values()
-    chosen = okuyama._selected(Task(graph, Options(device, np.dtype("int32")), {}))
+    chosen = okuyama._selected(Task(graph, AllPairsOptions(device, np.dtype("int32")), {}))
     assert set(performance_model.choices(n, distinct=True)) <= set(counts)
     assert {*chosen["selected"].values(), *chosen["published_selected"].values()} <= set(counts)
     # of 512 vertices the thesis says so
@@ -109,9 +109,9 @@ def test_every_l_that_somebody_chooses_takes_part(planned, device):
 
 
 PUBLISHED = {
-    "sssp-iterative": {"vertices": 256},
-    "sssp-tasks": {"sources": 32, "vertices": 4},
-    "sssp-tasks-unshared": {"sources": 32, "vertices": 4},
+    "apsp-iterative": {"vertices": 256},
+    "apsp-tasks": {"sources": 32, "vertices": 4},
+    "apsp-tasks-unshared": {"sources": 32, "vertices": 4},
     "dijkstra-cpu": {},
 }
 FW = {
@@ -136,14 +136,14 @@ def test_searches_are_those_of_the_thesis_and_ours(planned):
             assert each.limit == (9 if search else None)
             assert each.roof is not search
     found = [given(each) for each in planned("takafuji-diameter", 50)]
-    names = ("fw-packed4", "fw-packed8", "fw-packed16", "bfs-all", "ms-bfs")
+    names = ("fw-packed4", "fw-packed8", "fw-packed16", "apsp-bfs", "ms-bfs")
     assert found == [(name, {}) for name in names]
 
 
 def test_paths_are_recorded_by_the_same_methods(planned):
     found = planned("okuyama-sources", 50)
     recording = {each.label["recording"]: each for each in found if each.predecessors}
-    assert recording.keys() == {"sssp-tasks", "near-far"}
+    assert recording.keys() == {"apsp-tasks", "near-far"}
     for name, each in recording.items():
         assert given(each) == (name, PUBLISHED.get(name, {}))
         assert "method" not in each.label
@@ -230,7 +230,7 @@ def test_runs_and_what_is_left_out_say_of_which_graph(device):
     assert [(each["percent"], each["method"]) for each in left_out] == [(2, "fw-packed4")]
     assert "use fw-packed8" in left_out[0]["why"]
     ran = {(run["label"]["percent"], run["label"]["method"]) for run in document["runs"]}
-    assert ran >= {(2, "fw-packed8"), (2, "bfs-all"), (90, "fw-packed4"), (90, "bfs-all")}
+    assert ran >= {(2, "fw-packed8"), (2, "apsp-bfs"), (90, "fw-packed4"), (90, "apsp-bfs")}
     for run in document["runs"]:
         of_run = next(
             graph
@@ -377,7 +377,7 @@ def test_with_one_device_there_is_no_hybrid(device, monkeypatch):
 def test_speeds_of_memory_that_is_shared_are_none(device, monkeypatch):
     found = SimpleNamespace(product=2e9, up=math.inf, down=math.inf, read=3e9, write=4e9)
     monkeypatch.setattr(planner, "measure", lambda *arguments: found)
-    task = Task(generators.ring(40), Options(device, np.dtype("float32")), {})
+    task = Task(generators.ring(40), AllPairsOptions(device, np.dtype("float32")), {})
     assert matsumoto._speeds(task) == {
         "speeds": {"product": 2e9, "up": None, "down": None, "read": 3e9, "write": 4e9}
     }

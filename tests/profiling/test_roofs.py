@@ -112,7 +112,7 @@ def test_no_method_is_above_the_roof(dtype, device, monkeypatch):
     monkeypatch.setattr(roofs, "_SECONDS", 0.001)  # as short as what it is compared with
     graph = generators.random_graph(256, max_weight=50, seed=1)
     speeds = [
-        pyapsp.solve(graph, "fw-blocked", dtype=dtype, device=device).stats["updates_per_second"]
+        pyapsp.solve(graph, "fw-blocked", dtype=dtype, device=device).stats["rate"]
         for _ in range(3)
     ]
     meter = roofs.Meter(device, dtype)
@@ -121,7 +121,7 @@ def test_no_method_is_above_the_roof(dtype, device, monkeypatch):
     roof = meter.roof()
     forms = {"minimum", "bits"} if dtype == "float32" else {"minimum"}
     assert forms <= set(roof.forms)
-    assert roof.updates_per_second == max(roof.forms.values())
+    assert roof.rate == max(roof.forms.values())
     # of the best turn: on a busy machine the median may be below what a short run gets
     assert 0 < max(speeds) < max(max(loop.speeds) for loop in meter._loops)
 

@@ -40,8 +40,8 @@ def record(graph="grid", n=100, method="fw-naive", dtype="float64", **changes):
         "kernel_seconds": seconds,
         "transfer_seconds": 0.00012345678,
         "wall_seconds": seconds + 0.25,
-        "updates_per_second": 2e9,
-        "roof_updates_per_second": None,
+        "rate": 2e9,
+        "roof_rate": None,
         "fraction_of_roof": None,
         "verified": True,
         "max_error": 0.0 if dtype.startswith("int") else 1.25e-6,
@@ -57,7 +57,7 @@ def bench(runs, peers=("scipy",), left_out=()):
         | {
             "kernel_seconds": run["kernel_seconds"] / 2,
             "wall_seconds": run["wall_seconds"] / 2,
-            "updates_per_second": 2 * run["updates_per_second"],
+            "rate": 2 * run["rate"],
             "fraction_of_roof": 0.7,
             "repeat": 3,
             "ratios": {peer: 2.5 + number for number, peer in enumerate(peers)},
@@ -76,7 +76,7 @@ def bench(runs, peers=("scipy",), left_out=()):
                 "calls": "floyd_warshall",
                 "dtype": "float64",
                 "median_seconds": 1.5,
-                "updates_per_second": n**3 / 1.5,
+                "rate": n**3 / 1.5,
                 "times": {"wall": [1.5]},
                 "verified": True,
                 "n": n,
@@ -133,7 +133,7 @@ def make(tmp_path):
 def whole(tmp_path_factory):
     """A report with something of everything."""
     make = Maker(tmp_path_factory.mktemp("whole"))
-    unchecked = record("unchecked", 0, updates_per_second=None, verified=None)
+    unchecked = record("unchecked", 0, rate=None, verified=None)
     del unchecked["max_error"], unchecked["fraction_of_roof"]
     wrong = record("wrong", verified=False, max_error=17.0, device=GPU)
     left_out = {"n": 7, "graph": "a<b", "what": "igraph", "why": "not installed"}

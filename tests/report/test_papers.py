@@ -32,8 +32,8 @@ def run(milliseconds, phases=None, transfer=1.0, **label):
         "method": label.get("method", "fw-mm"),
         "kernel_seconds": milliseconds / 1e3,
         "transfer_seconds": transfer / 1e3,
-        "updates_per_second": 1e9,
-        "roof_updates_per_second": ROOF,
+        "rate": 1e9,
+        "roof_rate": ROOF,
         "phases": None if phases is None else {k: v / 1e3 for k, v in phases.items()},
         "verified": True,
     }
@@ -171,7 +171,7 @@ def test_the_searches_of_2020_are_transcribed_as_their_text_has_it():
             exhibit="table 3.2", quantity="computation time", single=1, n=n
         )
         assert ours == min(each["value"] for each in packed)
-        for each in paper.rows(method="bfs-all", n=n):
+        for each in paper.rows(method="apsp-bfs", n=n):
             speedup = paper.value(
                 quantity="speedup of Floyd-Warshall over searches", n=n, percent=each["percent"]
             )
@@ -179,7 +179,7 @@ def test_the_searches_of_2020_are_transcribed_as_their_text_has_it():
             speedups.append((n, each["percent"], speedup))
         for each in paper.rows(quantity="edges", n=n):
             assert each["value"] == int(n * (n - 1) // 2 * each["percent"] / 100)
-            here = {"method": "bfs-all", "n": n, "percent": each["percent"]}
+            here = {"method": "apsp-bfs", "n": n, "percent": each["percent"]}
             assert (paper.value(**here) is None) == (each["value"] < n - 1)
     assert len(speedups) == 5 + 6 + 7 + 8 + 4 * 9
     # 1.60 to 352.46 times for n <= 2048, n = 4096 and r >= 0.1, n >= 8192 and r >= 0.25
@@ -197,10 +197,10 @@ def test_the_searches_of_2013_are_transcribed_as_their_text_has_it():
         return time(method, topology) / time(method, "random")
 
     # compared with the random graph, and with each other on the ring
-    assert round(ratio("sssp-iterative", "ring")) == 156
-    assert ratio("sssp-iterative", "complete") == near(1310, 5e-3)
-    assert round(ratio("sssp-tasks", "complete")) == 116
-    assert round(time("sssp-iterative", "ring") / time("sssp-tasks", "ring")) == 12
+    assert round(ratio("apsp-iterative", "ring")) == 156
+    assert ratio("apsp-iterative", "complete") == near(1310, 5e-3)
+    assert round(ratio("apsp-tasks", "complete")) == 116
+    assert round(time("apsp-iterative", "ring") / time("apsp-tasks", "ring")) == 12
     # the CPU is fastest on the ring and the power-law graph, the GPU on the others
     for topology, cpu in (("random", 0), ("power law", 1), ("ring", 1), ("complete", 0)):
         best = min(each["value"] for each in paper.rows(topology=topology))
@@ -332,7 +332,7 @@ def test_figure_4_16(okuyama_folder):
     assert only["fw-mm: GTX 280, Gop/s"] == ""
 
 
-SEARCHES = ("sssp-iterative", "sssp-tasks-unshared", "sssp-tasks", "near-far", "dijkstra-cpu")
+SEARCHES = ("apsp-iterative", "apsp-tasks-unshared", "apsp-tasks", "near-far", "dijkstra-cpu")
 
 
 def searches(*milliseconds, **label):
@@ -344,16 +344,16 @@ def searches(*milliseconds, **label):
 
 @pytest.fixture(scope="module")
 def sources_folder(tmp_path_factory):
-    """m = 4n: fw-mm is faster than sssp-tasks below n = 200, fw-minplus than near-far always."""
+    """m = 4n: fw-mm is faster than apsp-tasks below n = 200, fw-minplus than near-far always."""
     small = [
         *searches(40.0, 8.0, 6.4, 5.0, 20.0),
         *(run(3.2, method="fw-mm"), run(1.0, method="fw-minplus")),
-        *(run(6.72, recording="sssp-tasks"), run(5.1, recording="near-far")),
+        *(run(6.72, recording="apsp-tasks"), run(5.1, recording="near-far")),
     ]
     large = [
         *searches(160.0, 32.0, 25.6, 20.0, 80.0),
         *(run(51.2, method="fw-mm"), run(10.0, method="fw-minplus")),
-        run(25.6, recording="sssp-tasks"),
+        run(25.6, recording="apsp-tasks"),
     ]
     return written(
         tmp_path_factory.mktemp("sources"),
@@ -371,18 +371,18 @@ def test_figures_over_n_of_the_searches(sources_folder):
     found = [number(speedups[f"{method}: ours"]) for method in SEARCHES[:-1]]
     assert found == near([0.5, 2.5, 3.125, 4])
     gains = row(sources_folder, "section-3.5.1", n=100)
-    assert number(gains["sssp-tasks over sssp-iterative: ours"]) == near(6.25)
-    assert number(gains["sssp-tasks-unshared over sssp-iterative: ours"]) == near(5)
-    assert number(gains["near-far over sssp-iterative: ours"]) == near(8)
+    assert number(gains["apsp-tasks over apsp-iterative: ours"]) == near(6.25)
+    assert number(gains["apsp-tasks-unshared over apsp-iterative: ours"]) == near(5)
+    assert number(gains["near-far over apsp-iterative: ours"]) == near(8)
     assert number(gains["local memory: ours"]) == near(1.25)
     there = row(sources_folder, "section-3.5.1", n=1024)
     assert there["local memory: ours"] == ""
-    assert number(there["sssp-tasks over sssp-iterative: 8800 GTS 512"]) == 13
+    assert number(there["apsp-tasks over apsp-iterative: 8800 GTS 512"]) == 13
     for each in (gains, there):
         ranges = {
-            "sssp-tasks over sssp-iterative: 8800 GTS 512, from": 2.8,
-            "sssp-tasks over sssp-iterative: 8800 GTS 512, to": 13,
-            "sssp-tasks-unshared over sssp-iterative: 8800 GTS 512, from": 1.9,
+            "apsp-tasks over apsp-iterative: 8800 GTS 512, from": 2.8,
+            "apsp-tasks over apsp-iterative: 8800 GTS 512, to": 13,
+            "apsp-tasks-unshared over apsp-iterative: 8800 GTS 512, from": 1.9,
             "local memory: 8800 GTS 512, from": 1.2,
             "local memory: 8800 GTS 512, to": 1.4,
         }
@@ -391,28 +391,28 @@ def test_figures_over_n_of_the_searches(sources_folder):
 
 def test_figure_3_14(sources_folder):
     small, large = rows(sources_folder, "figure-3.14")
-    assert number(small["sssp-tasks: ours"]) == near(5)
+    assert number(small["apsp-tasks: ours"]) == near(5)
     assert number(small["near-far: ours"]) == near(2)
-    assert (number(large["sssp-tasks: ours"]), large["near-far: ours"]) == (near(0), "")
+    assert (number(large["apsp-tasks: ours"]), large["near-far: ours"]) == (near(0), "")
     for each in (small, large):
-        assert number(each["sssp-tasks: 8800 GTS 512, from"]) == 3
-        assert number(each["sssp-tasks: 8800 GTS 512, to"]) == 7.7
+        assert number(each["apsp-tasks: 8800 GTS 512, from"]) == 3
+        assert number(each["apsp-tasks: 8800 GTS 512, to"]) == 7.7
 
 
 def test_figure_4_17(sources_folder):
     found = row(sources_folder, "figure-4.17", n=400)
     assert number(found["fw-mm: ours"]) == near(51.2)
-    assert number(found["sssp-tasks: ours"]) == near(25.6)
+    assert number(found["apsp-tasks: ours"]) == near(25.6)
     assert number(found["fw-minplus: ours"]) == near(10)
     assert number(found["near-far: ours"]) == near(20)
-    assert number(found["fw-mm over sssp-tasks: ours"]) == near(2)
+    assert number(found["fw-mm over apsp-tasks: ours"]) == near(2)
     there = row(sources_folder, "figure-4.17", n=8192)
     assert number(there["fw-mm: GTX 280"]) == 4861
     assert number(there["task parallel: GTX 280"]) == near(4861 / 3.8)
     assert number(there["fw-mm over task parallel: GTX 280"]) == 3.8
     assert number(row(sources_folder, "figure-4.17", n=512)["fw-mm: GTX 280"]) == 2.555
     text = (sources_folder / "index.md").read_text(encoding="utf-8")
-    assert "is up to 7.8 times as fast. fw-mm and sssp-tasks take the same time at n = 200." in text
+    assert "is up to 7.8 times as fast. fw-mm and apsp-tasks take the same time at n = 200." in text
     assert "fw-minplus is faster than near-far in every row." in text
 
 
@@ -441,12 +441,12 @@ def test_figures_3_12_and_4_17_over_arcs(tmp_path):
     dense = row(folder, "figure-4.17-density", n=11, m=30)
     assert number(dense["% of all arcs"]) == near(100 * 30 / 110)
     assert number(dense["fw-mm: ours"]) == near(30)
-    assert number(dense["sssp-tasks: ours"]) == near(90)
+    assert number(dense["apsp-tasks: ours"]) == near(90)
     assert number(dense["near-far: ours"]) == near(120)
     text = (folder / "index.md").read_text(encoding="utf-8")
     # 15 and 120 ms around 30: a third of the way from 10 to 20 arcs, by logarithms
-    assert "n = 11: fw-mm and sssp-tasks take the same time at m = 12.6. fw-minplus is f" in text
-    assert "n = 5: fw-mm is faster than sssp-tasks in every row. n = 11:" in text
+    assert "n = 11: fw-mm and apsp-tasks take the same time at m = 12.6. fw-minplus is f" in text
+    assert "n = 5: fw-mm is faster than apsp-tasks in every row. n = 11:" in text
     assert "in every row. Drawn: n = 11." in text
 
 
@@ -469,7 +469,7 @@ def test_table_3_1_of_2013(tmp_path):
         *(("4677", each) for each in ("power law", "ring", "random", "complete")),
     ]
     assert number(row(folder, "table-3.1", n=40, topology="ring")["near-far: ours"]) == near(0.012)
-    assert row(folder, "table-3.1", n=40, topology="ring")["sssp-tasks: 8800 GTS 512"] == ""
+    assert row(folder, "table-3.1", n=40, topology="ring")["apsp-tasks: 8800 GTS 512"] == ""
     ring = row(folder, "table-3.1", n=4677, topology="ring")
     assert number(ring["m"]) == 20
     assert [number(ring[f"{method}: ours"]) for method in SEARCHES] == near(
@@ -485,7 +485,7 @@ def test_table_3_1_of_2013(tmp_path):
     for topology, values in published.items():
         cells = row(folder, "table-3.1", n=4677, topology=topology)
         assert tuple(number(cells[name]) for name in there) == values
-    assert row(folder, "table-3.1", n=4677, topology="complete")["sssp-tasks: ours"] == ""
+    assert row(folder, "table-3.1", n=4677, topology="complete")["apsp-tasks: ours"] == ""
 
 
 def tuning(n=512):
@@ -615,7 +615,7 @@ def test_table_of_several_cores(tmp_path):
 
 def test_tables_of_the_diameter(tmp_path):
     def runs(percent, *milliseconds):
-        names = ("fw-packed4", "fw-packed8", "fw-packed16", "bfs-all", "ms-bfs")
+        names = ("fw-packed4", "fw-packed8", "fw-packed16", "apsp-bfs", "ms-bfs")
         return [
             run(time, method=name, percent=percent)
             for name, time in zip(names, milliseconds, strict=True)
@@ -635,22 +635,22 @@ def test_tables_of_the_diameter(tmp_path):
     assert found["fw-packed4: ours"] == ""
     assert number(found["fw-packed8: ours"]) == near(3)
     assert number(found["fw-packed16: ours"]) == near(2)
-    assert number(found["bfs-all: ours"]) == near(6)
+    assert number(found["apsp-bfs: ours"]) == near(6)
     assert number(found["ms-bfs: ours"]) == near(0.5)
     assert number(found["fw-packed4: Tesla V100"]) == 0.164
-    assert number(found["bfs-all: Tesla V100"]) == 0.402
-    assert number(found["bfs-all over packed: ours"]) == near(3)
+    assert number(found["apsp-bfs: Tesla V100"]) == 0.402
+    assert number(found["apsp-bfs over packed: ours"]) == near(3)
     assert number(found["ms-bfs over packed: ours"]) == near(0.25)
-    assert number(found["bfs-all over packed: Tesla V100"]) == 2.46
+    assert number(found["apsp-bfs over packed: Tesla V100"]) == 2.46
     assert (number(found["diameter: ours"]), number(found["average path length: ours"])) == (
         16,
         5.25,
     )
     other = row(folder, "table-3.4", **{"n": 256, "r, %": 7.0})
-    assert number(other["bfs-all over packed: ours"]) == near(9)
-    assert other["bfs-all: Tesla V100"] == other["ms-bfs: ours"] == ""
+    assert number(other["apsp-bfs over packed: ours"]) == near(9)
+    assert other["apsp-bfs: Tesla V100"] == other["ms-bfs: ours"] == ""
     last = row(folder, "table-3.4", **{"n": 32768, "r, %": 50.0})
-    assert number(last["bfs-all: Tesla V100"]) == 1179091
+    assert number(last["apsp-bfs: Tesla V100"]) == 1179091
     assert number(last["edges"]) == 268427264
     # of 256 vertices there is no connected graph with half a per cent of the edges
     percents = [each["r, %"] for each in rows(folder, "table-3.4") if each["n"] == "256"]

@@ -97,7 +97,7 @@ def test_csv_holds_the_values_of_the_records_ordered_by_size(make, tmp_path):
         assert float(row["kernel_seconds"]) == n**3 / 2e9
         assert float(row["transfer_seconds"]) == 0.00012345678
         assert float(row["wall_seconds"]) == n**3 / 2e9 + 0.25
-        assert float(row["updates_per_second"]) == 2e9
+        assert float(row["rate"]) == 2e9
         assert float(row["max_error"]) == (0 if row["dtype"] == "int32" else 1.25e-6)
         assert row["verified"] == "True"
         assert row["turns"] == row["fraction_of_roof"] == ""
@@ -140,7 +140,7 @@ def test_a_run_that_was_solved_and_timed_is_one_row(make):
     assert list(found.index) == ["a", "b", "c", "d"]
     assert list(found.turns.fillna(0)) == [3, 3, 0, 3]
     assert found.wall_seconds["a"] == solved["wall_seconds"] / 2
-    assert found.updates_per_second["a"] == 4e9
+    assert found.rate["a"] == 4e9
     assert found.fraction_of_roof["a"] == 0.7
     assert found.over_scipy["a"] == 2.5
     assert found.wall_seconds["c"] == alone["wall_seconds"]
@@ -249,16 +249,14 @@ def test_every_method_is_a_line_and_every_dtype_and_device_a_panel(make):
 
 
 def test_of_graphs_of_one_size_the_median_is_drawn(make):
-    records = [
-        make.record(graph, updates_per_second=u) for graph, u in zip("abc", (1, 5, 30), strict=True)
-    ]
-    figure = figures.against_n(collect(make.save(*records)).runs, "updates_per_second", "updates/s")
+    records = [make.record(graph, rate=u) for graph, u in zip("abc", (1, 5, 30), strict=True)]
+    figure = figures.against_n(collect(make.save(*records)).runs, "rate", "updates/s")
     assert figure.axes[0].lines[0].get_xydata().tolist() == [[100, 5]]
 
 
 def test_methods_look_different_up_to_fifty_of_them(make):
     records = [make.record(method=f"m{number}") for number in range(50)]
-    figure = figures.against_n(collect(make.save(*records)).runs, "updates_per_second", "updates/s")
+    figure = figures.against_n(collect(make.save(*records)).runs, "rate", "updates/s")
     looks = [(line.get_color(), line.get_marker()) for line in figure.axes[0].lines]
     assert len(set(looks)) == len(looks) == 50
 
@@ -376,7 +374,7 @@ def test_the_fastest_was_verified(make):
 
 
 def test_a_report_of_one_run_that_took_no_time(make):
-    nothing = make.record(n=0, kernel_seconds=0.0, updates_per_second=None, verified=None)
+    nothing = make.record(n=0, kernel_seconds=0.0, rate=None, verified=None)
     del nothing["environment"], nothing["commit"]
     page = Page(read(make.report(nothing) / "index.html"))
     assert list(page.tables) == ["devices", "runs", "software"]

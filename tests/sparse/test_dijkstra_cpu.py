@@ -14,14 +14,14 @@ import pyapsp
 from pyapsp import verify
 from pyapsp.errors import CapabilityError, PrecisionError
 from pyapsp.graph import Graph, generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
 
 def test_the_compiler_runs_in_planning(device):
     graph = generators.random_graph(30, 90, seed=1)
     for wanted in (False, True):
         method = pyapsp.method("dijkstra-cpu")
-        plan = method.plan(graph, Options(device, np.dtype("i2"), predecessors=wanted))
+        plan = method.plan(graph, AllPairsOptions(device, np.dtype("i2"), predecessors=wanted))
         method.run(plan)
         assert len(plan.state.search.signatures) == 1
 
@@ -54,7 +54,9 @@ def test_by_default_there_is_a_thread_for_each_core(device):
 def test_threads_run_at_the_same_time(device):
     """While a search goes on, other threads do too: it does not hold the interpreter's lock."""
     graph = generators.random_graph(2000, seed=1)
-    plan = pyapsp.method("dijkstra-cpu", threads=1).plan(graph, Options(device, np.dtype("f8")))
+    plan = pyapsp.method("dijkstra-cpu", threads=1).plan(
+        graph, AllPairsOptions(device, np.dtype("f8"))
+    )
     rows = np.full((2000, 2000), -1.0)
     search, before = plan.state.search, np.empty((0, 0), np.int32)
     arcs = graph.indptr, graph.indices, graph.weights.astype(float)

@@ -17,9 +17,9 @@ from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, NegativeCycleError, PrecisionError
 from pyapsp.graph import Graph, generators
 from pyapsp.graph.negative_cycle import find_negative_cycle
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
-SEARCHES = ["near-far", "sssp-tasks", "sssp-tasks-unshared", "sssp-iterative", "dijkstra-cpu"]
+SEARCHES = ["near-far", "apsp-tasks", "apsp-tasks-unshared", "apsp-iterative", "dijkstra-cpu"]
 
 
 def negative(n, m, seed=0, most=30, zeros=False):
@@ -217,8 +217,8 @@ def test_memory_of_potentials_counts(device):
     """With few sources at once, the potentials need more than the search."""
     graph = negative(400, 30000, 5)
     method = pyapsp.method("johnson", search="dijkstra-cpu")
-    plan = method.plan(graph, Options(device, np.dtype("i4")))
+    plan = method.plan(graph, AllPairsOptions(device, np.dtype("i4")))
     assert plan.device_bytes == 8 * 401 + 8 * graph.m + 3 * 4 * 400 + 4
-    limited = Options(device, np.dtype("i4"), memory_limit=plan.device_bytes - 1)
+    limited = AllPairsOptions(device, np.dtype("i4"), memory_limit=plan.device_bytes - 1)
     with pytest.raises(DeviceMemoryError):
         method.plan(graph, limited)

@@ -16,9 +16,9 @@ from pyapsp.errors import CapabilityError, DeviceMemoryError, NegativeWeightErro
 from pyapsp.graph import Graph, generators
 from pyapsp.precision import DTYPES, infinity
 
-NON_NEGATIVE = ["sssp-iterative", "sssp-tasks", "sssp-tasks-unshared", "dijkstra-cpu", "near-far"]
+NON_NEGATIVE = ["apsp-iterative", "apsp-tasks", "apsp-tasks-unshared", "dijkstra-cpu", "near-far"]
 WEIGHTED = [*NON_NEGATIVE, "johnson"]
-UNWEIGHTED = ["bfs-all", "ms-bfs"]
+UNWEIGHTED = ["apsp-bfs", "ms-bfs"]
 METHODS = [*WEIGHTED, *UNWEIGHTED]
 ON_THE_DEVICE = [method for method in METHODS if method != "dijkstra-cpu"]
 

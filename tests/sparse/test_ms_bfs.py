@@ -18,8 +18,8 @@ from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
 from pyapsp.graph import Graph, datasets, generators
 from pyapsp.kernels import Stopwatch
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import DTYPES
-from pyapsp.registry import Options
 from pyapsp.result import NO_PREDECESSOR
 from pyapsp.sparse import ms_bfs
 from pyapsp.sparse.ms_bfs import MsBfs
@@ -254,7 +254,7 @@ def test_more_vertices_than_half_a_word_counts(n, device):
 @pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64"])
 def test_the_search_ends_where_the_type_does(dtype, device, monkeypatch):
     monkeypatch.setattr(ms_bfs, "infinity", lambda _: 100)
-    options = Options(device, np.dtype(dtype), predecessors=True)
+    options = AllPairsOptions(device, np.dtype(dtype), predecessors=True)
     method = MsBfs(words=1)
     solver = method.open(method.plan(line(150), options), Stopwatch())
     distances, before = np.empty((2, 150), dtype), np.empty((2, 150), np.int32)
@@ -432,7 +432,7 @@ def test_data_sets(name, load, device):
 def assert_totals(graph, dtype, device, sources, width=None, words=1, **options):
     """Compare the sums of the method with those of SciPy's rows, block after block."""
     method = MsBfs(words=words)
-    options = Options(device, np.dtype(dtype), sources=sources, totals=True, **options)
+    options = AllPairsOptions(device, np.dtype(dtype), sources=sources, totals=True, **options)
     session = method.start(method.plan(graph, options))
     rows = expected_rows(graph, sources)
     reached = np.isfinite(rows)

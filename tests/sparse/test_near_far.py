@@ -17,8 +17,8 @@ from pyapsp import verify
 from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph, datasets, generators
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import DTYPES, infinity
-from pyapsp.registry import Options
 from pyapsp.sparse import device_block, near_far
 from pyapsp.sparse.near_far import NearFar
 
@@ -244,7 +244,7 @@ def test_memory_is_what_was_planned(device, monkeypatch):
         monkeypatch.setattr(module.cl, "Buffer", Counted)
     graph = whole(7, 300, 900)
     for paths, totals in ((False, False), (True, False), (False, True)):
-        options = Options(device, np.dtype("int16"), predecessors=paths, totals=totals)
+        options = AllPairsOptions(device, np.dtype("int16"), predecessors=paths, totals=totals)
         for sources, group in SHAPES:
             method = NearFar(sources=sources, group=group)
             plan = method.plan(graph, options)
@@ -333,7 +333,7 @@ def test_data_sets(name, load, device):
 
 def assert_totals(method, graph, dtype, device, sources, width=None):
     """Compare the sums of a method with those of SciPy's rows, block after block."""
-    options = Options(device, np.dtype(dtype), sources=sources, totals=True)
+    options = AllPairsOptions(device, np.dtype(dtype), sources=sources, totals=True)
     session = method.start(method.plan(graph, options))
     rows = expected_rows(graph, sources)
     reached = np.isfinite(rows)

@@ -9,7 +9,7 @@ import pytest
 from pyapsp import Result, verify
 from pyapsp.graph import Graph, generators
 from pyapsp.kernels import Stopwatch
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 from pyapsp.result import NO_PREDECESSOR as NONE
 from pyapsp.verify import scipy_csgraph
 
@@ -20,7 +20,7 @@ def block_of(graph, costs, device, sources=None):
 
     sources = np.arange(len(costs)) if sources is None else np.asarray(sources)
     width = len(sources)
-    options = Options(device, costs.dtype, predecessors=True)
+    options = AllPairsOptions(device, costs.dtype, predecessors=True)
     block = DeviceBlock(graph, options, width, 1, DeviceBlock.build(options, width), Stopwatch())
     block.begin(sources)
     cl.enqueue_copy(block.queue, block.costs, np.ascontiguousarray(costs.T))

@@ -190,7 +190,7 @@ RECORD = {
     "kernel_seconds": 0.5,
     "transfer_seconds": 0.1,
     "wall_seconds": 1.0,
-    "updates_per_second": 1458.0,
+    "rate": 1458.0,
     "fraction_of_roof": None,
     "max_error": 0.0,
     "verified": True,
@@ -198,7 +198,7 @@ RECORD = {
     "environment": {"numpy": "2"},
 }
 PEER = {"graph": "g", "n": 9, "name": "scipy", "version": "1", "calls": "f", "dtype": "float64"}
-PEER |= {"median_seconds": 0.5, "updates_per_second": 1.5, "verified": True}
+PEER |= {"median_seconds": 0.5, "rate": 1.5, "verified": True}
 
 
 def _records(_: Path) -> list[bytes]:

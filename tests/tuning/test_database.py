@@ -15,7 +15,7 @@ import pytest
 import pyapsp
 from pyapsp.errors import FormatError
 from pyapsp.graph import generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning import database
 from pyapsp.tuning.database import Row, load, matches, merge
 
@@ -29,7 +29,7 @@ ROW = Row(
     predecessors=False,
     n=1024,
     parameters={"tile": 8},
-    updates_per_second=1e9,
+    rate=1e9,
 )
 METHOD = SimpleNamespace(id="tuned", choices={"tile": (8, 16, 32)}, carries_predecessors=True)
 
@@ -46,7 +46,7 @@ def device(**changed):
 
 
 def options(dtype="float32", predecessors=False, **changed):
-    return Options(device(**changed), np.dtype(dtype), predecessors)
+    return AllPairsOptions(device(**changed), np.dtype(dtype), predecessors)
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_merging_is_stable_and_replaces(tmp_path):
     assert load(one) == tuple(sorted(rows, key=lambda each: each.place))
     lines = one.read_text().splitlines()
     assert len(lines) == len(rows) + 2
-    merge(one, [row(32, n=100, dtype="int32", updates_per_second=5.0)])
+    merge(one, [row(32, n=100, dtype="int32", rate=5.0)])
     changed = [a for a, b in zip(one.read_text().splitlines(), lines, strict=True) if a != b]
     assert len(changed) == 1
     assert '"tile": 32' in changed[0]
@@ -215,7 +215,7 @@ def test_databases_are_looked_at_once_where_that_is_said(folders):
         assert not served()
         assert database.tuned_rate(*asked) is None
     assert served() == [(8, "device")]
-    assert database.tuned_rate(*asked) == pytest.approx(ROW.updates_per_second)
+    assert database.tuned_rate(*asked) == pytest.approx(ROW.rate)
 
 
 def test_shipped_databases_are_sound():

@@ -20,7 +20,7 @@ from pyapsp.errors import (
     ParameterError,
     VerificationError,
 )
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning import Space, tuner
 from pyapsp.tuning.journal import Outcome
 from pyapsp.tuning.problem import Problem
@@ -50,7 +50,7 @@ def tune(tmp_path, device):
     """Return a function that makes a tuner for the four sets, with one journal."""
 
     def make(method=Few, n=300, dtype="int32", predecessors=False, **keywords):
-        options = Options(device, np.dtype(dtype), predecessors)
+        options = AllPairsOptions(device, np.dtype(dtype), predecessors)
         return Tuner(method, options, n, journal=tmp_path / "j.jsonl", repeat=1, **keywords)
 
     return make
@@ -108,7 +108,7 @@ def test_all_sets_are_measured_and_the_fastest_is_kept(dtype, predecessors, tune
     assert (row.commit, row.pyapsp) == ("c", pyapsp.__version__)
     seconds = report.seconds[key(row.parameters)]
     assert seconds <= tuner._GAIN * min(report.seconds.values())
-    assert row.updates_per_second == pytest.approx(300**3 / seconds, rel=1e-3)
+    assert row.rate == pytest.approx(300**3 / seconds, rel=1e-3)
 
 
 def test_resuming_measures_nothing_twice(tune, measured, monkeypatch):
@@ -169,9 +169,9 @@ def test_an_interrupted_run_goes_on(tune, measured, monkeypatch):
 
 
 WRONG = {
-    "small graph": lambda plan: plan.graph.n == tuner._SMALL,
-    "size that is tuned": lambda plan: plan.graph.n == 300,
-    "negative weights": lambda plan: plan.graph.has_negative,
+    "small graph": lambda plan: plan.input.n == tuner._SMALL,
+    "size that is tuned": lambda plan: plan.input.n == 300,
+    "negative weights": lambda plan: plan.input.has_negative,
 }
 
 
@@ -204,7 +204,7 @@ def test_wrong_predecessors_are_noticed(tune, monkeypatch):
         last = rows[-1], columns[-1]
         answer.predecessors[last] = (answer.predecessors[last] + 1) % 300
 
-    broken(monkeypatch, lambda plan: plan.parameters["tile"] == 16 and plan.graph.n == 257, how)
+    broken(monkeypatch, lambda plan: plan.parameters["tile"] == 16 and plan.input.n == 257, how)
     report = tune(predecessors=True).run()
     assert report.row.parameters["tile"] == 8
     details = [outcome.detail for outcome in report.outcomes if outcome.state == "wrong"]
@@ -278,7 +278,7 @@ def test_what_cannot_be_tuned(tune, device):
     capabilities = dataclasses.make_dataclass("C", ["nothing_has_this"])(False)
     lacking = dataclasses.make_dataclass("D", ["capabilities", "name"])(capabilities, "d")
     with pytest.raises(CapabilityError, match="needs nothing_has_this"):
-        Tuner(Demanding, Options(lacking, np.dtype("int32")), 9, journal=None)
+        Tuner(Demanding, AllPairsOptions(lacking, np.dtype("int32")), 9, journal=None)
 
 
 @pytest.mark.parametrize("limit", [None, 254, 14])
@@ -299,12 +299,12 @@ def test_distances_of_the_graphs_are_exact_in_every_type(n, limit):
 def test_tiny_sizes(n, tune):
     report = tune(n=n).run(max_configurations=1)
     assert report.row.n == n
-    assert report.row.updates_per_second > 0
+    assert report.row.rate > 0
 
 
 def test_climbing_finds_the_best_of_many(device, tmp_path, monkeypatch):
     """On a landscape with one summit a small part of the sets is enough."""
-    options = Options(device, np.dtype("float32"))
+    options = AllPairsOptions(device, np.dtype("float32"))
     sets = list(Space(FwBlocked(), options))
     target = sets[len(sets) * 2 // 3]
     landscape = {
@@ -360,7 +360,7 @@ def test_a_hopeless_run_is_cut_short(tune, monkeypatch):
 
 
 def test_a_space_knows_what_is_legal(device):
-    space = Space(Few(), Options(device, np.dtype("int32")))
+    space = Space(Few(), AllPairsOptions(device, np.dtype("int32")))
     assert DEFAULT in space
     for change in ({"tile": 12}, {"more": 1}, {"rows": 8}):
         assert {**DEFAULT, **change} not in space
@@ -378,7 +378,7 @@ def test_a_space_knows_what_is_legal(device):
 @pytest.mark.parametrize("method", ["ms-bfs", "near-far"])
 def test_methods_from_sources_are_tuned(method, device, tmp_path):
     cls = type(pyapsp.method(method))
-    options = Options(device, np.dtype(np.int32))
+    options = AllPairsOptions(device, np.dtype(np.int32))
     tuner = Tuner(cls, options, 300, journal=tmp_path / "journal", repeat=1)
     report = tuner.run(max_configurations=2)
     assert report.row.method == method
@@ -402,7 +402,7 @@ def test_methods_take_turns_by_the_clock_of_the_host():
 
 def test_tuners_of_a_size_share_the_memory_of_answers(device, tmp_path):
     def made(n, dtype):
-        options = Options(device, np.dtype(dtype))
+        options = AllPairsOptions(device, np.dtype(dtype))
         return Tuner(FwBlocked, options, n, journal=tmp_path / "journal")
 
     tuners = [made(20, "int32"), made(20, "float32"), made(20, "uint16"), made(21, "int32")]
@@ -413,7 +413,7 @@ def test_tuners_of_a_size_share_the_memory_of_answers(device, tmp_path):
 
 
 def test_planning_is_part_of_what_is_timed(monkeypatch, device, tmp_path):
-    options = Options(device, np.dtype(np.int32))
+    options = AllPairsOptions(device, np.dtype(np.int32))
     tuners = [
         Tuner(cls, options, 16, journal=tmp_path / "journal", repeat=1)
         for cls in (FwBlocked, FwMinplus)
@@ -427,5 +427,5 @@ def test_planning_is_part_of_what_is_timed(monkeypatch, device, tmp_path):
 
     monkeypatch.setattr(FwBlocked, "plan", slow)
     first, second = tuner.compared(tuners, rows)
-    assert 16**3 / first.updates_per_second > 0.05
-    assert first.updates_per_second < second.updates_per_second
+    assert 16**3 / first.rate > 0.05
+    assert first.rate < second.rate

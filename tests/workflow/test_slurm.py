@@ -33,7 +33,7 @@ TIMES = {
     "kernel_seconds",
     "transfer_seconds",
     "wall_seconds",
-    "updates_per_second",
+    "rate",
     "fraction_of_roof",
 }
 # Cores and GPUs need not be there: jobs of the size that the profile says fit the node.

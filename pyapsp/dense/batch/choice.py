@@ -9,7 +9,8 @@ from pyapsp.dense.batch.onegroup import OneGroup, most_vertices
 from pyapsp.dense.batch.rounds import Rounds
 from pyapsp.dense.floyd_warshall import FloydWarshall
 from pyapsp.dense.fw_minplus import FwMinplus
-from pyapsp.registry import Method, Options
+from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Method
 
 __all__ = ["ONE_GROUP", "automatic", "maker"]
 
@@ -21,7 +22,7 @@ _LARGE_GPU, _LARGE_CPU = 4096, 1024
 _SMALL = 128
 
 
-def automatic(n: int, graphs: int, options: Options) -> tuple[str | None, str]:
+def automatic(n: int, graphs: int, options: AllPairsOptions) -> tuple[str | None, str]:
     """Choose a form for many graphs of n vertices.
 
     On GPUs a graph whose matrix fits the registers of a work-group goes there: nothing is faster
@@ -32,7 +33,7 @@ def automatic(n: int, graphs: int, options: Options) -> tuple[str | None, str]:
     Parameters
     ----------
     n, graphs : int
-    options : Options
+    options : AllPairsOptions
 
     Returns
     -------
@@ -52,7 +53,7 @@ def automatic(n: int, graphs: int, options: Options) -> tuple[str | None, str]:
     return None, "each graph keeps the device busy by itself"
 
 
-def maker(method: str | Method, n: int, options: Options) -> Callable[[bool], Form] | None:
+def maker(method: str | Method, n: int, options: AllPairsOptions) -> Callable[[bool], Form] | None:
     """Return what builds a form for given graphs, from whether they have negative weights.
 
     Parameters
@@ -60,7 +61,7 @@ def maker(method: str | Method, n: int, options: Options) -> Callable[[bool], Fo
     method : str or Method
         `ONE_GROUP`, or a method.
     n : int
-    options : Options
+    options : AllPairsOptions
 
     Returns
     -------
@@ -69,7 +70,7 @@ def maker(method: str | Method, n: int, options: Options) -> Callable[[bool], Fo
     """
     if method == ONE_GROUP:
         return lambda negative: OneGroup(n, options, negative=negative)
-    if not isinstance(method, FloydWarshall) or not method.batched:
+    if not (isinstance(method, FloydWarshall) and method.batched):
         return None
     if isinstance(method, FwMinplus):
         method = FwMinplus(**{**_tiles(n), **method.parameters})

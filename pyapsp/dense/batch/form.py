@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines, infinity
-from pyapsp.registry import Options
 
 __all__ = ["Buffers", "Form", "Remark", "raw_defines"]
 
@@ -56,7 +56,7 @@ class Form(ABC):
     ----------
     n : int
         Vertices of each graph, at least 1.
-    options : Options
+    options : AllPairsOptions
         Device and dtype.
     negative : bool
         Whether there may be negative weights. If not, what a kernel computes of a graph that has
@@ -78,7 +78,7 @@ class Form(ABC):
     most: int
     hash: str
 
-    def __init__(self, n: int, options: Options, *, negative: bool) -> None:
+    def __init__(self, n: int, options: AllPairsOptions, *, negative: bool) -> None:
         self.n, self.dtype = n, options.dtype
         is_float = options.dtype.kind == "f"
         self.limit = float(np.finfo(options.dtype).max) if is_float else infinity(options.dtype)
@@ -106,7 +106,7 @@ class Form(ABC):
             return np.float32(self.limit / max(self.n - 1, 1) * (1 - 1e-6))
 
 
-def raw_defines(options: Options) -> dict[str, str | int]:
+def raw_defines(options: AllPairsOptions) -> dict[str, str | int]:
     """Return the macros of ``cl/dense/batch.h``."""
     arithmetic = arithmetic_defines(options.device, options.dtype)
     return {

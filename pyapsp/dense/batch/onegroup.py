@@ -12,8 +12,8 @@ from pyapsp.dense.batch.form import Buffers, Form, raw_defines
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError
 from pyapsp.kernels import build
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines
-from pyapsp.registry import Options
 
 __all__ = ["OneGroup"]
 
@@ -44,7 +44,9 @@ class OneGroup(Form):
 
     most = 2**30
 
-    def __init__(self, n: int, options: Options, *, negative: bool, **parameters: int) -> None:
+    def __init__(
+        self, n: int, options: AllPairsOptions, *, negative: bool, **parameters: int
+    ) -> None:
         super().__init__(n, options, negative=negative)
         device, dtype = options.device, options.dtype
         by_cores = device.traits.scalar_groups and "group_x" not in parameters

@@ -18,7 +18,8 @@ from pyapsp.dense.batch.predecessors import Search
 from pyapsp.dense.batch.slots import Moving, Sharing, Slot
 from pyapsp.device import device_errors
 from pyapsp.host import cores
-from pyapsp.registry import Options, check_memory
+from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import check_memory
 
 __all__ = ["Done", "Job", "Pipeline"]
 
@@ -104,7 +105,7 @@ class Pipeline:
         ``make(negative)`` builds the form.
     n : int
         Vertices of each graph, at least 1.
-    options : Options
+    options : AllPairsOptions
         Device, dtype and memory limit.
     graphs : int
         How many there are, at least 1.
@@ -133,7 +134,7 @@ class Pipeline:
         self,
         make: Callable[[bool], Form],
         n: int,
-        options: Options,
+        options: AllPairsOptions,
         graphs: int,
         *,
         group: int | None = None,

@@ -10,8 +10,9 @@ from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import device_errors
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch, build
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines
-from pyapsp.registry import Options, check_memory
+from pyapsp.registry import check_memory
 
 __all__ = ["Search", "find_predecessors"]
 
@@ -25,10 +26,10 @@ class Search:
     Parameters
     ----------
     n : int
-    options : Options
+    options : AllPairsOptions
     """
 
-    def __init__(self, n: int, options: Options) -> None:
+    def __init__(self, n: int, options: AllPairsOptions) -> None:
         traits = options.device.traits
         # predecessors are 4 bytes, whatever the distances
         width = traits.lanes(max(options.dtype.itemsize, 4)) if traits.scalar_groups else 1
@@ -48,14 +49,14 @@ class Search:
         return event
 
 
-def find_predecessors(graph: Graph, options: Options, distances: np.ndarray) -> np.ndarray:
+def find_predecessors(graph: Graph, options: AllPairsOptions, distances: np.ndarray) -> np.ndarray:
     """Return the predecessors of final distances, also round arcs of weight zero or below.
 
     Parameters
     ----------
     graph : Graph
         Without negative cycles.
-    options : Options
+    options : AllPairsOptions
     distances : (n, n) ndarray
 
     Returns

@@ -12,8 +12,8 @@ from pyapsp.dense.floyd_warshall import FloydWarshall
 from pyapsp.dense.fw_packed import FwPacked
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines
-from pyapsp.registry import Options
 
 __all__ = ["Rounds"]
 
@@ -38,7 +38,9 @@ class Rounds(Form):
         As for `Form`.
     """
 
-    def __init__(self, method: FloydWarshall, n: int, options: Options, *, negative: bool) -> None:
+    def __init__(
+        self, method: FloydWarshall, n: int, options: AllPairsOptions, *, negative: bool
+    ) -> None:
         super().__init__(n, options, negative=negative)
         # a method asks a graph for its size and signs alone
         some = Graph.from_arcs(n, [0], [min(1, n - 1)], [-1 if negative else 1])
@@ -56,7 +58,7 @@ class Rounds(Form):
         tiles = (configuration.size // int(chosen["tile"])) ** 2
         self.most = min(_MOST, _TASKS // tiles)
 
-    def _defines(self, options: Options) -> dict[str, str | int]:
+    def _defines(self, options: AllPairsOptions) -> dict[str, str | int]:
         words = arithmetic_defines(options.device, options.dtype)
         if isinstance(self._method, FwPacked):
             # words of fields are of a type of their own

@@ -19,7 +19,7 @@ from pyapsp.dense.batch.predecessors import Search
 from pyapsp.dense.outofcore.mapped import map_buffer, pinned
 from pyapsp.host import copy
 from pyapsp.kernels import Stopwatch
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
 __all__ = ["Moving", "Sharing", "Slot"]
 
@@ -40,7 +40,7 @@ class Slot(ABC):
 
     Parameters
     ----------
-    options : Options
+    options : AllPairsOptions
         Device and dtype.
     n : int
         Vertices of each graph.
@@ -62,7 +62,7 @@ class Slot(ABC):
 
     def __init__(
         self,
-        options: Options,
+        options: AllPairsOptions,
         n: int,
         graphs: int,
         pool: ThreadPoolExecutor | None,
@@ -225,7 +225,7 @@ class Moving(Slot):
 
     def __init__(
         self,
-        options: Options,
+        options: AllPairsOptions,
         n: int,
         graphs: int,
         pool: ThreadPoolExecutor | None,

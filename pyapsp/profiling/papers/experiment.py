@@ -11,10 +11,11 @@ import numpy as np
 
 from pyapsp.device import Device
 from pyapsp.graph import Graph, generators
+from pyapsp.paths import AllPairsOptions
 from pyapsp.profiling import sweeps
 from pyapsp.profiling.papers.turns import Runner, take_turns
 from pyapsp.profiling.sweeps import Contender, Label, Reference
-from pyapsp.registry import Method, Options
+from pyapsp.registry import Method
 
 __all__ = [
     "Case",
@@ -93,7 +94,7 @@ class Task:
     Attributes
     ----------
     graph : Graph
-    options : Options
+    options : AllPairsOptions
     settings : mapping
         What to try, by the name of the setting.
     limit : float or None
@@ -101,7 +102,7 @@ class Task:
     """
 
     graph: Graph
-    options: Options
+    options: AllPairsOptions
     settings: Settings
     limit: float | None = None
 
@@ -137,7 +138,7 @@ class OnGraphs(Experiment):
 
     def measure(self, n: int, request: Request) -> Found:
         """Run them."""
-        options = Options(request.device, np.dtype(self.dtype))
+        options = AllPairsOptions(request.device, np.dtype(self.dtype))
         found: Found = {"inputs": [], "runs": [], "left_out": []}
         for label, graph in self.graphs(n, request.settings):
             task = Task(graph, options, request.settings, request.limit)

@@ -20,9 +20,9 @@ _WEIGHTS = tuple(4**power for power in range(9))
 
 
 def _searches(task: Task) -> Iterator[Contender]:
-    yield search(task, method("sssp-iterative", vertices=256))
-    yield search(task, method("sssp-tasks", **_TASKS))
-    yield search(task, method("sssp-tasks-unshared", **_TASKS))
+    yield search(task, method("apsp-iterative", vertices=256))
+    yield search(task, method("apsp-tasks", **_TASKS))
+    yield search(task, method("apsp-tasks-unshared", **_TASKS))
     yield search(task, method("near-far"))
     yield search(task, method("dijkstra-cpu"))
 
@@ -39,7 +39,7 @@ def _searches_and_matrices(task: Task) -> Iterator[Contender]:
 
 def _with_paths(task: Task) -> Iterator[Contender]:
     yield from _searches_and_matrices(task)
-    for solver in (method("sssp-tasks", **_TASKS), method("near-far")):
+    for solver in (method("apsp-tasks", **_TASKS), method("near-far")):
         made = search(task, solver)
         made.label, made.predecessors = {"recording": solver.id}, True
         yield made

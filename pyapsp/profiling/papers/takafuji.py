@@ -126,7 +126,7 @@ def _connected(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:
 def _searches(task: Task) -> Iterator[Contender]:
     for bits in (4, 8, 16):
         yield contender(task, {}, method(f"fw-packed{bits}"), roof=False)
-    yield search(task, method("bfs-all"))
+    yield search(task, method("apsp-bfs"))
     yield search(task, method("ms-bfs"))
 
 

@@ -12,11 +12,12 @@ from scipy.sparse import csgraph
 from pyapsp.dense.batch import ONE_GROUP, Form, Pipeline, automatic, maker
 from pyapsp.dense.batch.jobs import Part
 from pyapsp.errors import ParameterError
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import infinity
 from pyapsp.profiling.papers.experiment import Case, InTurns, Request
 from pyapsp.profiling.papers.turns import Runner, Turn, require_equal
 from pyapsp.profiling.sweeps import Label
-from pyapsp.registry import Options, method
+from pyapsp.registry import method
 
 __all__ = ["EXPERIMENTS"]
 
@@ -51,7 +52,13 @@ class _Graphs:
 
 
 def _runner(
-    label: Label, graphs: _Graphs, out: np.ndarray, make: _Make, options: Options, *, overlap: bool
+    label: Label,
+    graphs: _Graphs,
+    out: np.ndarray,
+    make: _Make,
+    options: AllPairsOptions,
+    *,
+    overlap: bool,
 ) -> Runner:
     """Return a batch: all graphs in one group, or groups whose transfers overlap."""
     m, n = out.shape[:2]
@@ -79,7 +86,7 @@ def _runner(
 
 
 def _batches(n: int, request: Request) -> Iterator[Case]:
-    options = Options(request.device, _DTYPE)
+    options = AllPairsOptions(request.device, _DTYPE)
     counts = sorted(request.chosen("counts", _COUNTS))
     whole, packed = (_Graphs(n, counts[-1], *kind) for kind in (_WHOLE, _PACKED))
     out = np.empty_like(whole.weights)
@@ -115,7 +122,7 @@ def _batches(n: int, request: Request) -> Iterator[Case]:
 
 
 def _made(
-    id_: str, n: int, options: Options, graphs: _Graphs, **parameters: int
+    id_: str, n: int, options: AllPairsOptions, graphs: _Graphs, **parameters: int
 ) -> tuple[_Graphs, _Make]:
     """Return graphs, and what builds a form for them, once."""
     make = maker(id_ if id_ == ONE_GROUP else method(id_, **parameters), n, options)

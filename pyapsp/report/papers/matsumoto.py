@@ -51,7 +51,7 @@ def _tiles(measured: Measured) -> Exhibit:
     tiles = {f"{rows}x{columns}": (rows, columns) for rows in sides for columns in sides}
     rows = []
     for n in measured.sizes(_TILES):
-        roofs = [run["roof_updates_per_second"] for run in measured.runs(_TILES, n)]
+        roofs = [run["roof_rate"] for run in measured.runs(_TILES, n)]
         for tile, (high, wide) in tiles.items():
             ours = _speed(measured.run(_TILES, n, rows=high, columns=wide), n)
             there = tile == "4x8"

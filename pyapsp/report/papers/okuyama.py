@@ -102,7 +102,7 @@ def _share_of_roof(measured: Measured, n: int, method: str, tile: int) -> float 
         return None
     tiles = -(-n // tile)
     updates = tiles * (tiles - 1) ** 2 * tile**3
-    return ratio(updates / seconds, run["roof_updates_per_second"])
+    return ratio(updates / seconds, run["roof_rate"])
 
 
 def _table_4_8(measured: Measured) -> Exhibit:
@@ -172,9 +172,7 @@ def _figure_4_16(measured: Measured) -> Exhibit:
             speed = ratio(_operations(n), run["kernel_seconds"]) if run else None
             row[f"{method}: ours, Gop/s"] = speed and speed / 1e9
             row[f"{method}: ours, % of the roof"] = (
-                None
-                if run is None or speed is None
-                else 100 * speed / (2 * run["roof_updates_per_second"])
+                None if run is None or speed is None else 100 * speed / (2 * run["roof_rate"])
             )
         theirs = ratio(_operations(n) / 1e6, _time(n, "fw-mm", 32))
         row[f"fw-mm: {_GPU}, Gop/s"] = theirs

@@ -22,14 +22,14 @@ __all__ = ["EXHIBITS"]
 
 _SOURCES, _DEGREES = "okuyama-sources", "okuyama-degrees"
 _WEIGHTS, _TOPOLOGIES = "okuyama-weights", "okuyama-topologies"
-_SEARCHES = ("sssp-iterative", "sssp-tasks-unshared", "sssp-tasks", "near-far", "dijkstra-cpu")
-_RECORDING = ("sssp-tasks", "near-far")
+_SEARCHES = ("apsp-iterative", "apsp-tasks-unshared", "apsp-tasks", "near-far", "dijkstra-cpu")
+_RECORDING = ("apsp-tasks", "near-far")
 _MATRICES = ("fw-mm", "fw-minplus")
 # which of Floyd-Warshall is compared with which search: those of the thesis, and ours
-_RIVALS = (("fw-mm", "sssp-tasks"), ("fw-minplus", "near-far"))
+_RIVALS = (("fw-mm", "apsp-tasks"), ("fw-minplus", "near-far"))
 _GPU, _CPU, _LATER_GPU = "8800 GTS 512", "Xeon 5440", "GTX 280"
 _METHODS = (
-    "sssp-iterative, sssp-tasks and sssp-tasks-unshared are those of the thesis (N = 32, B = 4); "
+    "apsp-iterative, apsp-tasks and apsp-tasks-unshared are those of the thesis (N = 32, B = 4); "
     "near-far is ours; dijkstra-cpu uses all cores of our host, there 4 threads. Clock of the "
     "host without transfers, medians."
 )
@@ -78,24 +78,24 @@ def _figure_3_11(measured: Measured) -> Exhibit:
         "figure-3.11",
         "Figure 3.11: speedup over dijkstra-cpu, in times",
         "From the times of figure 3.10. Of the plotted speedups the text says that those of "
-        "sssp-tasks are above 1, and those of sssp-iterative below.",
+        "apsp-tasks are above 1, and those of apsp-iterative below.",
         table,
         line_figure(table, "n", {"speedup": _lines(others)}, logarithmic="xy"),
     )
 
 
 def _section_3_5_1(measured: Measured) -> Exhibit:
-    over = "speedup over sssp-iterative"
-    tasks, unshared = {"method": "sssp-tasks"}, {"method": "sssp-tasks-unshared"}
+    over = "speedup over apsp-iterative"
+    tasks, unshared = {"method": "apsp-tasks"}, {"method": "apsp-tasks-unshared"}
     best = Published("okuyama2013-sources").rows(exhibit="section 3.5.1", quantity=over)
     ranges = {
-        f"sssp-tasks over sssp-iterative: {_GPU}, from": _published(
+        f"apsp-tasks over apsp-iterative: {_GPU}, from": _published(
             quantity=f"smallest {over}", **tasks
         ),
-        f"sssp-tasks over sssp-iterative: {_GPU}, to": _published(
+        f"apsp-tasks over apsp-iterative: {_GPU}, to": _published(
             quantity=f"largest {over}", **tasks
         ),
-        f"sssp-tasks-unshared over sssp-iterative: {_GPU}, from": _published(
+        f"apsp-tasks-unshared over apsp-iterative: {_GPU}, from": _published(
             quantity=f"smallest {over}", **unshared
         ),
         f"local memory: {_GPU}, from": _published(quantity="smallest speedup by local memory"),
@@ -105,22 +105,22 @@ def _section_3_5_1(measured: Measured) -> Exhibit:
     for n in sorted({*measured.sizes(_SOURCES), *(row["n"] for row in best)}):
         times = _seconds(measured, _SOURCES, n)
         gains = {
-            f"{method} over sssp-iterative": ratio(times["sssp-iterative"], times[method])
-            for method in ("sssp-tasks", "sssp-tasks-unshared", "near-far")
+            f"{method} over apsp-iterative": ratio(times["apsp-iterative"], times[method])
+            for method in ("apsp-tasks", "apsp-tasks-unshared", "near-far")
         }
-        gains["local memory"] = ratio(times["sssp-tasks-unshared"], times["sssp-tasks"])
+        gains["local memory"] = ratio(times["apsp-tasks-unshared"], times["apsp-tasks"])
         rows.append(
             {
                 "n": n,
                 **_ours(gains),
-                f"sssp-tasks over sssp-iterative: {_GPU}": _published(quantity=over, n=n),
+                f"apsp-tasks over apsp-iterative: {_GPU}": _published(quantity=over, n=n),
                 **ranges,
             }
         )
     return Exhibit(
         "section-3.5.1",
         "Section 3.5.1: speedup by many sources at once, and by local memory, in times",
-        "From the times of figure 3.10; local memory: sssp-tasks over sssp-tasks-unshared. Of the "
+        "From the times of figure 3.10; local memory: apsp-tasks over apsp-tasks-unshared. Of the "
         f"{_GPU} the text gives 13 times for n = 1K, and ranges for all n.",
         table_of(rows),
     )
@@ -202,8 +202,8 @@ def _table_3_1(measured: Measured) -> Exhibit:
 
 def _figure_3_14(measured: Measured) -> Exhibit:
     there = {
-        f"sssp-tasks: {_GPU}, from": _published(quantity="smallest overhead of path recording"),
-        f"sssp-tasks: {_GPU}, to": _published(quantity="largest overhead of path recording"),
+        f"apsp-tasks: {_GPU}, from": _published(quantity="smallest overhead of path recording"),
+        f"apsp-tasks: {_GPU}, to": _published(quantity="largest overhead of path recording"),
     }
     rows = []
     for n in measured.sizes(_SOURCES):
@@ -262,7 +262,7 @@ def _figure_4_17(measured: Measured) -> Exhibit:
             {
                 "n": n,
                 **_ours(times),
-                "fw-mm over sssp-tasks: ours": ratio(times["fw-mm"], times["sssp-tasks"]),
+                "fw-mm over apsp-tasks: ours": ratio(times["fw-mm"], times["apsp-tasks"]),
                 f"fw-mm: {_LATER_GPU}": theirs,
                 f"task parallel: {_LATER_GPU}": ratio(theirs, slower),
                 f"fw-mm over task parallel: {_LATER_GPU}": slower,

@@ -24,7 +24,7 @@ from pyapsp.dense.outofcore.engine import Engine
 from pyapsp.dense.outofcore.worker import Worker
 from pyapsp.device import devices
 from pyapsp.graph import Graph, generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning import database
 
 
@@ -137,7 +137,7 @@ COARSE = {
 
 def coarsely_tuned(graph, device, tmp_path, monkeypatch):
     """Make a tuning row for float32, of kernels that need sizes of a large multiple."""
-    method, options = FwMinplus(), Options(device, np.dtype(np.float32))
+    method, options = FwMinplus(), AllPairsOptions(device, np.dtype(np.float32))
     candidate, _ = method.choose_parameters(graph, options, rows=False)
     form, blocks = FORMS[candidate["form"]], method.choices["block"]
     coarse = max(
@@ -158,7 +158,7 @@ def coarsely_tuned(graph, device, tmp_path, monkeypatch):
         predecessors=False,
         n=graph.n,
         parameters=coarse,
-        updates_per_second=1e9,
+        rate=1e9,
     )
     folder = tmp_path / "tuning"
     folder.mkdir()
@@ -203,7 +203,7 @@ def test_no_more_device_memory_than_planned(device, monkeypatch):
 
     graph = generators.random_graph(400, 2000, seed=5)
     method = outofcore(block=128, rows=64)
-    plan = method.plan(graph, Options(device, np.dtype("float32")))
+    plan = method.plan(graph, AllPairsOptions(device, np.dtype("float32")))
     monkeypatch.setattr("pyapsp.dense.outofcore.worker.cl.Buffer", Counted)
     method.run(plan)
     assert 0.6 * plan.device_bytes < live["most"] <= plan.device_bytes

@@ -14,7 +14,7 @@ from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.worker import Shape
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
 FAST = Speeds(((16, 1e12),), 50e9, 50e9, 40e9, 40e9, shared=False)
 UNIT = 64
@@ -22,7 +22,7 @@ UNIT = 64
 
 @pytest.fixture
 def product(device):
-    options = Options(device, np.dtype("float32"))
+    options = AllPairsOptions(device, np.dtype("float32"))
     graph = generators.random_graph(100, seed=1)
     parameters, _ = FwMinplus().choose_parameters(graph, options, rows=False)
     return FORMS[parameters["form"]](options, parameters, negative=False)

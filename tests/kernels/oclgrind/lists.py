@@ -3,9 +3,10 @@
 import numpy as np
 
 import pyapsp
-from pyapsp import summaries, verify
+from pyapsp import verify
+from pyapsp.distances import summaries
 from pyapsp.graph import Graph, generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 from pyapsp.sparse import ms_bfs
 from pyapsp.sparse.totals import totals_of
 
@@ -16,7 +17,7 @@ def check(graph, method, dtype, sources):
     result = pyapsp.solve(graph, method, dtype=dtype, sources=sources, predecessors=True)
     assert verify.certificate(graph, result).ok, (method, dtype)
     assert verify.against_scipy(graph, result).ok, (method, dtype)
-    options = Options(device, np.dtype(dtype), sources=np.array(sources), totals=True)
+    options = AllPairsOptions(device, np.dtype(dtype), sources=np.array(sources), totals=True)
     session = method.start(method.plan(graph, options))
     for some, found in session.totals(options.sources, 2):
         expected = totals_of(result.distances[some], 2)

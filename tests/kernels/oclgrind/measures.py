@@ -10,7 +10,7 @@ from pyapsp.profiling import roofs
 roofs._SECONDS, roofs._COPY_BYTES, roofs._WORK_ITEMS = 0.0, 2**20, 16
 device = choose(None)
 for dtype in ("float32", "int32", "uint16"):
-    assert roofs.measure(device, dtype, repeat=1).updates_per_second > 0
+    assert roofs.measure(device, dtype, repeat=1).rate > 0
 assert roofs.copy_bandwidth(device, repeat=1) > 0
 assert selftest.check(device.id)["works"]
 

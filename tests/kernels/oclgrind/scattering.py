@@ -16,18 +16,18 @@ random = generators.random_graph(37, seed=1)
 star = Graph.from_arcs(21, [0] * 20 + [*range(1, 21)], [*range(1, 21)] + [0] * 20)
 graphs = {"positive": random, "zeros": random.with_weights(random.weights % 3), "star": star}
 methods = [
-    pyapsp.method("sssp-iterative", vertices=32),
-    pyapsp.method("sssp-tasks", sources=8, vertices=4),
-    pyapsp.method("sssp-tasks", sources=32, vertices=2),
-    pyapsp.method("sssp-tasks", sources=1, vertices=4),
-    pyapsp.method("sssp-tasks-unshared", sources=8, vertices=4),
-    pyapsp.method("bfs-all", sources=16, group=8),
+    pyapsp.method("apsp-iterative", vertices=32),
+    pyapsp.method("apsp-tasks", sources=8, vertices=4),
+    pyapsp.method("apsp-tasks", sources=32, vertices=2),
+    pyapsp.method("apsp-tasks", sources=1, vertices=4),
+    pyapsp.method("apsp-tasks-unshared", sources=8, vertices=4),
+    pyapsp.method("apsp-bfs", sources=16, group=8),
 ]
 for name, graph in graphs.items():
     for method, dtype, paths in itertools.product(
         methods, ("float32", "int64", "uint16"), (False, True)
     ):
-        if method.id == "bfs-all":
+        if method.id == "apsp-bfs":
             graph = graph.with_weights(np.ones(graph.m))
         result = pyapsp.solve(graph, method, dtype=dtype, predecessors=paths)
         assert verify.certificate(graph, result).ok, (name, method, dtype, paths)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp import summaries
+from pyapsp.distances import summaries
 from pyapsp.graph import generators
 
 
@@ -14,7 +14,7 @@ from pyapsp.graph import generators
 def test_sources_are_counted(name, device):
     graph, seen = generators.random_graph(90, seed=2), []
     function = getattr(summaries, name)
-    asked = {"method": pyapsp.method("sssp-tasks", sources=32), "device": device}
+    asked = {"method": pyapsp.method("apsp-tasks", sources=32), "device": device}
     found = function(graph, progress=lambda *step: seen.append(step), **asked)
     assert seen == [(32, 90), (64, 90), (90, 90)]
     np.testing.assert_array_equal(found, function(graph, **asked))

@@ -1,7 +1,7 @@
 """Distances summed up, exactly, without the n x n of them."""
 
-from pyapsp.summaries.farthest import diameter
-from pyapsp.summaries.sums import (
+from pyapsp.distances.summaries.farthest import diameter
+from pyapsp.distances.summaries.sums import (
     average_path_length,
     closeness,
     distance_histogram,

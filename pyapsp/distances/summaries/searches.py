@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from pyapsp.choice import unmet
 from pyapsp.device import choose
+from pyapsp.distances.request import vertices
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import holds_all, infinity
 from pyapsp.progress import of_sources
-from pyapsp.registry import Method, Options
+from pyapsp.registry import Method, method_of
 from pyapsp.registry import method as find_method
-from pyapsp.request import vertices
 from pyapsp.sparse.source_blocks import Session, SourceBlocks
 from pyapsp.sparse.totals import Totals
 
@@ -88,7 +88,7 @@ class Searches:
         dtype = _held(graph, chosen)
         # where a distance may be past the range, rows are looked through for it
         totals = not rows and holds_all(graph, dtype)
-        options = Options(chosen, dtype, memory_limit=memory_limit, totals=totals)
+        options = AllPairsOptions(chosen, dtype, memory_limit=memory_limit, totals=totals)
         self._options = replace(options, sources=self.sources)
         self.infinity = infinity(dtype)
         self._place: np.ndarray | None = None
@@ -125,30 +125,31 @@ class Searches:
 
 
 def _method(
-    method: str | Method, graph: Graph, options: Options, depth: int | None
+    method: str | Method, graph: Graph, options: AllPairsOptions, depth: int | None
 ) -> SourceBlocks:
     """Return the method to search with."""
     if method == "auto":
         method = "johnson" if graph.has_negative else "near-far"
         if graph.is_unweighted and graph.m:
             method = _breadth_first(graph, options, depth)
-    found = method if isinstance(method, Method) else find_method(method)
+    found = method_of("all-pairs", method, "a summary")
     if not isinstance(found, SourceBlocks):
-        raise ParameterError.of("method", "a summary", "one that searches from sources", found.id)
-    error = unmet(found, graph.facts, options)
+        asked = method if isinstance(method, str) else method.id
+        raise ParameterError.of("method", "a summary", "one that searches from sources", asked)
+    error = found.unmet(graph.facts, options)
     if error is not None:
         raise error
     return found
 
 
-def _breadth_first(graph: Graph, options: Options, depth: int | None) -> str | Method:
+def _breadth_first(graph: Graph, options: AllPairsOptions, depth: int | None) -> str | Method:
     """Return how to search from some vertices."""
     count = options.count(graph.n)
     if options.device.traits.scalar_groups:
         alone = count * (graph.n + graph.m)
         few = count <= _ONE_WORD and graph.m < _SMALL_WORLD * graph.n
         if few if depth is None else alone < depth * _LEVEL:
-            return find_method("bfs-all", sources=1 if count == 1 else 4)
+            return find_method("apsp-bfs", sources=1 if count == 1 else 4)
     return "ms-bfs"
 
 

@@ -1,4 +1,4 @@
-"""sssp-iterative, sssp-tasks and sssp-tasks-unshared: costs scattered to neighbours, in rounds."""
+"""apsp-iterative, apsp-tasks and apsp-tasks-unshared: costs scattered to neighbours, in rounds."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import arithmetic_defines
-from pyapsp.registry import Options, Plan, Requirements, register
+from pyapsp.registry import Plan, register
 from pyapsp.sparse.device_block import DeviceBlock
 from pyapsp.sparse.source_blocks import TunableBlocks
 from pyapsp.sparse.totals import Totals
 
-__all__ = ["SsspIterative", "SsspTasks", "SsspTasksUnshared"]
+__all__ = ["ApspIterative", "ApspTasks", "ApspTasksUnshared"]
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,14 @@ class _Scattering(TunableBlocks):
     """
 
     area = "sparse"
-    requires = Requirements(non_negative=True)
+    requires = Weights(non_negative=True)
     shared: ClassVar[bool]
 
     def sources(self, parameters: Mapping[str, Any]) -> int:
         """Return how many sources are solved at once."""
         return int(parameters["sources"])
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether a group, and the arcs that it shares, are within the device's limits."""
         capabilities = options.device.capabilities
         items = self.sources(parameters) * parameters["vertices"]
@@ -58,7 +59,7 @@ class _Scattering(TunableBlocks):
             and self._local_bytes(parameters, options) <= capabilities.local_memory
         )
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return the limits."""
         capabilities = options.device.capabilities
         return (
@@ -66,18 +67,22 @@ class _Scattering(TunableBlocks):
             f"most {capabilities.local_memory} bytes of local memory"
         )
 
-    def _local_bytes(self, parameters: Mapping[str, Any], options: Options) -> int:
+    def _local_bytes(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> int:
         """Bytes of local memory: an int and a value for each work-item, 20 for each vertex."""
         if not self.shared:
             return 4
         sources, vertices = self.sources(parameters), parameters["vertices"]
         return int(vertices * (sources * (4 + options.dtype.itemsize) + 20) + 4)
 
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
         """Return the bytes of the graph, and of three arrays of n x N."""
         return DeviceBlock.buffers(graph, options, self.sources(parameters), 1)
 
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
+    def prepare(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> _Programs:
         """Build the kernels."""
         device, dtype = options.device, options.dtype
         wide, atomics = dtype.itemsize == 8, device.capabilities.int64_atomics
@@ -89,7 +94,7 @@ class _Scattering(TunableBlocks):
             "PYAPSP_WORD": 64 if wide else 32,
             "PYAPSP_HAS_INT64_ATOMICS": int(atomics),
         }
-        search = build(device, "sparse/sssp.cl", defines)
+        search = build(device, "sparse/scattering.cl", defines)
         block = DeviceBlock.build(options, self.sources(parameters))
         return _Programs(search, block, 2 if wide and not atomics else 1)
 
@@ -102,11 +107,11 @@ class _Search:
     """Rounds of scattering and checking, until nothing changes."""
 
     def __init__(self, plan: Plan, width: int, watch: Stopwatch) -> None:
-        programs, n, vertices = plan.state, plan.graph.n, plan.parameters["vertices"]
+        programs, n, vertices = plan.state, plan.input.n, plan.parameters["vertices"]
         self.size = width
-        self._block = DeviceBlock(plan.graph, plan.options, width, 1, programs.block, watch)
+        self._block = DeviceBlock(plan.input, plan.options, width, 1, programs.block, watch)
         self._kernels = [
-            programs.search.kernel(f"sssp_{name}") for name in ("start", "scatter", "check")
+            programs.search.kernel(f"scattering_{name}") for name in ("start", "scatter", "check")
         ]
         self._passes = [np.int32(number) for number in range(programs.passes)]
         self._n, self._group = np.int32(n), (width, vertices)
@@ -142,13 +147,13 @@ class _Search:
 
 
 @register
-class SsspIterative(_Scattering):
+class ApspIterative(_Scattering):
     """One source after the other, one work-item for each vertex.
 
     Source: P. Harish and P. J. Narayanan, HiPC 2007, as in F. Okuyama's thesis, 2013, 3.3.2.
     """
 
-    id = "sssp-iterative"
+    id = "apsp-iterative"
     summary = "single-source shortest paths for one source after the other, by scattering"
     source = "Harish and Narayanan 2007; Okuyama 2013, section 3.3.2, figs. 3.3-3.5"
     shared = False
@@ -158,7 +163,7 @@ class SsspIterative(_Scattering):
         """Return 1."""
         return 1
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield groups of 256 work-items, as published, and smaller ones."""
         for vertices in (256, 128, 64, 32):
             yield {"vertices": vertices}
@@ -172,33 +177,33 @@ class _Tasks(_Scattering):
         "vertices": (1, 2, 4, 8, 16, 32, 64, 128, 256),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield 32 sources and 4 vertices, as published, and fewer where memory is short."""
         for sources, vertices in ((32, 4), (16, 4), (8, 4), (4, 4), (2, 4), (1, 4), (1, 1)):
             yield {"sources": sources, "vertices": vertices}
 
 
 @register
-class SsspTasks(_Tasks):
+class ApspTasks(_Tasks):
     """N sources at once, which share the arcs of a vertex in local memory.
 
     Source: F. Okuyama's thesis, 2013, section 3.4; F. Ino et al., 2013, on parameter sweeps.
     """
 
-    id = "sssp-tasks"
+    id = "apsp-tasks"
     summary = "N sources at once by scattering, arcs shared in local memory"
     source = "Okuyama 2013, section 3.4, figs. 3.6-3.9"
     shared = True
 
 
 @register
-class SsspTasksUnshared(_Tasks):
+class ApspTasksUnshared(_Tasks):
     """N sources at once, without local memory: what sharing the arcs is compared with.
 
     Source: F. Okuyama's thesis, 2013, section 3.5.1.
     """
 
-    id = "sssp-tasks-unshared"
+    id = "apsp-tasks-unshared"
     summary = "N sources at once by scattering, without local memory"
     source = "Okuyama 2013, section 3.5.1"
     shared = False

@@ -1,4 +1,4 @@
-/* bfs-all: a breadth-first search from every source, each by one work-item.
+/* apsp-bfs: a breadth-first search from every source, each by one work-item.
  *
  * Purpose   Distances where every arc counts 1. Nothing in it is parallel but the sources: what it
  *           takes to search from all vertices when no work is shared.
@@ -27,7 +27,7 @@
 
 #include "common/types.h"
 
-__kernel void bfs_all(__global const long *first, __global const int *heads,
+__kernel void apsp_bfs(__global const long *first, __global const int *heads,
                       __global const int *sources, __global value_t *distances,
 #if PYAPSP_PREDECESSORS
                       __global int *predecessors,

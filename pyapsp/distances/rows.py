@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp import runs
 from pyapsp.device import let_go
+from pyapsp.distances.request import requested
+from pyapsp.distances.solver import check_rows, rows_of
 from pyapsp.errors import DeviceError, DeviceMemoryError, ParameterError, StallError
 from pyapsp.host import available_memory
+from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.progress import of_sources
-from pyapsp.registry import Method
-from pyapsp.request import Planned, Request, least, plans, reasons, record, requested
+from pyapsp.registry import Method, Request
 from pyapsp.result import Result
-from pyapsp.solver import check_rows, rows_of
+from pyapsp.runs import Planned
 from pyapsp.sparse.source_blocks import SourceBlocks
 
 __all__ = ["row_blocks"]
@@ -101,7 +104,7 @@ def row_blocks(
         check=check,
     )
     # sources that are named: rows are wanted, not a matrix
-    rows = request.options.rows(request.graph.n)
+    rows = request.options.rows(request.input.n)
     request = replace(request, options=replace(request.options, sources=rows))
     return _blocks(request, None if block is None else int(block), time.perf_counter())
 
@@ -109,7 +112,14 @@ def row_blocks(
 def _blocks(request: Request, block: int | None, started: float) -> Generator[Result, None, None]:
     """Follow the first plan that gives a block without stalling or wanting too much memory."""
     refused: list[DeviceError] = []
-    for planned in plans(request, refused, block):
+
+    def part(options: AllPairsOptions) -> AllPairsOptions:
+        """Return the options of the first block."""
+        if block is None or options.sources is None:
+            return options
+        return replace(options, sources=options.sources[:block])
+
+    for planned in runs.plans(request, refused, part):
         follow = _searched if isinstance(planned.method, SourceBlocks) else _sliced
         results = follow(request, planned, block, started)
         try:
@@ -128,7 +138,7 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
         finally:  # without which Python 3.12 keeps all this after close()
             results.close()
         return
-    raise least(refused)
+    raise runs.least(refused)
 
 
 def _searched(
@@ -136,7 +146,7 @@ def _searched(
 ) -> Generator[Result, None, None]:
     """Compute each block when it is asked for."""
     assert isinstance(planned.method, SourceBlocks)
-    n, options = request.graph.n, request.options
+    n, options = request.input.n, request.options
     sources = options.rows(n)
     session, tell = planned.method.start(planned.plan), of_sources(options.progress)
 
@@ -159,8 +169,9 @@ def _sliced(
 ) -> Generator[Result, None, None]:
     """Compute all rows, and give some of them, which do not keep the others."""
     answer = planned.method.run(planned.plan)
+    assert isinstance(answer, Rows)
     check_rows(request, answer)
-    sources = request.options.rows(request.graph.n)
+    sources = request.options.rows(request.input.n)
     each = block or _rows_of(request, 1)
     for start in range(0, sources.size, each):
         some = slice(start, start + each)
@@ -171,10 +182,10 @@ def _sliced(
 def _rows_of(request: Request, size: int) -> int:
     """Return how many rows make a block, if a method solves some at once."""
     options = request.options
-    row = max(request.graph.n * (options.dtype.itemsize + 4 * options.predecessors), 1)
+    row = max(request.input.n * (options.dtype.itemsize + 4 * options.predecessors), 1)
     available = available_memory()
     most = sys.maxsize if available is None else max(1, available // _PART // row)
-    return min(size * max(1, _BLOCK // (size * row)), most)
+    return int(min(size * max(1, _BLOCK // (size * row)), most))
 
 
 def _result(
@@ -186,7 +197,12 @@ def _result(
     stats: dict[str, Any],
     started: float,
 ) -> Result:
-    done = some.start + len(distances)
-    about = record(request, planned, stats, time.perf_counter() - started, done)
-    rows, labels = request.options.rows(request.graph.n)[some], request.graph.labels
-    return Result(distances, before, rows, labels, about, reasons(request, planned))
+    done, told = some.start + len(distances), planned.plan.options
+    if told.sources is not None:
+        told = replace(told, sources=request.options.sources[:done])
+    work = request.problem.work(request.input, told, None)
+    seconds = time.perf_counter() - started
+    about = runs.record(request, planned.method.id, planned.plan, stats, work, seconds)
+    rows, labels = request.options.rows(request.input.n)[some], request.input.labels
+    reasons = runs.reasons(request, planned)
+    return Result(distances, before, rows, labels, about | {"sources": done}, reasons)

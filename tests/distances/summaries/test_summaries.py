@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import summaries
+from pyapsp.distances import summaries
+from pyapsp.distances.summaries import searches
 from pyapsp.errors import (
     DeviceMemoryError,
     GraphError,
@@ -20,9 +21,8 @@ from pyapsp.errors import (
     PrecisionError,
 )
 from pyapsp.graph import Graph, as_graph, generators
-from pyapsp.summaries import searches
 
-METHODS = ["near-far", "sssp-tasks", "dijkstra-cpu", "johnson"]
+METHODS = ["near-far", "apsp-tasks", "dijkstra-cpu", "johnson"]
 
 
 def whole(seed, n, m, low=0, high=9, directed=True):
@@ -192,7 +192,7 @@ def test_every_method_says_the_same(method, device):
     np.testing.assert_array_equal(found, summaries.distance_histogram(graph, device=device))
 
 
-@pytest.mark.parametrize("method", ["bfs-all", "ms-bfs", "near-far"])
+@pytest.mark.parametrize("method", ["apsp-bfs", "ms-bfs", "near-far"])
 def test_methods_for_arcs_of_one(method, device):
     graph = GRAPHS["unweighted both ways"]
     asked = pyapsp.method(method)

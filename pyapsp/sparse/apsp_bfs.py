@@ -1,4 +1,4 @@
-"""bfs-all: a breadth-first search from every vertex of an unweighted graph."""
+"""apsp-bfs: a breadth-first search from every vertex of an unweighted graph."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ import pyopencl as cl
 
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import arithmetic_defines, infinity
-from pyapsp.registry import Options, Plan, Requirements, register
+from pyapsp.registry import Plan, register
 from pyapsp.result import NO_PREDECESSOR
 from pyapsp.sparse.device_block import upload
 from pyapsp.sparse.source_blocks import TunableBlocks
 
-__all__ = ["BfsAll"]
+__all__ = ["ApspBfs"]
 
 
 @register
-class BfsAll(TunableBlocks):
+class ApspBfs(TunableBlocks):
     """One breadth-first search for each work-item; all weights must be 1.
 
     Source: D. Takafuji's thesis, 2020, section 3.4.1.
     """
 
-    id = "bfs-all"
+    id = "apsp-bfs"
     area = "sparse"
     summary = "unweighted graphs: a breadth-first search from every vertex, one for each work-item"
     source = "Takafuji 2020, section 3.4.1, tables 3.4-3.5"
-    requires = Requirements(unweighted=True)
+    requires = Weights(unweighted=True)
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "sources": (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536),
         "group": (1, 2, 4, 8, 16, 32, 64, 128, 256),
@@ -38,47 +39,51 @@ class BfsAll(TunableBlocks):
 
     carries_predecessors = True
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield as many sources as fill a device, and fewer where memory is short."""
         cpu = options.device.traits.scalar_groups
         for sources in reversed(self.choices["sources"]):
             if not (cpu and sources > 256):
                 yield {"sources": sources, "group": 1 if cpu else 32}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the device has groups of this size."""
         return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
 
-    def rule(self, options: Options) -> str:
+    def rule(self, options: AllPairsOptions) -> str:
         """Return the limit."""
         return f"group must be at most {options.device.capabilities.max_work_group_size}"
 
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
         """Return the bytes of the arcs, the sources, and a row and a queue for each of them."""
         sources = min(parameters["sources"], graph.n)
         entries = sources * graph.n
         rows = [options.dtype.itemsize * entries, *[4 * entries] * (1 + options.predecessors)]
         return [max(count, 4) for count in (8 * (graph.n + 1), 4 * graph.m, 4 * sources, *rows)]
 
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> Program:
+    def prepare(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> Program:
         """Build the kernel."""
         defines = arithmetic_defines(options.device, options.dtype)
         defines["PYAPSP_PREDECESSORS"] = int(options.predecessors)
-        return build(options.device, "sparse/bfs_all.cl", defines)
+        return build(options.device, "sparse/apsp_bfs.cl", defines)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
         """Bring the graph to the device."""
-        return _Searches(plan, self.buffers(plan.graph, plan.options, plan.parameters), watch)
+        return _Searches(plan, self.buffers(plan.input, plan.options, plan.parameters), watch)
 
 
 class _Searches:
     """Searches from the sources of a block, at the same time."""
 
     def __init__(self, plan: Plan, sizes: list[int], watch: Stopwatch) -> None:
-        graph, options = plan.graph, plan.options
+        graph, options = plan.input, plan.options
         self.size = min(plan.parameters["sources"], max(graph.n, 1))  # that there is room for
         self._queue = options.device.queue()
-        self._kernel = plan.state.kernel("bfs_all")
+        self._kernel = plan.state.kernel("apsp_bfs")
         self._group, self._n, self._watch = plan.parameters["group"], graph.n, watch
         self._arcs = [upload(self._queue, each, watch) for each in (graph.indptr, graph.indices)]
         flags = cl.mem_flags.READ_WRITE

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
-from pyapsp import summaries
+from pyapsp.distances import summaries
+from pyapsp.distances.summaries import farthest
+from pyapsp.distances.summaries.searches import Searches
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph, generators
-from pyapsp.summaries import farthest
-from pyapsp.summaries.searches import Searches
 
 
 def largest(graph):
@@ -128,7 +128,7 @@ def test_arcs_walked_both_ways(device):
     assert found == largest(graph.symmetrized())
 
 
-@pytest.mark.parametrize("method", ["near-far", "sssp-tasks", "johnson", "ms-bfs"])
+@pytest.mark.parametrize("method", ["near-far", "apsp-tasks", "johnson", "ms-bfs"])
 def test_a_method_of_choice(method, device):
     graph = generators.random_graph(60, 200, 9, seed=4)
     if method == "ms-bfs":

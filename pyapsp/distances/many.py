@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from pyapsp import __version__
-from pyapsp.choice import unmet
 from pyapsp.dense.batch import ONE_GROUP, Done, Pipeline, Remark, automatic, maker
 from pyapsp.dense.batch.jobs import Group, Listed, Part, array_dtype, check_out, padded
 from pyapsp.dense.batch.pinned import is_pinned
 from pyapsp.dense.batch.predecessors import find_predecessors
 from pyapsp.dense.fw_packed import lost
 from pyapsp.device import Device, choose
+from pyapsp.distances.solver import solve
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.precision import check_weights, infinity, resolve
-from pyapsp.registry import Method, Options
+from pyapsp.registry import Method, Plan, Request, method_of, problem
 from pyapsp.registry import method as find_method
 from pyapsp.result import Result
-from pyapsp.solver import solve
+from pyapsp.runs import record
 
 __all__ = ["solve_each", "solve_many"]
 
@@ -256,16 +256,20 @@ class _Batch:
         pinned: bool = False,
     ) -> Iterator[_Solved]:
         """Solve m graphs of n vertices; `groups` yields them, so many at a time."""
-        options = Options(
-            self.device, dtype, self.predecessors, self.memory_limit, check=self.check
+        options = AllPairsOptions(
+            self.device,
+            dtype,
+            self.predecessors,
+            memory_limit=self.memory_limit,
+            check=self.check,
         )
         asked, reason = self.method, "as asked"
         if asked == "auto":
             chosen, reason = automatic(n, m, options)
             asked = ONE_GROUP if chosen == ONE_GROUP else find_method(chosen) if chosen else "auto"
             reason = f"auto: {reason}"
-        if isinstance(asked, Method):
-            error = unmet(asked, Graph.from_arcs(1, [], []).facts, options)
+        if isinstance(asked, AllPairsMethod):
+            error = asked.unmet(Graph.from_arcs(1, [], []).facts, options)
             if error is not None:
                 raise error
         make = maker(asked, n, options) if m and n else None
@@ -278,7 +282,7 @@ class _Batch:
             self._settle(done, options)
             yield self._described(done, pipeline, asked, reason, options)
 
-    def _settle(self, done: Done[Group], options: Options) -> None:
+    def _settle(self, done: Done[Group], options: AllPairsOptions) -> None:
         """Let `solve` say what is wrong with the graphs on which there are remarks."""
         group, remarks = done.job, done.remarks
         doubtful = set(np.flatnonzero(remarks & (Remark.BAD | Remark.CYCLE)).tolist())
@@ -296,7 +300,9 @@ class _Batch:
             if before is not None and place not in doubtful:
                 before[...] = find_predecessors(group.graph(place), options, distances)
 
-    def _solve(self, group: Group, place: int, method: str | Method, options: Options) -> Result:
+    def _solve(
+        self, group: Group, place: int, method: str | Method, options: AllPairsOptions
+    ) -> Result:
         """Solve one graph by itself."""
         with _named(group.numbers[place]):
             result = solve(
@@ -314,7 +320,7 @@ class _Batch:
             before[...] = result.predecessors
         return result
 
-    def _alone(self, group: Group, method: str | Method, options: Options) -> _Solved:
+    def _alone(self, group: Group, method: str | Method, options: AllPairsOptions) -> _Solved:
         """Solve the one graph of a group by itself."""
         result = self._solve(group, 0, method, options)
         return _Solved(group, result.stats, result.reasons)
@@ -325,26 +331,20 @@ class _Batch:
         pipeline: Pipeline,
         method: str | Method,
         reason: str,
-        options: Options,
+        options: AllPairsOptions,
     ) -> _Solved:
         """Say what was done."""
         m = len(done.remarks)
         name = method if isinstance(method, str) else method.id
         n, seconds, device = done.job.distances.shape[1], done.kernel_seconds / m, self.device
-        stats = {
-            "pyapsp": __version__,
-            "method": name,
-            "parameters": done.form.parameters,
-            "dtype": options.dtype.name,
-            "predecessors": self.predecessors,
-            "device": device.identity,
-            "kernel_hash": done.form.hash,
-            "group": m,
-            "kernel_seconds": seconds,
-            "updates": n**3,
-            "updates_per_second": n**3 / seconds if seconds > 0 else None,
-            "peak_device_bytes": pipeline.device_bytes,
-        }
+        request = Request(
+            problem("all-pairs"), None, method, options, {"predecessors": self.predecessors}
+        )
+        plan = Plan(None, options, done.form.parameters, pipeline.device_bytes)
+        # of one graph: a mean over its group
+        spent = {"kernel_seconds": seconds, "transfer_seconds": None, "kernel_hash": done.form.hash}
+        about = {"name": None, "n": n, "graphs": m, "hash": None}
+        stats = record(request, name, plan, spent, n**3, None, about)
         reasons = (
             f"method {name}: {reason}",
             f"{m:,} graphs of up to {n:,} vertices together, of {options.dtype}",
@@ -384,8 +384,7 @@ def _batch(
     for name, value in (("memory_limit", memory_limit), ("group", group)):
         if value is not None and not (isinstance(value, Integral) and value > 0):
             raise ParameterError.of(name, "solve_many", "a positive whole number", value)
-    known = isinstance(method, Method) or method in ("auto", ONE_GROUP)
-    asked = method if known else find_method(str(method))
+    asked = method if method == ONE_GROUP else method_of("all-pairs", method, "solve_many")
     return _Batch(asked, directed, predecessors, choose(device), memory_limit, group, check)
 
 

@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import choice, errors, verify
+from pyapsp import errors, verify
+from pyapsp.distances import choice
 from pyapsp.graph import Graph, generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 from pyapsp.result import NO_PREDECESSOR
 from pyapsp.sparse import source_blocks
 from pyapsp.sparse.source_blocks import Session, SourceBlocks
 
 # One that computes all rows, and each kind that computes the sources alone.
-METHODS = ["fw-blocked", "sssp-iterative", "sssp-tasks", "dijkstra-cpu", "johnson"]
+METHODS = ["fw-blocked", "apsp-iterative", "apsp-tasks", "dijkstra-cpu", "johnson"]
 
 
 def by_source():
@@ -99,7 +100,7 @@ def test_only_the_sources_are_searched_from(graph, monkeypatch, device):
             pyapsp.solve(searched, kind.id, sources=[3, 149, 3], device=device)
         assert seen == [3, 149, 3]
         told.append(kind.id)
-    assert {"johnson", "sssp-tasks", "bfs-all", "dijkstra-cpu"} <= set(told)
+    assert {"johnson", "apsp-tasks", "apsp-bfs", "dijkstra-cpu"} <= set(told)
 
 
 def test_negative_weights_and_cycles_among_others(negative, device):
@@ -173,15 +174,15 @@ def test_what_the_cutoff_hides_need_not_fit(method, device):
 
 
 def test_a_method_is_told_what_it_can_use(graph, device):
-    options = Options(
+    options = AllPairsOptions(
         device, np.dtype("int32"), sources=np.array([4]), cutoff=500.0, out=np.empty((1, 150))
     )
-    dense, sparse = pyapsp.method("fw-blocked"), pyapsp.method("sssp-tasks")
+    dense, sparse = pyapsp.method("fw-blocked"), pyapsp.method("apsp-tasks")
     told = choice.suited(sparse, graph, options, np.dtype("int32"))
     assert (told.sources.tolist(), told.cutoff, told.out) == ([4], 500, options.out)
     for dtype, cutoff in (("int16", 500), ("float16", 500)):
         assert choice.suited(sparse, graph, options, np.dtype(dtype)).cutoff == cutoff
-    beyond = Options(device, np.dtype("int32"), cutoff=2.0**15 - 2)
+    beyond = AllPairsOptions(device, np.dtype("int32"), cutoff=2.0**15 - 2)
     assert beyond.held_in(np.dtype("uint16")).cutoff is None
     assert beyond.held_in(np.dtype("int32")).cutoff == 2.0**15 - 2
     told = choice.suited(dense, graph, options, np.dtype("int32"))
@@ -220,7 +221,7 @@ def test_mapped_rows_are_written_while_the_run_goes_on(graph, monkeypatch, devic
     out = np.lib.format.open_memmap(tmp_path / "d.npy", "w+", np.float64, (150, 150))
     written.clear()
     pyapsp.solve(
-        graph, "sssp-iterative", out=out, progress=lambda *step: done.append(step), device=device
+        graph, "apsp-iterative", out=out, progress=lambda *step: done.append(step), device=device
     )
     assert written == [39, 79, 119, 149]
 
@@ -243,7 +244,7 @@ def test_out_of_a_narrow_run_is_converted_block_by_block(graph, monkeypatch, dev
 
 
 def taken(graph, device, **asked):
-    options = Options(device, np.dtype("float64"), **asked)
+    options = AllPairsOptions(device, np.dtype("float64"), **asked)
     return [each.method.id for each in choice.candidates(graph, options)]
 
 
@@ -276,14 +277,14 @@ def test_auto_for_few_rows_of_a_sparse_graph(predict, device):
 
 def test_auto_knows_how_many_sources(graph, predict, device):
     told = []
-    kind = next(each for each in by_source() if each.id == "sssp-tasks")
+    kind = next(each for each in by_source() if each.id == "apsp-tasks")
 
     def proportional(rows):
         told.append(rows)
         return 1e-12 * rows
 
     predict(kind, proportional)
-    assert pyapsp.solve(graph, sources=[1, 2], device=device).stats["method"] == "sssp-tasks"
+    assert pyapsp.solve(graph, sources=[1, 2], device=device).stats["method"] == "apsp-tasks"
     assert set(told) == {2}
     assert pyapsp.solve(graph, device=device).stats["sources"] is None
     assert set(told) == {2, 150}
@@ -323,7 +324,7 @@ def test_blocks_put_together_are_the_answer(graph, method, block, device):
 
 def test_all_rows_and_paths(graph, device):
     seen = 0
-    for rows in pyapsp.row_blocks(graph, "sssp-tasks", block=50, predecessors=True, device=device):
+    for rows in pyapsp.row_blocks(graph, "apsp-tasks", block=50, predecessors=True, device=device):
         np.testing.assert_array_equal(rows.sources, np.arange(seen, seen + 50))
         assert verify.certificate(graph, rows, device=device).ok
         seen += 50
@@ -361,7 +362,7 @@ def test_negative_cycles_and_clipped_rows(device):
             next(pyapsp.row_blocks(loop, method, device=device))
     chain = Graph.from_arcs(6, np.arange(5), np.arange(1, 6), np.full(5, 2**29))
     asked = {"sources": [4, 3], "block": 1, "dtype": "int32", "device": device}
-    blocks = pyapsp.row_blocks(chain, "sssp-tasks", **asked)
+    blocks = pyapsp.row_blocks(chain, "apsp-tasks", **asked)
     assert next(blocks).distances[0, 5] == 2**29
     with pytest.raises(errors.PrecisionError, match="a distance is too large for int32"):
         next(blocks)
@@ -386,14 +387,14 @@ def test_bad_arguments_are_named_at_once(graph, arguments, parameter, device):
 def test_progress_of_blocks(graph, device):
     seen = []
     asked = {"block": 60, "progress": lambda *step: seen.append(step), "device": device}
-    for _ in pyapsp.row_blocks(graph, "sssp-tasks", **asked):
+    for _ in pyapsp.row_blocks(graph, "apsp-tasks", **asked):
         pass
     assert seen == [(60, 150), (120, 150), (150, 150)]
 
 
-@pytest.mark.parametrize("method", ["sssp-tasks", "auto"])
+@pytest.mark.parametrize("method", ["apsp-tasks", "auto"])
 def test_one_plan_and_one_upload(graph, method, monkeypatch, predict, device):
-    kind = next(each for each in by_source() if each.id == "sssp-tasks")
+    kind = next(each for each in by_source() if each.id == "apsp-tasks")
     predict(kind, lambda rows: 1e-12)
     calls = []
     for name in ("plan", "open"):
@@ -409,7 +410,7 @@ def test_one_plan_and_one_upload(graph, method, monkeypatch, predict, device):
     assert calls == [("plan", 10), ("open", 10)]  # for as many as are asked for at a time
 
 
-@pytest.mark.parametrize("method", ["fw-blocked", "sssp-tasks"])
+@pytest.mark.parametrize("method", ["fw-blocked", "apsp-tasks"])
 def test_rows_that_were_handed_out_are_not_kept(graph, method, device):
     blocks = pyapsp.row_blocks(graph, method, block=20, device=device)
     for _ in range(3):
@@ -432,7 +433,7 @@ def test_device_memory_is_free_afterwards(graph, monkeypatch, end, device):
         return session
 
     monkeypatch.setattr(SourceBlocks, "start", noted)
-    blocks = pyapsp.row_blocks(graph, "sssp-tasks", block=20, device=device)
+    blocks = pyapsp.row_blocks(graph, "apsp-tasks", block=20, device=device)
     next(blocks)
     assert all(isinstance(each(), Session) for each in sessions[:1])
     assert sessions[1]() is not None
@@ -450,13 +451,13 @@ def test_a_plan_without_memory_is_passed_over(graph, monkeypatch, predict, devic
     def full(self, plan, watch):
         raise errors.DeviceMemoryError(2, 1, "none left")
 
-    kind = next(each for each in by_source() if each.id == "sssp-tasks")
+    kind = next(each for each in by_source() if each.id == "apsp-tasks")
     predict(kind, lambda rows: 1e-12)
     monkeypatch.setattr(kind, "open", full)
     rows = next(pyapsp.row_blocks(graph, device=device))
-    assert rows.stats["method"] != "sssp-tasks"
+    assert rows.stats["method"] != "apsp-tasks"
     with pytest.raises(errors.DeviceMemoryError, match="none left"):
-        next(pyapsp.row_blocks(graph, "sssp-tasks", device=device))
+        next(pyapsp.row_blocks(graph, "apsp-tasks", device=device))
 
 
 # -- memory of the host ------------------------------------------------------------------------
@@ -474,7 +475,7 @@ def peak_of(function):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("method", ["sssp-tasks", "dijkstra-cpu", "johnson"])
+@pytest.mark.parametrize("method", ["apsp-tasks", "dijkstra-cpu", "johnson"])
 def test_blocks_take_the_memory_of_blocks(method, device):
     n, block = 1200, 40
     graph = generators.random_graph(n, 4000, 9, seed=3)

@@ -14,9 +14,9 @@ from pyapsp import verify
 from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph, generators
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 
-TASKS = ["sssp-tasks", "sssp-tasks-unshared"]
+TASKS = ["apsp-tasks", "apsp-tasks-unshared"]
 
 
 def hub(n, seed=0):
@@ -55,7 +55,7 @@ def test_every_shape_of_groups(method, sources, vertices, device):
 
 @pytest.mark.parametrize("vertices", [32, 128, 1024])
 def test_every_group_of_the_iterative_method(vertices, device):
-    asked = pyapsp.method("sssp-iterative", vertices=vertices)
+    asked = pyapsp.method("apsp-iterative", vertices=vertices)
     if vertices > device.capabilities.max_work_group_size:
         pytest.skip("the device has no such groups")
     result = pyapsp.solve(hub(75), asked, dtype="int32", predecessors=True, device=device)
@@ -72,7 +72,7 @@ def test_degrees_around_the_chunk(degree, device):
         [*range(1, degree + 1), *[n - 1] * others.size],
         [*range(degree, 0, -1), *[1] * others.size],
     )
-    result = pyapsp.solve(graph, "sssp-tasks", dtype="int32", predecessors=True, device=device)
+    result = pyapsp.solve(graph, "apsp-tasks", dtype="int32", predecessors=True, device=device)
     assert_solves(graph, result, device)
     assert result.distances[0, n - 1] == 2
 
@@ -81,15 +81,15 @@ def test_groups_beyond_the_local_memory(device, monkeypatch):
     real = device.capabilities
     small = property(lambda self: dataclasses.replace(real, local_memory=4096))
     monkeypatch.setattr(Device, "capabilities", small)
-    asked = pyapsp.method("sssp-tasks", sources=128, vertices=4)
+    asked = pyapsp.method("apsp-tasks", sources=128, vertices=4)
     with pytest.raises(ParameterError, match="4096 bytes of local memory"):
         pyapsp.solve(hub(75), asked, dtype="int64", device=device)
-    result = pyapsp.solve(hub(75), "sssp-tasks", dtype="int64", device=device)
+    result = pyapsp.solve(hub(75), "apsp-tasks", dtype="int64", device=device)
     assert_solves(hub(75), result, device)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
-@pytest.mark.parametrize("method", ["sssp-iterative", *TASKS])
+@pytest.mark.parametrize("method", ["apsp-iterative", *TASKS])
 def test_without_64_bit_atomics(method, dtype, device, monkeypatch):
     """Words in two halves: vertices with many offers that differ in either half, or in both."""
     poor = dataclasses.replace(device.capabilities, int64_atomics=False)
@@ -113,22 +113,22 @@ def test_memory_is_as_published(device):
     n, m = 500, 2000
     graph = generators.random_graph(n, m, seed=1)
     for sources, wanted in itertools.product((8, 32), (False, True)):
-        asked = pyapsp.method("sssp-tasks", sources=sources)
-        options = Options(device, np.dtype(np.int32), predecessors=wanted)
+        asked = pyapsp.method("apsp-tasks", sources=sources)
+        options = AllPairsOptions(device, np.dtype(np.int32), predecessors=wanted)
         words = 3 * sources * n + (1 + wanted) * (2 * (n + 1) + 2 * m) + sources + 1
         assert asked.plan(graph, options).device_bytes == 4 * words
 
 
 def test_where_memory_is_short_fewer_sources_are_solved_at_once(device):
     graph = generators.random_graph(500, 2000, seed=1)
-    options = Options(device, np.dtype(np.int32))
-    asked = pyapsp.method("sssp-tasks")
+    options = AllPairsOptions(device, np.dtype(np.int32))
+    asked = pyapsp.method("apsp-tasks")
     whole = asked.plan(graph, options)
     assert whole.parameters == {"sources": 32, "vertices": 4}
     limited = dataclasses.replace(options, memory_limit=whole.device_bytes // 3)
     assert asked.plan(graph, limited).parameters["sources"] == 8
     with pytest.raises(DeviceMemoryError):
-        pyapsp.method("sssp-tasks", sources=32).plan(graph, limited)
+        pyapsp.method("apsp-tasks", sources=32).plan(graph, limited)
 
 
 def test_sources_in_any_order(device):
@@ -136,8 +136,8 @@ def test_sources_in_any_order(device):
     from pyapsp.kernels import Stopwatch
 
     graph = hub(75)
-    method = pyapsp.method("sssp-tasks", sources=8)
-    plan = method.plan(graph, Options(device, np.dtype(np.int32), predecessors=True))
+    method = pyapsp.method("apsp-tasks", sources=8)
+    plan = method.plan(graph, AllPairsOptions(device, np.dtype(np.int32), predecessors=True))
     solver = method.open(plan, Stopwatch())
     expected = pyapsp.solve(graph, "fw-naive", dtype="int32", device=device).distances
     for sources in ([70, 3, 3, 0], [5], list(range(8))):

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from pyapsp.distances.summaries.searches import Searches
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.precision import infinity
 from pyapsp.registry import Method
 from pyapsp.sparse.totals import totals_of
-from pyapsp.summaries.searches import Searches
 
 __all__ = ["diameter"]
 

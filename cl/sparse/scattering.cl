@@ -1,4 +1,4 @@
-/* sssp: shortest paths from a block of sources, by scattering what has changed.
+/* scattering: shortest paths from a block of sources, by scattering what has changed.
  *
  * Purpose   Bellman's iteration, for N sources at once. Round by round every vertex whose cost has
  *           changed offers its neighbours the way through itself (scatter); then every vertex takes
@@ -52,7 +52,7 @@
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_SOURCES, PYAPSP_VERTICES, 1)))
 
 /* sources[s] is -1 where the block has fewer than N. */
-__kernel GROUP void sssp_start(__global const int *sources, __global int *modified,
+__kernel GROUP void scattering_start(__global const int *sources, __global int *modified,
                                __global value_t *costs, __global word_t *updates, const int n)
 {
     const int s = get_local_id(0);
@@ -67,8 +67,8 @@ __kernel GROUP void sssp_start(__global const int *sources, __global int *modifi
     updates[own] = WORD_OF(cost);
 }
 
-/* Also clears what sssp_check is to report. */
-__kernel GROUP void sssp_scatter(__global const long *first, __global const int *heads,
+/* Also clears what scattering_check is to report. */
+__kernel GROUP void scattering_scatter(__global const long *first, __global const int *heads,
                                  __global const value_t *weights, __global int *modified,
                                  __global const value_t *costs, __global word_t *updates,
                                  __global int *changed, const int n, const int pass)
@@ -125,7 +125,7 @@ __kernel GROUP void sssp_scatter(__global const long *first, __global const int 
 }
 
 /* *changed: whether a cost was lowered; gathered in local memory first, one atomic for each group. */
-__kernel GROUP void sssp_check(__global int *modified, __global value_t *costs,
+__kernel GROUP void scattering_check(__global int *modified, __global value_t *costs,
                                __global const word_t *updates, __global int *changed, const int n)
 {
     __local int lowered;

@@ -12,7 +12,7 @@ import pyapsp
 from pyapsp import bounds, choice, errors, precision, verify
 from pyapsp.graph import Graph
 from pyapsp.graph.generators import random_graph
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning import database
 from pyapsp.tuning.database import Row, merge
 
@@ -37,7 +37,7 @@ def rows(tmp_path, monkeypatch, device):
                     predecessors=False,
                     n=n,
                     parameters={},
-                    updates_per_second=rate,
+                    rate=rate,
                 )
                 for name, dtype, n, rate in found
             ],
@@ -56,7 +56,7 @@ def proofs(monkeypatch):
 def chosen(graph, device, dtype="float64"):
     *found, last = [
         (each.method.id, each.dtype.name)
-        for each in choice.candidates(graph, Options(device, np.dtype(dtype)))
+        for each in choice.candidates(graph, AllPairsOptions(device, np.dtype(dtype)))
     ]
     assert last == ("fw-outofcore", dtype)  # what runs when nothing else can
     return found
@@ -89,7 +89,7 @@ def test_the_fastest_at_this_size(halves, rows, device):
 
 def test_the_rate_lies_between_those_of_two_rows(rows, device):
     rows(("fw-blocked", "float64", 64, 1e9), ("fw-blocked", "float64", 256, 4e9))
-    method, options = pyapsp.method("fw-blocked"), Options(device, np.dtype("float64"))
+    method, options = pyapsp.method("fw-blocked"), AllPairsOptions(device, np.dtype("float64"))
     assert database.tuned_rate(method, 128, options) == pytest.approx(2e9)
     assert database.tuned_rate(method, 40, options) == pytest.approx(1e9 * 40 / 64)
     assert database.tuned_rate(method, 512, options) == pytest.approx(4e9)
@@ -180,9 +180,11 @@ def test_no_proof_is_tried_that_cannot_gain(rows, proved, device):
     arcs = np.random.default_rng(1).integers(0, 200, (2, 4000))
     for weights in (330.5, 40000, -330, 3):
         graph = Graph.from_arcs(200, *arcs, np.full(4000, weights))
-        choice.candidates(graph, Options(device, np.dtype("float64")))
+        choice.candidates(graph, AllPairsOptions(device, np.dtype("float64")))
         assert proved == []  # not whole, too long, negative, short enough as it is
-    choice.candidates(graph.with_weights(110 * graph.weights), Options(device, np.dtype("int32")))
+    choice.candidates(
+        graph.with_weights(110 * graph.weights), AllPairsOptions(device, np.dtype("int32"))
+    )
     assert proved == ["hop_bound"]
 
 
@@ -218,10 +220,10 @@ def test_a_conversion_has_a_price(rows, device):
 
 def test_a_ranking_is_remembered_for_what_it_goes_by(rows, device):
     rows(*(("fw-blocked", dtype, 100, 2e9) for dtype in ("float64", "uint16")))
-    asked = Options(device, np.dtype("float64"))
+    asked = AllPairsOptions(device, np.dtype("float64"))
     graph = random_graph(100, 300, 9, seed=1)
     first = choice.candidates(graph, asked)
-    again = Options(device, np.dtype("float64"), out=np.empty((100, 100)))
+    again = AllPairsOptions(device, np.dtype("float64"), out=np.empty((100, 100)))
     assert choice.candidates(random_graph(100, 300, 9, seed=2), again) is first
     changes = [
         (random_graph(101, 300, 9, seed=1), {}),
@@ -275,7 +277,7 @@ def test_what_does_not_fit_the_memory_is_passed_over(rows, proofs, device):
     graph = random_graph(300, 900, 9, seed=3)
     assert chosen(graph, device) == [("fw-minplus", "float64"), ("fw-minplus", "uint16")]
     method = pyapsp.method("fw-minplus")
-    needed = method.plan(graph, Options(device, np.dtype("uint16"))).device_bytes
+    needed = method.plan(graph, AllPairsOptions(device, np.dtype("uint16"))).device_bytes
     result = pyapsp.solve(graph, device=device, memory_limit=needed)
     assert (result.stats["method"], result.stats["held_dtype"]) == ("fw-minplus", "uint16")
     with pytest.raises(errors.DeviceMemoryError) as caught:

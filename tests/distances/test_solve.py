@@ -525,11 +525,11 @@ def test_stats_and_explain_say_what_ran(device):
     assert device.identity.items() <= stats["device"].items()
     assert (stats["graph"]["n"], stats["graph"]["m"]) == (100, graph.m)
     assert stats["graph"]["hash"] == graph.content_hash
-    assert stats["updates_per_second"] == pytest.approx(100**3 / stats["kernel_seconds"])
+    assert stats["rate"] == pytest.approx(100**3 / stats["kernel_seconds"])
     assert 0 < stats["kernel_seconds"] < stats["wall_seconds"]
     assert stats["peak_device_bytes"] == 4 * 100**2
     assert stats["schema"] == 3
-    assert stats["roof_updates_per_second"] is stats["fraction_of_roof"] is None
+    assert stats["roof_rate"] is stats["fraction_of_roof"] is None
     text = result.explain()
     for word in ("fw-naive", "int32", device.name, "as asked"):
         assert word in text

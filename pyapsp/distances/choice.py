@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from pyapsp.bounds import distance_bound, eccentricity_bound, hop_bound
 from pyapsp.device import Device
-from pyapsp.errors import (
-    CapabilityError,
-    GraphError,
-    NegativeWeightError,
-    PrecisionError,
-    PyApspError,
-)
 from pyapsp.graph import Facts, Graph
 from pyapsp.host import available_memory
+from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.precision import narrower
-from pyapsp.registry import Method, Options, methods
+from pyapsp.registry import Choice, Request, methods
 from pyapsp.registry import method as find_method
-from pyapsp.sparse.source_blocks import SourceBlocks
 from pyapsp.tuning.database import Databases, Unchanging, databases
 
-__all__ = ["Choice", "candidates", "suited", "unmet"]
+__all__ = ["Candidate", "candidates", "choices", "suited"]
 
 # What runs when nothing is known about the device: for the matrix, and for some rows of it. What
 # runs when nothing else can.
@@ -42,12 +36,12 @@ _PROOFS = ((hop_bound, 8e-5, 1.2e-8, 1e-7), (eccentricity_bound, 2.5e-4, 4.5e-8,
 
 
 @dataclass(frozen=True)
-class Choice:
+class Candidate:
     """A method that may run, and the number type of the distances while it does.
 
     Attributes
     ----------
-    method : Method
+    method : AllPairsMethod
     dtype : numpy.dtype
         The one asked for, or a narrower integer type that is proved exact for the graph.
     seconds : float or None
@@ -58,7 +52,7 @@ class Choice:
         What would be taken after it, as text.
     """
 
-    method: Method
+    method: AllPairsMethod
     dtype: np.dtype
     seconds: float | None = None
     proof: str = ""
@@ -82,7 +76,7 @@ class _Asked(NamedTuple):
 
     Attributes
     ----------
-    methods : tuple of Method classes
+    methods : tuple of AllPairsMethod classes
     databases : Databases
     facts : Facts
         Of the graph.
@@ -98,7 +92,7 @@ class _Asked(NamedTuple):
         Whether the host can hold these rows, and not all.
     """
 
-    methods: tuple[type[Method], ...]
+    methods: tuple[type[AllPairsMethod], ...]
     databases: Databases
     facts: Facts
     device: Device
@@ -110,9 +104,9 @@ class _Asked(NamedTuple):
     few: bool
     alone: bool
 
-    def held_in(self, dtype: np.dtype) -> Options:
+    def held_in(self, dtype: np.dtype) -> AllPairsOptions:
         """Return options to predict for, in a type."""
-        return Options(
+        return AllPairsOptions(
             self.device,
             dtype,
             self.predecessors,
@@ -125,45 +119,46 @@ class _Asked(NamedTuple):
 class _Ranking:
     """The choices, best first, and the seconds to gain by a proof that distances are short."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[Candidate, ...]
     gain: float
 
 
-def unmet(method: Method, graph: Facts, options: Options) -> PyApspError | None:
-    """Return the error of what the method needs, and this graph or device does not have."""
-    requires, device = method.requires, options.device
-    if requires.non_negative and graph.has_negative:
-        return NegativeWeightError(f"{method.id} needs non-negative weights")
-    if requires.integer and not graph.is_integer:
-        return PrecisionError(f"{method.id} needs weights that are whole numbers")
-    if requires.unweighted and not graph.is_unweighted:
-        return GraphError(f"{method.id} needs an unweighted graph: every weight 1")
-    if options.checkpoint is not None and not method.outofcore:
-        return CapabilityError(f"{method.id} writes no checkpoints")
-    if options.helpers and not method.outofcore:
-        return CapabilityError(f"{method.id} uses one device")
-    for capability in requires.capabilities:
-        if not getattr(device.capabilities, capability):
-            return CapabilityError(f"{method.id} needs {capability}: {device.name} has none")
-    return None
+def choices(request: Request) -> Iterator[Choice]:
+    """Yield the method asked for, or those that "auto" may take, the fastest first.
+
+    Raises
+    ------
+    PyApspError
+        If the graph or the device does not have what the method asked for needs.
+    """
+    graph, options, asked = request.input, request.options, request.method
+    if isinstance(asked, AllPairsMethod):
+        error = asked.unmet(graph.facts, options)
+        if error is not None:
+            raise error
+        yield Choice(asked, suited(asked, graph, options, options.dtype), "as asked")
+        return
+    for each in candidates(graph, options):
+        told = suited(each.method, graph, options, each.dtype)
+        yield Choice(each.method, told, each.reason, each.seconds)
 
 
-def suited(method: Method, graph: Graph, options: Options, dtype: np.dtype) -> Options:
+def suited(
+    method: AllPairsMethod, graph: Graph, options: AllPairsOptions, dtype: np.dtype
+) -> AllPairsOptions:
     """Return what a method is told, if it holds the distances in this type.
 
     One that computes all rows at once is told of all. Its answer is cut down afterwards.
     """
     held = options.held_in(dtype)
-    if isinstance(method, SourceBlocks):
+    if method.by_source:
         return held
     out = options.out if options.sources is None and dtype == options.dtype else None
     check = options.must_check(graph)
     return replace(held, sources=None, cutoff=None, out=out, check=check)
 
 
-def candidates(
-    graph: Graph, options: Options, looked: Databases | None = None
-) -> tuple[Choice, ...]:
+def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
     """Return what can solve a graph, the shortest predicted time first.
 
     Every method that knows what it takes on such a device (`Method.predict`), in the dtype asked
@@ -178,14 +173,12 @@ def candidates(
     Parameters
     ----------
     graph : Graph
-    options : Options
-    looked : Databases, optional
-        What `databases` said, unless it is to be asked.
+    options : AllPairsOptions
     """
     some, rows = options.sources is not None, options.count(graph.n)
     asked = _Asked(
-        methods(),
-        databases() if looked is None else looked,
+        _methods(),
+        databases(),
         graph.facts,
         options.device,
         options.dtype,
@@ -206,7 +199,15 @@ def candidates(
     return ranking.choices
 
 
-def _host_holds_all(graph: Graph, options: Options) -> bool:
+def _methods() -> tuple[type[AllPairsMethod], ...]:
+    return cast("tuple[type[AllPairsMethod], ...]", methods("all-pairs"))
+
+
+def _method(name: str) -> AllPairsMethod:
+    return cast("AllPairsMethod", find_method(name))
+
+
+def _host_holds_all(graph: Graph, options: AllPairsOptions) -> bool:
     """Return whether the host has memory for all rows."""
     available = available_memory()
     each = options.dtype.itemsize + (4 if options.predecessors else 0)
@@ -218,11 +219,11 @@ def _host_holds_all(graph: Graph, options: Options) -> bool:
 def _ranking(asked: _Asked, bound: int | float) -> _Ranking:
     """Rank the candidates, if no distance exceeds a bound."""
     facts, options = asked.facts, asked.held_in(asked.dtype)
-    default = find_method(_DEFAULT_ROWS if asked.alone or asked.few else _DEFAULT)
-    types = [Choice(default, options.dtype)]
+    default = _method(_DEFAULT_ROWS if asked.alone or asked.few else _DEFAULT)
+    types = [Candidate(default, options.dtype)]
     held = narrower(facts, options.dtype, bound)
     if held is not None:
-        types.insert(0, Choice(default, held, proof=f"no distance exceeds {bound:g}"))
+        types.insert(0, Candidate(default, held, proof=f"no distance exceeds {bound:g}"))
     # of no graph with these facts is more to be proved
     shortest = narrower(facts, options.dtype, 0) or options.dtype
     known = {
@@ -242,25 +243,25 @@ def _ranking(asked: _Asked, bound: int | float) -> _Ranking:
         gain = now - min(hoped, default=now)
     there = {(choice.method.id, choice.dtype) for choice in found}
     unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
-    if unmet(default, facts, options) is not None:
+    if default.unmet(facts, options) is not None:
         unknown = []
-    first = asked.few and not any(isinstance(choice.method, SourceBlocks) for choice in found)
+    first = asked.few and not any(choice.method.by_source for choice in found)
     found = [*unknown, *found] if first else [*found, *unknown]
     if not asked.alone:
-        found.append(Choice(find_method(_LAST), options.dtype))
+        found.append(Candidate(_method(_LAST), options.dtype))
     texts = tuple(map(str, found))
     ranked = (replace(each, others=texts[place:]) for place, each in enumerate(found, start=1))
     return _Ranking(tuple(ranked), gain)
 
 
-def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[Method, float]]:
+def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[AllPairsMethod, float]]:
     """Return the methods with a prediction in this type, and the prediction."""
     options, found = asked.held_in(dtype), []
     conversion = _CALL + asked.rows * asked.facts.n * _VALUE if dtype != asked.dtype else 0
     with Unchanging(asked.databases):
         for method in (cls() for cls in asked.methods):
-            suits = isinstance(method, SourceBlocks) or not asked.alone
-            if not suits or unmet(method, asked.facts, options) is not None:
+            suits = method.by_source or not asked.alone
+            if not suits or method.unmet(asked.facts, options) is not None:
                 continue
             seconds = method.predict(asked.facts, options, asked.rows)
             if seconds is not None:
@@ -268,7 +269,7 @@ def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[Method, float]]:
     return found
 
 
-def _holds(method: Method, graph: Facts, bound: int | float) -> bool:
+def _holds(method: AllPairsMethod, graph: Facts, bound: int | float) -> bool:
     """Return whether a method holds distances up to the bound."""
     limit = method.requires.largest_distance
     return limit is None or max(bound, graph.max_magnitude) <= limit

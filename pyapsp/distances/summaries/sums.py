@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.distances.summaries.searches import Searches
 from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.graph import as_graph
 from pyapsp.registry import Method
 from pyapsp.sparse.totals import Totals
-from pyapsp.summaries.searches import Searches
 
 __all__ = [
     "average_path_length",

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from pyapsp.device import let_go
-from pyapsp.errors import DeviceError, DeviceMemoryError, StallError
+from pyapsp import runs
+from pyapsp.distances.request import requested
+from pyapsp.errors import DeviceError
+from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.precision import check_answer, check_diagonal, converted
-from pyapsp.registry import Answer, Method, Options
-from pyapsp.request import Planned, Request, least, plans, reasons, record, requested
+from pyapsp.registry import Method, Plan, Request
 from pyapsp.result import Result
 
-__all__ = ["check_rows", "explain", "rows_of", "solve"]
+__all__ = ["check_rows", "explain", "rows_of", "settle", "solve"]
 
 
 def solve(
@@ -124,14 +126,16 @@ def solve(
         progress=progress,
         check=check,
     )
-    planned, answer = _run(request)
-    check_rows(request, answer)
-    options, told = request.options, planned.plan.options
-    rows = options.sources if told.sources is None else None
-    distances, before = rows_of(request, told, answer, rows, options.out)
-    stats = record(request, planned, answer.stats, time.perf_counter() - started)
-    sources, labels = options.rows(request.graph.n), request.graph.labels
-    return Result(distances, before, sources, labels, stats, reasons(request, planned))
+    solved = runs.solve(request, started)
+    answer, rows = solved.answer, request.options.rows(request.input.n)
+    return Result(
+        answer.distances,
+        answer.predecessors,
+        rows,
+        request.input.labels,
+        solved.record,
+        solved.reasons,
+    )
 
 
 def explain(
@@ -172,26 +176,26 @@ def explain(
         checkpoint=checkpoint,
     )
     refused: list[DeviceError] = []
-    for planned in plans(request, refused):
-        return "\n".join(reasons(request, planned))
-    raise least(refused)
+    for planned in runs.plans(request, refused):
+        return "\n".join(runs.reasons(request, planned))
+    raise runs.least(refused)
 
 
-def _run(request: Request) -> tuple[Planned, Answer]:
-    """Run the first plan that neither stalls nor wants more memory than there is."""
-    refused: list[DeviceError] = []
-    for planned in plans(request, refused):
-        try:
-            return planned, planned.method.run(planned.plan)
-        except DeviceError as error:
-            let_go(error)
-            if not isinstance(error, DeviceMemoryError | StallError):
-                raise
-            refused.append(error)
-    raise least(refused)
+def settle(request: Request, plan: Plan, answer: Rows) -> Rows:
+    """Return the rows, type and cutoff that were asked for.
+
+    Raises
+    ------
+    NegativeCycleError, PrecisionError
+        As `solve`.
+    """
+    check_rows(request, answer)
+    rows = request.options.sources if plan.options.sources is None else None
+    distances, before = rows_of(request, plan.options, answer, rows, request.options.out)
+    return replace(answer, distances=distances, predecessors=before)
 
 
-def check_rows(request: Request, answer: Answer) -> None:
+def check_rows(request: Request, answer: Rows) -> None:
     """Look for negative cycles and clipped distances, unless the method has.
 
     Raises
@@ -199,7 +203,7 @@ def check_rows(request: Request, answer: Answer) -> None:
     NegativeCycleError, PrecisionError
         As `solve`.
     """
-    graph, distances, sources = request.graph, answer.distances, request.options.sources
+    graph, distances, sources = request.input, answer.distances, request.options.sources
     if answer.checked:
         return
     check_diagonal(graph, np.diagonal(distances))
@@ -211,8 +215,8 @@ def check_rows(request: Request, answer: Answer) -> None:
 
 def rows_of(
     request: Request,
-    told: Options,
-    answer: Answer,
+    told: AllPairsOptions,
+    answer: Rows,
     rows: np.ndarray | None = None,
     out: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
@@ -221,9 +225,9 @@ def rows_of(
     Parameters
     ----------
     request : Request
-    told : Options
+    told : AllPairsOptions
         Those of the plan.
-    answer : Answer
+    answer : Rows
         To it.
     rows : (k,) int64 ndarray, optional
         Which rows of the answer; all unless given.
@@ -240,5 +244,5 @@ def rows_of(
         distances = converted(distances, options.dtype, out)
     if told.cutoff is None:
         # where weights are negative a path may come back from beyond the cutoff
-        options.hide(distances, None if request.graph.has_negative else before)
+        options.hide(distances, None if request.input.has_negative else before)
     return distances, before

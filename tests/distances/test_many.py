@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csgraph, csr_array
 
 import pyapsp
-from pyapsp import many
+from pyapsp.distances import many
 from pyapsp.errors import (
     CapabilityError,
     DeviceMemoryError,

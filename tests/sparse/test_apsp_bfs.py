@@ -1,4 +1,4 @@
-"""bfs-all: unweighted graphs only, groups of every size, and the end of a type."""
+"""apsp-bfs: unweighted graphs only, groups of every size, and the end of a type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyapsp import verify
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.kernels import Stopwatch
-from pyapsp.registry import Options
+from pyapsp.paths import AllPairsOptions
 from pyapsp.result import NO_PREDECESSOR
 
 
@@ -36,14 +36,14 @@ def test_weights_are_refused(weight, device):
     graph = unweighted(20, 60)
     weights = graph.weights.astype(float)
     weights[7] = weight
-    with pytest.raises(GraphError, match="bfs-all needs an unweighted graph"):
-        pyapsp.solve(graph.with_weights(weights), "bfs-all", device=device)
+    with pytest.raises(GraphError, match="apsp-bfs needs an unweighted graph"):
+        pyapsp.solve(graph.with_weights(weights), "apsp-bfs", device=device)
 
 
 @pytest.mark.parametrize("group", [1, 8, 64, 256])
 @pytest.mark.parametrize("sources", [1, 16, 64, 65536])
 def test_every_block_and_group(sources, group, device):
-    asked = pyapsp.method("bfs-all", sources=sources, group=group)
+    asked = pyapsp.method("apsp-bfs", sources=sources, group=group)
     graph = unweighted(83, 250)
     result = pyapsp.solve(graph, asked, dtype="int32", predecessors=True, device=device)
     assert result.stats["parameters"] == {"sources": sources, "group": group}
@@ -59,7 +59,7 @@ def test_groups_beyond_the_device(device, monkeypatch):
     small = property(lambda self: dataclasses.replace(real, max_work_group_size=64))
     monkeypatch.setattr(Device, "capabilities", small)
     with pytest.raises(ParameterError, match="group must be at most 64"):
-        pyapsp.solve(unweighted(9, 20), pyapsp.method("bfs-all", group=128), device=device)
+        pyapsp.solve(unweighted(9, 20), pyapsp.method("apsp-bfs", group=128), device=device)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -67,7 +67,7 @@ def test_groups_beyond_the_device(device, monkeypatch):
 def test_any_small_graph(device, arcs):
     tails, heads = zip(*arcs, strict=True) if arcs else ((), ())
     graph = Graph.from_arcs(10, tails, heads)
-    result = pyapsp.solve(graph, "bfs-all", dtype="int16", predecessors=True, device=device)
+    result = pyapsp.solve(graph, "apsp-bfs", dtype="int16", predecessors=True, device=device)
     assert_solves(graph, result, device)
 
 
@@ -77,8 +77,8 @@ def test_the_search_ends_where_the_type_does(dtype, device):
     infinity = np.iinfo(dtype).max // 2
     n = infinity + 5
     line = Graph.from_arcs(n, np.arange(n - 1), np.arange(1, n))
-    options = Options(device, np.dtype(dtype), predecessors=True)
-    method = pyapsp.method("bfs-all", sources=1)
+    options = AllPairsOptions(device, np.dtype(dtype), predecessors=True)
+    method = pyapsp.method("apsp-bfs", sources=1)
     solver = method.open(method.plan(line, options), Stopwatch())
     distances, before = np.empty((1, n), dtype), np.empty((1, n), np.int32)
     for source in (0, 2):

@@ -1,0 +1,44 @@
+"""All pairs, as the rest of the package sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyapsp.distances.choice import choices
+from pyapsp.distances.request import requested
+from pyapsp.distances.solver import settle
+from pyapsp.graph import Graph, read
+from pyapsp.graph.families import FAMILIES
+from pyapsp.paths import AllPairsOptions, about, fits, sample
+from pyapsp.precision import DTYPES
+from pyapsp.registry import Problem, register_problem
+from pyapsp.verify import oracle
+
+__all__ = ["ALL_PAIRS"]
+
+
+def _work(graph: Graph, options: AllPairsOptions, answer: Any) -> int:
+    """Return the updates d = min(d, a + b): n^2 for each row that the method computed."""
+    return options.count(graph.n) * graph.n**2
+
+
+ALL_PAIRS = register_problem(
+    Problem(
+        id="all-pairs",
+        summary="shortest paths between all pairs of vertices, or from many",
+        unit="updates",
+        dtypes=("float64", *(name for name in DTYPES if name != "float64")),
+        areas=("pyapsp.dense", "pyapsp.sparse"),
+        families=FAMILIES,
+        read=read,
+        sample=sample,
+        about=about,
+        ask=requested,
+        work=_work,
+        oracle=oracle,
+        choices=choices,
+        settle=settle,
+        fits=fits,
+        asks=("predecessors",),
+    )
+)

@@ -1,0 +1,230 @@
+"""From a request to an answer with its record: what runs a method of any problem.
+
+The functions that users call, the bench, the command line and the workflow all come through here. A
+request goes one way: its choices are planned until one runs, the answer is settled as it was asked
+for, and the record says what happened.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from pyapsp import __version__
+from pyapsp.device import let_go
+from pyapsp.errors import DeviceError, DeviceMemoryError, StallError
+from pyapsp.registry import Choice, Method, Plan, Request
+from pyapsp.tuning.database import Unchanging, databases
+
+__all__ = ["SCHEMA", "Planned", "Solved", "least", "plans", "reasons", "record", "run", "solve"]
+
+#: Of records.
+SCHEMA = 4
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A choice with its plan."""
+
+    choice: Choice
+    plan: Plan
+
+    @property
+    def method(self) -> Method:
+        """What will run."""
+        return self.choice.method
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What became of a request.
+
+    Attributes
+    ----------
+    answer : Answer
+        As it was asked for.
+    record : dict
+    reasons : tuple of str
+        What was chosen and why.
+    """
+
+    answer: Any
+    record: dict[str, Any]
+    reasons: tuple[str, ...]
+
+
+def plans(
+    request: Request,
+    refused: list[DeviceError],
+    part: Callable[[Any], Any] = lambda options: options,
+) -> Iterator[Planned]:
+    """Yield the plan of the method asked for, or one after the other of those "auto" may take.
+
+    Parameters
+    ----------
+    request : Request
+    refused : list of DeviceError
+        Gets the errors of those that want more memory than there is; see `least`.
+    part : callable
+        Makes the options of the part of the request that is planned first, from those of a choice
+        that is right for all of it.
+
+    Raises
+    ------
+    PyApspError
+        If the method asked for, or none at all, can answer.
+    """
+    looked, choices = databases(), request.problem.choices(request)
+    while True:
+        with Unchanging(looked):
+            choice = next(choices, None)
+            if choice is None:
+                return
+            try:
+                plan = choice.method.plan(request.input, part(choice.options))
+            except DeviceMemoryError as error:
+                if isinstance(request.method, Method):
+                    raise
+                refused.append(error)
+                continue
+        yield Planned(choice, plan)
+
+
+def least(refused: list[DeviceError]) -> DeviceError:
+    """Return the error that asks for the least memory."""
+    return min(refused, key=lambda error: getattr(error, "needed", math.inf))
+
+
+def run(request: Request) -> tuple[Planned, Any]:
+    """Run the first plan that neither stalls nor wants more memory than there is."""
+    refused: list[DeviceError] = []
+    for planned in plans(request, refused):
+        try:
+            return planned, planned.method.run(planned.plan)
+        except DeviceError as error:
+            let_go(error)
+            if not isinstance(error, DeviceMemoryError | StallError):
+                raise
+            refused.append(error)
+    raise least(refused)
+
+
+def solve(request: Request, started: float | None = None) -> Solved:
+    """Run a request, and settle and record what comes of it.
+
+    Parameters
+    ----------
+    request : Request
+    started : float, optional
+        When the call began, by `time.perf_counter`; now unless given.
+    """
+    started = time.perf_counter() if started is None else started
+    planned, found = run(request)
+    answer = request.problem.settle(request, planned.plan, found)
+    work = request.problem.work(request.input, planned.plan.options, found)
+    seconds = time.perf_counter() - started
+    about = record(request, planned.method.id, planned.plan, found.stats, work, seconds)
+    return Solved(answer, about, reasons(request, planned))
+
+
+def reasons(request: Request, planned: Planned) -> tuple[str, ...]:
+    """Say what was chosen and why."""
+    plan, device = planned.plan, planned.plan.options.device
+    return (
+        f"method {planned.method.id}: {planned.choice.reason}",
+        *request.reasons,
+        f"device {device.id} ({device.name}, {device.platform_name})",
+        f"parameters: {_parameters(planned.method, plan)}",
+        f"device memory: {plan.device_bytes / 2**20:,.1f} MiB",
+        *plan.notes,
+    )
+
+
+def _parameters(method: Method, plan: Plan) -> str:
+    """Say which parameters were taken, and where from."""
+    if not plan.parameters:
+        return "none"
+    listed = ", ".join(f"{name}={value}" for name, value in plan.parameters.items())
+    if method.parameters.keys() == plan.parameters.keys():
+        return f"{listed} (as asked)"
+    row, origin = plan.tuning, "the default of the method, not tuned"
+    if row is not None:
+        near = {"device": "this device", "architecture": "this architecture"}
+        where = near.get(row["level"], "this kind of device")
+        origin = f"tuned for {where}: {row['device']}, {row['dtype']}, n = {row['n']:,}"
+    asked = ", ".join(method.parameters)
+    return f"{listed} ({f'{asked} as asked; ' if asked else ''}{origin})"
+
+
+def record(
+    request: Request,
+    method: str,
+    plan: Plan,
+    stats: dict[str, Any],
+    work: int,
+    wall_seconds: float | None,
+    about: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the record of a run.
+
+    Parameters
+    ----------
+    request : Request
+    method : str
+        Its id.
+    plan : Plan
+    stats : dict
+        As `Answer.stats`.
+    work : int
+        How many units of the problem the run did.
+    wall_seconds : float or None
+        Since the call.
+    about : dict, optional
+        What there is to say of the input, where the problem cannot say it.
+    """
+    options = request.options
+    device, seconds = options.device, stats["kernel_seconds"]
+    return {
+        "schema": SCHEMA,
+        "pyapsp": __version__,
+        "problem": request.problem.id,
+        "method": method,
+        "parameters": plan.parameters,
+        "tuning": plan.tuning,
+        "dtype": options.dtype.name,
+        "held_dtype": plan.options.dtype.name,
+        **request.asked,
+        "device": {
+            **device.identity,
+            "units": device.capabilities.compute_units,
+            "memory": device.capabilities.global_memory,
+        },
+        "environment": _environment(),
+        "kernel_hash": stats["kernel_hash"],
+        "input": request.problem.about(request.input) if about is None else about,
+        "build_seconds": plan.build_seconds,
+        "kernel_seconds": seconds,
+        "transfer_seconds": stats["transfer_seconds"],
+        **stats.get("more", {}),
+        "wall_seconds": wall_seconds,
+        "unit": request.problem.unit,
+        "work": work,
+        "rate": work / seconds if seconds > 0 else None,
+        "roof_rate": None,
+        "fraction_of_roof": None,
+        "peak_device_bytes": plan.device_bytes,
+        "verified": None,
+    }
+
+
+@cache
+def _environment() -> dict[str, str]:
+    """Return the versions of what else a run depends on."""
+    packages = {name: version(name) for name in ("numpy", "scipy", "pyopencl")}
+    return {"python": platform.python_version(), **packages, "os": platform.platform()}
