@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
 from pyapsp.profiling.papers.experiment import Case, InTurns, Request
 from pyapsp.profiling.papers.turns import Runner, Turn, require_equal, spread
+
 from pyapsp.sweep import Sweep
 from pyapsp.sweep.applications import (
     gaussian_filter,

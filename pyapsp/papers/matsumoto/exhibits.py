@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pyapsp.dense import bandwidth_model as model
 from pyapsp.report.papers.exhibits import Exhibit, Line, Measured, line_figure, ratio, table_of
 from pyapsp.report.papers.published import Published
+
+from pyapsp.dense import bandwidth_model as model
 
 __all__ = ["EXHIBITS", "TITLE"]
 

@@ -9,13 +9,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from pyapsp.profiling.papers.experiment import OnGraphs, Task, contender, one, random_below
+from pyapsp.profiling.sweeps import Contender, Label
 
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
 from pyapsp.dense.outofcore import planner
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.device import Device, devices
-from pyapsp.profiling.papers.experiment import OnGraphs, Task, contender, one, random_below
-from pyapsp.profiling.sweeps import Contender, Label
 from pyapsp.registry import method
 
 __all__ = ["EXPERIMENTS"]

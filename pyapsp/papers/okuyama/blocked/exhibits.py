@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyapsp.dense import performance_model
 from pyapsp.report.papers.exhibits import (
     Exhibit,
     Line,
@@ -16,6 +15,8 @@ from pyapsp.report.papers.exhibits import (
     table_of,
 )
 from pyapsp.report.papers.published import Published
+
+from pyapsp.dense import performance_model
 
 __all__ = ["EXHIBITS"]
 

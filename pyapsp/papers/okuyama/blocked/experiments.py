@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pyapsp.profiling.papers.experiment import OnGraphs, Task, contender, one, random_below
+from pyapsp.profiling.sweeps import Contender, Label
+
 from pyapsp.dense import performance_model
 from pyapsp.dense.performance_model import Inputs, Instructions
 from pyapsp.dense.register_tiles import Iterative
-from pyapsp.profiling.papers.experiment import OnGraphs, Task, contender, one, random_below
-from pyapsp.profiling.sweeps import Contender, Label
 from pyapsp.registry import method
 
 __all__ = ["EXPERIMENTS"]

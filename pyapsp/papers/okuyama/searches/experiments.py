@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyapsp.graph import Graph, generators
 from pyapsp.profiling.papers.experiment import OnGraphs, Settings, Task, contender, one, search
 from pyapsp.profiling.sweeps import Contender, Label
+
+from pyapsp.graph import Graph, generators
 from pyapsp.registry import method
 
 __all__ = ["EXPERIMENTS"]

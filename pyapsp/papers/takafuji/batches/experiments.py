@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
+from pyapsp.profiling.papers.experiment import Case, InTurns, Request
+from pyapsp.profiling.papers.turns import Runner, Turn, require_equal
+from pyapsp.profiling.sweeps import Label
 from scipy.sparse import csgraph
 
 from pyapsp.dense.batch import ONE_GROUP, Form, Pipeline, automatic, maker
@@ -14,9 +17,6 @@ from pyapsp.dense.batch.jobs import Part
 from pyapsp.errors import ParameterError
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import infinity
-from pyapsp.profiling.papers.experiment import Case, InTurns, Request
-from pyapsp.profiling.papers.turns import Runner, Turn, require_equal
-from pyapsp.profiling.sweeps import Label
 from pyapsp.registry import method
 
 __all__ = ["EXPERIMENTS"]

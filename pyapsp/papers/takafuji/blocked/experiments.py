@@ -8,10 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
-
-from pyapsp.device import Device
-from pyapsp.errors import ParameterError
-from pyapsp.graph import Graph, generators
 from pyapsp.profiling.papers.experiment import (
     OnGraphs,
     Settings,
@@ -22,6 +18,10 @@ from pyapsp.profiling.papers.experiment import (
     search,
 )
 from pyapsp.profiling.sweeps import Contender, Label, Reference
+
+from pyapsp.device import Device
+from pyapsp.errors import ParameterError
+from pyapsp.graph import Graph, generators
 from pyapsp.registry import method
 
 __all__ = ["EXPERIMENTS"]

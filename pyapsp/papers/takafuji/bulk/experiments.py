@@ -9,12 +9,12 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from pyapsp.device import Device
-from pyapsp.errors import PyApspError
 from pyapsp.profiling.papers.c_program import CProgram
 from pyapsp.profiling.papers.experiment import Case, InTurns, Request
 from pyapsp.profiling.papers.turns import Runner, Turn, require_equal, spread
+
+from pyapsp.device import Device
+from pyapsp.errors import PyApspError
 
 if TYPE_CHECKING:
     from pyapsp.bulk import Program, Translation
