@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pyapsp.graph import write as write
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
+    from pyapsp.registry import problem as problem
+    from pyapsp.registry import problems as problems
     from pyapsp.result import Result as Result
     from pyapsp.traversal.components import Components as Components
     from pyapsp.traversal.components import (
@@ -59,6 +61,8 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "explain": ("pyapsp.distances.solver", "explain"),
     "method": ("pyapsp.registry", "method"),
     "methods": ("pyapsp.registry", "methods"),
+    "problem": ("pyapsp.registry", "problem"),
+    "problems": ("pyapsp.registry", "problems"),
     "pinned_empty": ("pyapsp.dense.batch.pinned", "pinned_empty"),
     "radius": ("pyapsp.distances.summaries", "radius"),
     "read": ("pyapsp.graph", "read"),

@@ -57,7 +57,7 @@ _PEERS = (
     ),
     ("bfs", "scipy"),
     ("sssp", "scipy"),
-    ("scc", "scipy"),
+    *(("scc", name) for name in ("scipy", "igraph", "networkit")),
 )
 _NAMES = tuple(dict.fromkeys(name for _, name in _PEERS))
 

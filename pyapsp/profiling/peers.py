@@ -17,6 +17,7 @@ from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions, Rows
 from pyapsp.registry import Check
+from pyapsp.traversal.scc import Labels, numbered
 from pyapsp.verify import spread
 
 __all__ = ["PEERS", "Peer", "installed", "peer"]
@@ -238,6 +239,41 @@ def _start(graph: Graph, dtype: Any) -> np.ndarray:
     return matrix
 
 
+def _labels(found: Any) -> Labels:
+    return Labels(labels=numbered(np.asarray(found)))
+
+
+def _scipy_scc(graph: Graph, options: Any) -> _Prepared:
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = graph.to_scipy()
+    return (
+        lambda: connected_components(matrix, connection="strong"),
+        lambda found: _labels(found[1]),
+    )
+
+
+def _igraph_scc(graph: Graph, options: Any) -> _Prepared:
+    prepared = graph.to_igraph()
+    return (
+        lambda: prepared.connected_components(mode="strong"),
+        lambda found: _labels(found.membership),
+    )
+
+
+def _networkit_scc(graph: Graph, options: Any) -> _Prepared:
+    import networkit
+
+    tails, heads, _ = graph.arcs()
+    ends = (np.ones(graph.m), (tails.astype(np.uint64), heads.astype(np.uint64)))
+    prepared = networkit.GraphFromCoo(ends, n=graph.n, directed=True)
+
+    def call() -> Any:
+        return networkit.components.StronglyConnectedComponents(prepared).run()
+
+    return call, lambda found: _labels(found.getPartition().getVector())
+
+
 PEERS = (
     Peer("scipy", "float64", "csgraph.floyd_warshall", _scipy),
     Peer("rustworkx", "float64", "digraph_floyd_warshall_numpy", _rustworkx),
@@ -261,6 +297,9 @@ PEERS = (
         package="rustworkx",
         unweighted=True,
     ),
+    Peer("scipy", "int32", "csgraph.connected_components", _scipy_scc, problem="scc"),
+    Peer("igraph", "int32", "Graph.connected_components", _igraph_scc, problem="scc"),
+    Peer("networkit", "int32", "StronglyConnectedComponents", _networkit_scc, problem="scc"),
 )
 
 
