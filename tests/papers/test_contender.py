@@ -7,12 +7,12 @@ from statistics import median
 
 import numpy as np
 import pytest
+from pyapsp.profiling.sweeps import Contender
 
 import pyapsp
 from pyapsp.errors import DeviceError, ParameterError, VerificationError
 from pyapsp.graph import Graph, generators
 from pyapsp.profiling import sweeps
-from pyapsp.profiling.sweeps import Contender
 
 N = 70
 

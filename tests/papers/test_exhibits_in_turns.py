@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from pyapsp.papers.report import write_source
 from pyapsp.papers.published import Published
+from pyapsp.papers.report import write_source
 
 DEVICE = {"name": "A GPU", "platform": "P", "driver": "1.0", "units": 2}
 

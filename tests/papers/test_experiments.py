@@ -11,6 +11,8 @@ import networkx as nx
 import numpy as np
 import pyopencl as cl
 import pytest
+from pyapsp.profiling.papers import matsumoto, okuyama
+from pyapsp.profiling.papers.experiment import OnGraphs, Task
 
 from pyapsp.dense import performance_model
 from pyapsp.dense.outofcore import planner
@@ -18,8 +20,6 @@ from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import generators
 from pyapsp.paths import AllPairsOptions
 from pyapsp.profiling import papers, sweeps
-from pyapsp.profiling.papers import matsumoto, okuyama
-from pyapsp.profiling.papers.experiment import OnGraphs, Task
 
 SMALL = {
     "okuyama-degrees": {"degrees": [2, 30]},

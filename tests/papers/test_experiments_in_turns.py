@@ -7,16 +7,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pyapsp.profiling.papers import ino, takafuji_batches, takafuji_bulk
+from pyapsp.profiling.papers.c_program import CProgram
+from pyapsp.profiling.papers.experiment import InTurns
+from pyapsp.profiling.papers.turns import Runner, Turn, require_equal, spread, take_turns
 from scipy.sparse import csgraph
 
 from pyapsp.bulk import Program, Stream
 from pyapsp.dense.batch import Pipeline
 from pyapsp.errors import CapabilityError, ParameterError, PyApspError, VerificationError
 from pyapsp.profiling import papers
-from pyapsp.profiling.papers import ino, takafuji_batches, takafuji_bulk
-from pyapsp.profiling.papers.c_program import CProgram
-from pyapsp.profiling.papers.experiment import InTurns
-from pyapsp.profiling.papers.turns import Runner, Turn, require_equal, spread, take_turns
 
 SIZES = {
     "takafuji-batches": (20, {"counts": [3, 9]}),
