@@ -50,6 +50,8 @@ __all__ = [
 # The module that registers each problem; it is imported when the problem is first asked for.
 _ROOMS = {
     "all-pairs": "pyapsp.distances.problem",
+    "bfs": "pyapsp.traversal.problems",
+    "sssp": "pyapsp.traversal.problems",
 }
 # Methods that had another name.
 _RENAMED = {
@@ -303,7 +305,7 @@ class Problem:
     asks: tuple[str, ...] = ()
 
 
-def check_limits(memory_limit: object, progress: object, owner: str) -> None:
+def check_limits(memory_limit: int | None, progress: Any, owner: str) -> None:
     """Refuse what is no limit of memory, or nothing that can be told of progress.
 
     Parameters
