@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from pyapsp.registry import problem as problem
     from pyapsp.registry import problems as problems
     from pyapsp.result import Result as Result
+    from pyapsp.traversal.bfs import BfsResult as BfsResult
+    from pyapsp.traversal.bfs import bfs as bfs
     from pyapsp.traversal.components import Components as Components
     from pyapsp.traversal.components import (
         strongly_connected_components as strongly_connected_components,
     )
-    from pyapsp.traversal.bfs import BfsResult as BfsResult
-    from pyapsp.traversal.bfs import bfs as bfs
     from pyapsp.traversal.sssp import SsspResult as SsspResult
     from pyapsp.traversal.sssp import sssp as sssp
 

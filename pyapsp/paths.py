@@ -290,13 +290,8 @@ def fits(requires: Weights, row: Mapping[str, Any]) -> bool:
     limit: float | None = requires.largest_distance
     if limit is None and requires.non_negative:
         limit = float("inf")
-<<<<<<< HEAD
     longest = float("nan") if row["longest"] is None else row["longest"]
     return (limit is None or longest <= limit) and not (requires.unweighted and row["weighted"])
-=======
-    return (limit is None or row["longest"] <= limit) and not (
-        requires.unweighted and row["weighted"]
-    )
 
 
 def vertices(
@@ -324,4 +319,3 @@ def vertices(
         outside = found[(found < 0) | (found >= n)][0]
         raise ParameterError.of(name, owner, f"vertices in [0, {n})", int(outside))
     return found.astype(np.int64)
->>>>>>> k1
