@@ -25,7 +25,6 @@ from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning import Space, tuner
 from pyapsp.tuning.journal import Outcome
 from pyapsp.tuning.space import key
-from pyapsp.tuning.timing import in_turns
 from pyapsp.tuning.tuner import Tuner
 
 DEFAULT = {"tile": 16, "width": 1, "rows": 2, "group_x": 1, "group_y": 2}
@@ -370,11 +369,7 @@ def test_methods_from_sources_are_tuned(method, device, tmp_path):
     assert not [each for each in report.outcomes if each.state in ("wrong", "failed")]
 
 
-def test_methods_take_turns_by_the_clock_of_the_host():
-    """The first call of each, which builds, does not count."""
-    order = []
-
-    def call(name, seconds):
+def call(name, seconds):
         order.append(name)
         time.sleep(0.2 if order.count(name) == 1 else seconds)
 
