@@ -49,6 +49,7 @@ __all__ = [
 # The module that registers each problem; it is imported when the problem is first asked for.
 _ROOMS = {
     "all-pairs": "pyapsp.distances.problem",
+    "scc": "pyapsp.traversal.scc_problem",
 }
 # Methods that had another name.
 _RENAMED = {
