@@ -463,6 +463,35 @@ def test_mistakes_are_named(device):
         measure(repeat=0)
 
 
+def test_the_workflow_measures_all_in_sizes_of_their_own_or_those_given():
+    own = {name: each.sizes for name, each in papers.EXPERIMENTS.items()}
+    assert papers.planned({}, {}) == own
+    given = {"ino-paths": [7, 8]}
+    assert papers.planned(given, {"tasks": [3], "counts": [4, 5]}) == own | given
+    for sizes, settings, words in (
+        ({"ino": [7]}, {}, "'experiment'.*Got 'ino'"),
+        ({"ino-paths": [7, 1]}, {}, "'n' parameter of ino-paths must be at least 2. Got 1"),
+        ({}, {"task": [3]}, "some of threads, .*Got 'task'"),
+        ({}, {"tasks": [3, 4]}, "'tasks' parameter of ino-paths"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            papers.planned(sizes, settings)
+
+
+def test_experiments_say_what_they_need():
+    def needs(name, n, settings=None, limit=600):
+        return papers.EXPERIMENTS[name].needs(n, settings or {}, limit)
+
+    # searches from sources end at their limit, products do not
+    assert needs("okuyama-weights", 10**5, limit=9)[1] == 1200 + 100 * 9
+    assert needs("okuyama-times", 10**4)[1] == 1200 + 100 * 10**12 / 1e9
+    assert needs("takafuji-batches", 100, {"counts": [3, 50]})[0] == 1e9 + 20 * 50 * 100**2
+    for name in papers.EXPERIMENTS:
+        bytes_, seconds = needs(name, 64)
+        assert 1e9 < bytes_ < 1e11
+        assert 1000 < seconds < 10000
+
+
 def test_when_nothing_can_run_the_reason_is_told(device, monkeypatch):
     def nothing(*arguments, **options):
         raise PyApspError("no memory")
