@@ -22,7 +22,7 @@ from pyapsp.dense import bandwidth_model
 from pyapsp.dense.outofcore.mapped import pinned
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.worker import Shape
-from pyapsp.dense.product import Product
+from pyapsp.dense.product import Product, Rectangle, RightFactor
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.errors import DeviceMemoryError
 
@@ -178,9 +178,8 @@ def _product_rates(
     for some in rows:
         seconds = []
         for _ in range(_TURNS):
-            events = product.multiply(
-                queue, block, columns, 0, some, columns, depth, left, right, columns, 0
-            )
+            target = Rectangle(block, columns, some, columns)
+            events = product.multiply(queue, target, left, RightFactor(right, depth, columns))
             queue.finish()
             seconds.append((events[-1].profile.end - events[0].profile.start) * 1e-9)
         rates.append((some, some * columns * depth / max(median(seconds), 1e-9)))

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -22,11 +22,14 @@ import pyopencl as cl
 from pyapsp.dense.outofcore.mapped import map_buffer, pinned
 from pyapsp.dense.outofcore.schedule import Schedule
 from pyapsp.dense.outofcore.storage import Matrix
-from pyapsp.dense.product import Product
+from pyapsp.dense.product import Product, Rectangle, RightFactor
 from pyapsp.device import Device, device_errors
 from pyapsp.precision import infinity
 
 __all__ = ["Shape", "Worker"]
+
+#: Enqueues the kernels of a step on the buffer of a slot, and returns their events.
+Compute: TypeAlias = Callable[[cl.Buffer], list[cl.Event]]
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,10 @@ class Part:
         """Return the begin of some memory as rows and columns."""
         return memory[: self.values].reshape(self.height, self.width)
 
+    def on(self, block: cl.Buffer) -> Rectangle:
+        """Return the part as it lies in a slot."""
+        return Rectangle(block, self.width, self.height, self.width)
+
 
 @dataclass(frozen=True)
 class Step:
@@ -113,8 +120,7 @@ class Step:
     ----------
     bring : Part or None
         None: the slot is filled with infinity if something is taken back by minimum.
-    compute : callable
-        Enqueues the kernels on a slot's buffer, and returns their events.
+    compute : Compute
     take : Part or None
     minimum : bool
         The matrix is replaced by the minimum of it and what is taken back.
@@ -123,7 +129,7 @@ class Step:
     """
 
     bring: Part | None
-    compute: Callable[[cl.Buffer], list[cl.Event]]
+    compute: Compute
     take: Part | None
     minimum: bool = False
     finished: Callable[[], None] | None = None
@@ -213,21 +219,20 @@ class Worker:
     def panel(self, first: int, depth: int) -> None:
         """Multiply the rows of a closed pivot block by it, and keep them as a right factor."""
         self.fetch(first, depth)
-        size, product, queue = self.shape.size, self.product, self._queue
-        right, wide = self._buffers["right"], self.shape.panel_columns(self.unit)
+        product, queue, right = self.product, self._queue, self._right
+        wide = self.shape.panel_columns(self.unit)
         with device_errors(self.device, self.bytes):
             counts = (depth * depth, depth * depth, depth * wide)
-            pivot, left, columns = buffers = [self._allocate(count) for count in counts]
+            buffers = [self._allocate(count) for count in counts]
             try:
-                place = (depth, depth, 0, depth, depth, right, size, first)
-                product.unpack_right(queue, pivot, *place)
-                product.pack_left(queue, pivot, depth, 0, depth, depth, left)
+                pivot, left = Rectangle(buffers[0], depth, depth, depth), buffers[1]
+                product.unpack_right(queue, right.at(0, first), pivot)
+                product.pack_left(queue, pivot, left)
                 for low, width in self._beside(wide):
-                    place = (width, depth, 0, depth, width, right, size, low)
-                    product.unpack_right(queue, columns, *place)
-                    factors = (left, right, size, low)
-                    product.multiply(queue, columns, width, 0, depth, width, depth, *factors)
-                    product.pack_right(queue, columns, *place)
+                    here, columns = right.at(0, low), Rectangle(buffers[2], width, depth, width)
+                    product.unpack_right(queue, here, columns)
+                    product.multiply(queue, columns, left, here)
+                    product.pack_right(queue, columns, here)
                 queue.flush()
                 self._run(
                     Step(None, self._unpack(part, first), part)
@@ -244,17 +249,20 @@ class Worker:
                 Step(part, self._pack(part, first), None) for part in self._row_parts(first, depth)
             )
 
-    def _pack(self, part: Part, first: int) -> Callable[[cl.Buffer], list[cl.Event]]:
-        """Return what puts a part of the pivot rows into the right factor."""
-        place = (part.width, part.height, part.first - first, self._depth, part.width)
-        factor = (self._buffers["right"], self.shape.size, part.low)
-        return lambda block: self.product.pack_right(self._queue, block, *place, *factor)
+    @property
+    def _right(self) -> RightFactor:
+        """The rows of the pivot block at hand."""
+        return RightFactor(self._buffers["right"], self._depth, self.shape.size)
 
-    def _unpack(self, part: Part, first: int) -> Callable[[cl.Buffer], list[cl.Event]]:
+    def _pack(self, part: Part, first: int) -> Compute:
+        """Return what puts a part of the pivot rows into the right factor."""
+        right = self._right.at(part.first - first, part.low)
+        return lambda block: self.product.pack_right(self._queue, part.on(block), right)
+
+    def _unpack(self, part: Part, first: int) -> Compute:
         """Return what takes a part of the pivot rows from the right factor."""
-        place = (part.width, part.height, part.first - first, self._depth, part.width)
-        factor = (self._buffers["right"], self.shape.size, part.low)
-        return lambda block: self.product.unpack_right(self._queue, block, *place, *factor)
+        right = self._right.at(part.first - first, part.low)
+        return lambda block: self.product.unpack_right(self._queue, right, part.on(block))
 
     def update(self, schedule: Schedule, mine: object) -> None:
         """Update rows by the pivot block at hand, as long as there are any."""
@@ -275,32 +283,32 @@ class Worker:
             return Part(first, last, low, min(low + width, self.shape.n), height, width)
 
         if wide >= size and not self._separated:
+            here = part(0, size)
 
             def whole(block: cl.Buffer) -> list[cl.Event]:
-                events = self._left(block, size, pivot, height)
+                rows = here.on(block)
+                events = self._left(rows.part(pivot, depth))
                 for low, width in self._beside(size):
-                    events += self._multiply(block, size, low, height, low, width)
+                    events += self._multiply(rows.part(low, width), low)
                 return events
 
-            yield Step(part(0, size), whole, part(0, size), finished=finished)
+            yield Step(here, whole, here, finished=finished)
             return
 
-        def left(block: cl.Buffer) -> list[cl.Event]:
-            return self._left(block, depth, 0, height)
-
-        here = part(pivot, depth)
+        pivots = part(pivot, depth)
         others = list(self._beside(wide))
-        yield Step(here, left, here, finished=None if others else finished)
+        done = None if others else finished
+        yield Step(pivots, lambda block: self._left(pivots.on(block)), pivots, finished=done)
         for number, (low, width) in enumerate(others):
+            some = part(low, width)
 
-            def some(block: cl.Buffer, low: int = low, width: int = width) -> list[cl.Event]:
-                return self._multiply(block, width, 0, height, low, width)
+            def compute(block: cl.Buffer, some: Part = some) -> list[cl.Event]:
+                return self._multiply(some.on(block), some.low)
 
-            here = part(low, width)
             yield Step(
-                None if self._separated else here,
+                None if self._separated else some,
+                compute,
                 some,
-                here,
                 minimum=self._separated,
                 finished=finished if number == len(others) - 1 else None,
             )
@@ -312,24 +320,21 @@ class Worker:
             for low in range(start, stop, wide):
                 yield low, min(wide, stop - low)
 
-    def _left(self, block: cl.Buffer, pitch: int, column: int, height: int) -> list[cl.Event]:
+    def _left(self, columns: Rectangle) -> list[cl.Event]:
         """Multiply the pivot columns of some rows by the closed pivot, and pack them."""
-        old, left, right = (self._buffers[name] for name in ("old", "left", "right"))
-        depth, queue, product = self._depth, self._queue, self.product
-        events = product.pack_left(queue, block, pitch, column, height, depth, left)
-        events += product.copy(queue, block, pitch, column, old, depth, 0, height, depth)
-        place = (depth, 0, height, depth, depth, left, right, self.shape.size, self._first)
-        events += product.multiply(queue, old, *place)
-        events += product.copy(queue, old, depth, 0, block, pitch, column, height, depth)
-        events += product.pack_left(queue, old, depth, 0, height, depth, left)
+        left, queue, product = self._buffers["left"], self._queue, self.product
+        old = Rectangle(self._buffers["old"], self._depth, columns.rows, self._depth)
+        events = product.pack_left(queue, columns, left)
+        events += product.copy(queue, columns, old)
+        events += product.multiply(queue, old, left, self._right.at(0, self._first))
+        events += product.copy(queue, old, columns)
+        events += product.pack_left(queue, old, left)
         return events
 
-    def _multiply(
-        self, block: cl.Buffer, pitch: int, column: int, height: int, low: int, width: int
-    ) -> list[cl.Event]:
-        left, right = self._buffers["left"], self._buffers["right"]
-        place = (pitch, column, height, width, self._depth, left, right, self.shape.size, low)
-        return self.product.multiply(self._queue, block, *place)
+    def _multiply(self, columns: Rectangle, low: int) -> list[cl.Event]:
+        """Update columns of some rows: those of the matrix from `low` on."""
+        right = self._right.at(0, low)
+        return self.product.multiply(self._queue, columns, self._buffers["left"], right)
 
     def _bring_pivot(self, pivot: cl.Buffer, first: int, depth: int) -> None:
         self._run(
@@ -346,9 +351,7 @@ class Worker:
             height = min(lines, first + depth - start)
             yield Part(start, min(start + height, end), first, end, height, depth)
 
-    def _copy(
-        self, part: Part, pivot: cl.Buffer, first: int, *, inwards: bool
-    ) -> Callable[[cl.Buffer], list[cl.Event]]:
+    def _copy(self, part: Part, pivot: cl.Buffer, first: int, *, inwards: bool) -> Compute:
         """Return what copies between a slot and rows of the pivot block on the device."""
         place = (part.first - first) * part.width * self._item
         count = part.values * self._item
