@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pyapsp.checks import check_answer, check_diagonal, check_weights
 from pyapsp.dense.outofcore.checkpoint import Checkpoint
 from pyapsp.dense.outofcore.engine import Engine
 from pyapsp.dense.outofcore.initial import fill
@@ -25,7 +26,7 @@ from pyapsp.graph import Graph
 from pyapsp.host import available_memory
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
-from pyapsp.precision import check_answer, check_diagonal, check_weights, largest_finite
+from pyapsp.precision import largest_finite
 from pyapsp.registry import Plan, register
 
 __all__ = ["FwOutofcore"]

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.kernels import Program, build
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines
 
 __all__ = ["Product", "Rectangle", "Region", "RightFactor", "ints"]
 

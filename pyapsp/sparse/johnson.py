@@ -10,13 +10,15 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.bounds import distance_bound
+from pyapsp.checks import check_diagonal, check_weights
 from pyapsp.errors import PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines, check_diagonal, check_weights, infinity
+from pyapsp.precision import infinity
 from pyapsp.registry import Plan, check_memory, register
 from pyapsp.sparse.device_block import upload
 from pyapsp.sparse.dijkstra_cpu import DijkstraCpu

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyapsp.checks import check_weights
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
-from pyapsp.precision import check_weights, infinity
+from pyapsp.precision import infinity
 
 __all__ = ["fill"]
 
