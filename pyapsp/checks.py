@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 
 from pyapsp.errors import NegativeCycleError, PrecisionError
@@ -9,7 +11,14 @@ from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.precision import holds_all, infinity
 
-__all__ = ["check_answer", "check_diagonal", "check_weights", "converted"]
+__all__ = [
+    "check_answer",
+    "check_diagonal",
+    "check_weights",
+    "converted",
+    "negative_cycle",
+    "refuse_negative_cycle",
+]
 
 # Values that change their type at a time.
 _BLOCK = 2**20
@@ -102,22 +111,44 @@ def check_diagonal(graph: Graph, diagonal: np.ndarray) -> None:
 
     Raises
     ------
+    NegativeCycleError, PrecisionError
+        As `refuse_negative_cycle`, if a distance is negative.
+    """
+    if np.any(diagonal < 0):
+        refuse_negative_cycle(graph, diagonal.dtype)
+
+
+def refuse_negative_cycle(graph: Graph, dtype: np.dtype) -> NoReturn:
+    """Raise the error of a run that met a negative cycle.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved.
+    dtype : numpy.dtype
+        In which sums were rounded.
+
+    Raises
+    ------
     NegativeCycleError
         With one such cycle.
     PrecisionError
         If there is none in exact arithmetic.
     """
-    if not np.any(diagonal < 0):
-        return
+    raise negative_cycle(graph) or PrecisionError(
+        f"rounding in {dtype} made a cycle that is not negative look negative: use a wider dtype, "
+        "or whole-number weights with an integer dtype"
+    )
+
+
+def negative_cycle(graph: Graph) -> NegativeCycleError | None:
+    """Return the error that names a negative cycle; None if in exact arithmetic there is none."""
     found = find_negative_cycle(graph)
     if found is None:
-        raise PrecisionError(
-            f"rounding in {diagonal.dtype} made a cycle that is not negative look negative: use a "
-            "wider dtype, or whole-number weights with an integer dtype"
-        )
+        return None
     cycle, weight = found
     labels = None if graph.labels is None else [graph.labels[vertex] for vertex in cycle]
-    raise NegativeCycleError(cycle, weight, labels)
+    return NegativeCycleError(cycle, weight, labels)
 
 
 def converted(distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = None) -> np.ndarray:

@@ -12,10 +12,9 @@ import pyopencl as cl
 
 from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.bounds import distance_bound
-from pyapsp.checks import check_diagonal, check_weights
+from pyapsp.checks import check_weights, negative_cycle, refuse_negative_cycle
 from pyapsp.errors import PrecisionError
 from pyapsp.graph import Graph
-from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import infinity
@@ -181,12 +180,12 @@ def _potentials(
         if done & (done - 1) == 0 or done == graph.n:
             cl.enqueue_copy(queue, parents, found)
             if _goes_round(parents) or done == graph.n:
-                check_diagonal(graph, np.array([-1], dtype))
+                refuse_negative_cycle(graph, dtype)
     cl.enqueue_copy(queue, potentials, before)
     if potentials.min() <= -infinity(dtype):  # they would have fallen further
-        if find_negative_cycle(graph) is not None:
-            check_diagonal(graph, np.array([-1], dtype))
-        raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
+        raise negative_cycle(graph) or PrecisionError(
+            f"a distance is too large for {dtype}: use a wider dtype"
+        )
     return potentials
 
 
