@@ -24,6 +24,7 @@ _COMMANDS = (
     "path",
     "measure",
     "verify",
+    "check",
     "fetch",
     "convert",
     "generate",

@@ -10,12 +10,11 @@ import pyopencl as cl
 
 from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.result import NO_PREDECESSOR
-from pyapsp.sparse.device_block import upload
 from pyapsp.sparse.source_blocks import TunableBlocks
 
 __all__ = ["ApspBfs"]

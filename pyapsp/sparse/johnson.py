@@ -15,11 +15,10 @@ from pyapsp.bounds import distance_bound
 from pyapsp.checks import check_weights, negative_cycle, refuse_negative_cycle
 from pyapsp.errors import PrecisionError
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, check_memory, register
-from pyapsp.sparse.device_block import upload
 from pyapsp.sparse.dijkstra_cpu import DijkstraCpu
 from pyapsp.sparse.near_far import NearFar
 from pyapsp.sparse.scattering import ApspIterative, ApspTasks, ApspTasksUnshared

@@ -21,7 +21,7 @@ LAYERS = [
     {"bounds"},
     {"precision"},
     {"arithmetic", "checks"},
-    {"result", "progress"},
+    {"result", "progress", "timing"},
     {"registry"},
     {"paths"},
     {"tuning", "verify"},
