@@ -192,10 +192,11 @@ def test_trimming_takes_what_is_on_no_cycle(device):
         assert found.count == 67
         stats[trim] = found.stats
     assert stats[0]["trims"] == 0
-    # a turn takes both ends of each part
+    # a turn takes both ends of each part; some are launched before the host looks
     assert stats["full"]["rounds"] == 0
-    assert stats["full"]["trims"] >= 34
-    assert 0 < stats[2]["rounds"] < stats[0]["rounds"] <= 67
+    assert 34 <= stats["full"]["trims"] < 34 + 16
+    # parts are divided about in the middle
+    assert 0 < stats[2]["rounds"] < stats[0]["rounds"] < 12
     assert 2 * stats[2]["rounds"] <= stats[2]["trims"] <= 2 * (stats[2]["rounds"] + 1)
     # an arc from a vertex to itself keeps nothing together
     loops = pyapsp.strongly_connected_components(GRAPHS["loops alone"], method, device=device)
