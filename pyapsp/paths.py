@@ -6,10 +6,10 @@ for. Their methods need the same things of weights, and their answers are rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pyapsp.errors import (
     CapabilityError,
     GraphError,
     NegativeWeightError,
+    ParameterError,
     PrecisionError,
     PyApspError,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "about",
     "fits",
     "sample",
+    "vertices",
 ]
 
 # Distances that are compared with a cutoff at a time.
@@ -47,6 +49,8 @@ _MAX_WEIGHT = 20
 _MORE_ARCS, _PART_OF_LIMIT, _LOW = 32, 8, 2**11
 # Every so many vertices of a sample one that cannot be reached.
 _UNREACHED = 17
+
+_Options = TypeVar("_Options", bound="PathOptions")
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,14 @@ class PathOptions(Options):
         """
         return self.check and (self.cutoff is None or graph.has_negative)
 
+    def held_in(self: _Options, dtype: np.dtype) -> _Options:
+        """Return the options of a run that holds the distances in this type."""
+        if self.cutoff is None and dtype == self.dtype:
+            return self
+        largest = infinity(dtype) - 1 if dtype.kind in "iu" else float(np.finfo(dtype).max)
+        hides = self.cutoff is not None and self.cutoff < largest
+        return replace(self, dtype=dtype, cutoff=self.cutoff if hides else None)
+
     def hide(self, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
         """Report what is beyond the cutoff as unreachable, in rows of the answer."""
         if self.cutoff is None:
@@ -145,14 +157,6 @@ class AllPairsOptions(PathOptions):
     totals: bool = field(default=False, kw_only=True)
     helpers: tuple[Device, ...] = field(default=(), kw_only=True)
     checkpoint: str | PathLike[str] | None = field(default=None, kw_only=True)
-
-    def held_in(self, dtype: np.dtype) -> AllPairsOptions:
-        """Return the options of a run that holds the distances in this type."""
-        if self.cutoff is None and dtype == self.dtype:
-            return self
-        largest = infinity(dtype) - 1 if dtype.kind in "iu" else float(np.finfo(dtype).max)
-        hides = self.cutoff is not None and self.cutoff < largest
-        return replace(self, dtype=dtype, cutoff=self.cutoff if hides else None)
 
 
 @dataclass(frozen=True)
@@ -286,6 +290,32 @@ def fits(requires: Weights, row: Mapping[str, Any]) -> bool:
     limit: float | None = requires.largest_distance
     if limit is None and requires.non_negative:
         limit = float("inf")
-    return (limit is None or row["longest"] <= limit) and not (
-        requires.unweighted and row["weighted"]
-    )
+    longest = float("nan") if row["longest"] is None else row["longest"]
+    return (limit is None or longest <= limit) and not (requires.unweighted and row["weighted"])
+
+
+def vertices(
+    given: int | Sequence[int] | np.ndarray, n: int, owner: str, name: str = "sources"
+) -> np.ndarray:
+    """Return vertices that a function was given, as int64; one of them alone is a sequence of one.
+
+    Parameters
+    ----------
+    given : int, or sequence of int
+    n : int
+        Vertices of the graph.
+    owner, name : str
+        The function and the parameter, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If one is no vertex.
+    """
+    found = np.atleast_1d(np.asarray(given))
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise ParameterError.of(name, owner, "a sequence of vertices", given)
+    if found.size and (found.min() < 0 or found.max() >= n):
+        outside = found[(found < 0) | (found >= n)][0]
+        raise ParameterError.of(name, owner, f"vertices in [0, {n})", int(outside))
+    return found.astype(np.int64)

@@ -37,6 +37,7 @@ __all__ = [
     "Problem",
     "Request",
     "Requirements",
+    "check_limits",
     "check_memory",
     "method",
     "methods",
@@ -49,6 +50,8 @@ __all__ = [
 # The module that registers each problem; it is imported when the problem is first asked for.
 _ROOMS = {
     "all-pairs": "pyapsp.distances.problem",
+    "bfs": "pyapsp.traversal.problems",
+    "sssp": "pyapsp.traversal.problems",
     "scc": "pyapsp.traversal.scc_problem",
 }
 # Methods that had another name.
@@ -305,6 +308,26 @@ class Problem:
     reusing: Callable[[Any, Any], Any] = lambda given, options: options
     fits: Callable[[Any, Mapping[str, Any]], bool] = lambda requires, about: True
     asks: tuple[str, ...] = ()
+
+
+def check_limits(memory_limit: int | None, progress: Any, owner: str) -> None:
+    """Refuse what is no limit of memory, or nothing that can be told of progress.
+
+    Parameters
+    ----------
+    memory_limit : int or None
+    progress : callable or None
+    owner : str
+        The function that was given them, for messages.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if memory_limit is not None and not (isinstance(memory_limit, Integral) and memory_limit > 0):
+        raise ParameterError.of("memory_limit", owner, "a positive number of bytes", memory_limit)
+    if progress is not None and not callable(progress):
+        raise ParameterError.of("progress", owner, "a function of (done, total)", progress)
 
 
 def check_memory(buffers: Sequence[int], options: Options) -> None:

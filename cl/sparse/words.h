@@ -49,21 +49,24 @@ typedef int2 word_t; /* the low half, then the high half */
 #define VALUE_IN(word) VALUE_OF(word)
 #endif
 
-/* Make a word no larger than that of a value, in this pass. */
-static inline void lower(__global word_t *word, const value_t value, const int pass)
+/* Make a word no larger than that of a value, in this pass. Return whether this made it smaller: in one
+ * of the passes it does for the smallest value of a launch. */
+static inline int lower(__global word_t *word, const value_t value, const int pass)
 {
 #if PYAPSP_WORD == 32
-    atomic_min(word, WORD_OF(value));
+    return WORD_OF(value) < atomic_min(word, WORD_OF(value));
 #elif PYAPSP_HAS_INT64_ATOMICS
-    atom_min(word, WORD_OF(value));
+    return WORD_OF(value) < atom_min(word, WORD_OF(value));
 #else
     const int2 halves = WORD_OF(value);
     __global int *low = (__global int *)word;
     __global int *high = low + 1;
-    if (pass == 1) {
-        if (*high == halves.y)
-            atomic_min((__global uint *)low, (uint)halves.x);
-    } else if (atomic_min(high, halves.y) > halves.y)
-        atomic_xchg((__global uint *)low, 0xffffffffu);
+    if (pass == 1)
+        return *high == halves.y &&
+               (uint)halves.x < atomic_min((__global uint *)low, (uint)halves.x);
+    if (halves.y >= atomic_min(high, halves.y))
+        return 0;
+    atomic_xchg((__global uint *)low, 0xffffffffu);
+    return 1;
 #endif
 }

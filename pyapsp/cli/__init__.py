@@ -25,6 +25,7 @@ _COMMANDS = (
     "measure",
     "scc",
     "verify",
+    "check",
     "fetch",
     "convert",
     "generate",

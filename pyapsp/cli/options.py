@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "add_device",
     "add_json",
+    "add_parameters",
     "add_progress",
     "add_size",
     "add_sources",
@@ -113,6 +114,18 @@ def parameter_of(text: str) -> tuple[str, int | str]:
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not name=value")
     return match[1], match[3] if match[2] is None else int(match[2])
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Add ``--set``, for parameters of the method."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=parameter_of,
+        metavar="NAME=VALUE",
+        help="a parameter of the method, e.g. tile=32; may be repeated",
+    )
 
 
 def vertices(labels: Any, n: int, names: Iterable[str], owner: str) -> list[int]:

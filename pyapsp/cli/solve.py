@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 from pyapsp.cli.options import (
     add_device,
     add_json,
+    add_parameters,
     add_progress,
     add_sources,
     bytes_of,
     check_outputs,
     commit,
     facts,
-    parameter_of,
     print_json,
     vertices,
     wants_progress,
@@ -52,14 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "matrices larger than memory",
     )
     parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=parameter_of,
-        metavar="NAME=VALUE",
-        help="a parameter of the method, e.g. tile=32; may be repeated",
-    )
+    add_parameters(parser)
     parser.add_argument(
         "--dtype",
         metavar="TYPE",

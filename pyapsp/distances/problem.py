@@ -57,6 +57,6 @@ ALL_PAIRS = register_problem(
         settle=settle,
         reusing=_reusing,
         fits=fits,
-        asks=("predecessors",),
+        asks=("predecessors", "sources"),
     )
 )

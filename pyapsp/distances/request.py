@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from os import PathLike
 from typing import Any
 
@@ -12,11 +12,11 @@ import numpy as np
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import as_graph
-from pyapsp.paths import AllPairsOptions
+from pyapsp.paths import AllPairsOptions, vertices
 from pyapsp.precision import resolve
-from pyapsp.registry import Method, Request, method_of, problem
+from pyapsp.registry import Method, Request, check_limits, method_of, problem
 
-__all__ = ["requested", "vertices"]
+__all__ = ["requested"]
 
 
 def requested(
@@ -49,10 +49,7 @@ def requested(
     if not directed:
         graph = graph.symmetrized()
     rows = None if sources is None else vertices(sources, graph.n, owner)
-    if memory_limit is not None and not (isinstance(memory_limit, Integral) and memory_limit > 0):
-        raise ParameterError.of("memory_limit", owner, "a positive number of bytes", memory_limit)
-    if progress is not None and not callable(progress):
-        raise ParameterError.of("progress", owner, "a function of (done, total)", progress)
+    check_limits(memory_limit, progress, owner)
     if out is not None and not isinstance(out, np.ndarray):
         raise ParameterError.of("out", owner, "a NumPy array", type(out).__name__)
     asked = method_of("all-pairs", method, owner)
@@ -82,17 +79,6 @@ def requested(
     if rows is not None:
         reasons.append(f"sources: {rows.size:,}")
     return Request(problem("all-pairs"), graph, asked, options, about, tuple(reasons))
-
-
-def vertices(sources: Sequence[int] | np.ndarray, n: int, owner: str) -> np.ndarray:
-    """Return sources that a function was given as int64, if they are vertices."""
-    rows = np.atleast_1d(np.asarray(sources))
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise ParameterError.of("sources", owner, "a sequence of vertices", sources)
-    if rows.size and (rows.min() < 0 or rows.max() >= n):
-        outside = rows[(rows < 0) | (rows >= n)][0]
-        raise ParameterError.of("sources", owner, f"vertices in [0, {n})", int(outside))
-    return rows.astype(np.int64)
 
 
 def _listed(device: Any, owner: str) -> list[Any]:

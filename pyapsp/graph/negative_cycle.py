@@ -9,7 +9,7 @@ import numpy as np
 
 from pyapsp.graph.model import Graph
 
-__all__ = ["find_negative_cycle"]
+__all__ = ["cycle_of", "find_negative_cycle"]
 
 
 def find_negative_cycle(graph: Graph) -> tuple[list[int], int | float] | None:
@@ -57,15 +57,26 @@ def find_negative_cycle(graph: Graph) -> tuple[list[int], int | float] | None:
         distance[heads[better]] = best[better]
         parent[heads[better]] = tails[arc]
         if done & (done - 1) == 0 or done == graph.n:
-            cycle = _cycle_of(parent)
+            cycle = cycle_of(parent)
             if cycle is not None:
                 weight = _weight_of(graph, cycle)
                 return (cycle, weight) if weight < 0 else None
     return None
 
 
-def _cycle_of(parent: np.ndarray) -> list[int] | None:
-    """Return a cycle of the parent pointers, in the direction of the arcs."""
+def cycle_of(parent: np.ndarray) -> list[int] | None:
+    """Return a cycle of parent pointers, in the direction of the arcs.
+
+    Parameters
+    ----------
+    parent : (n,) ndarray of int
+        The vertex before each, n where there is none.
+
+    Returns
+    -------
+    list of int, or None
+        The vertices in order, the first repeated at the end; None if all pointers lead out.
+    """
     n = parent.size
     jump = np.append(parent, n)
     for _ in range(n.bit_length()):

@@ -1,11 +1,8 @@
-"""What the papers measured, measured again on a device at hand.
+"""What papers measured, measured again on a device at hand, and put beside their figures.
 
-Each experiment is one set of runs on problems of size n, those behind a table or a figure.
-`pyapsp.report.papers` puts them beside the published figures.
-
-[O] is F. Okuyama's thesis, 2013, chapters 3 and 4; [T] is D. Takafuji's thesis, 2020, chapters 3
-and 4; [M] is the poster of K. Matsumoto, N. Nakasato and S. G. Sedukhin, SC 2012; [I] is the paper
-of F. Ino, K. Shigeoka, T. Okuyama, M. Motokubota and K. Hagihara, 2013.
+A folder for each source has its experiments, its tables and figures, and the published values. An
+experiment is one set of runs on problems of size n. The command line, the workflow and the
+documentation take the list of them from here.
 """
 
 from __future__ import annotations
@@ -16,32 +13,35 @@ from typing import Any
 from pyapsp import __version__
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError, PyApspError
-from pyapsp.profiling.papers import (
-    ino,
-    matsumoto,
-    okuyama,
-    okuyama_sources,
-    takafuji,
-    takafuji_batches,
-    takafuji_bulk,
-)
-from pyapsp.profiling.papers.experiment import Experiment, Request, Settings
+from pyapsp.papers import ino, matsumoto, okuyama, takafuji
+from pyapsp.papers.experiment import SETTINGS, Experiment, Request, Settings
 
-__all__ = ["EXPERIMENTS", "Experiment", "measure"]
+__all__ = ["EXPERIMENTS", "SETTINGS", "SOURCES", "experiment", "measure"]
 
+SOURCES = {
+    each.name: each for each in (okuyama.SOURCE, takafuji.SOURCE, matsumoto.SOURCE, ino.SOURCE)
+}
 EXPERIMENTS: dict[str, Experiment] = {
-    **okuyama.EXPERIMENTS,
-    **okuyama_sources.EXPERIMENTS,
-    **takafuji.EXPERIMENTS,
-    **takafuji_batches.EXPERIMENTS,
-    **takafuji_bulk.EXPERIMENTS,
-    **matsumoto.EXPERIMENTS,
-    **ino.EXPERIMENTS,
+    name: each for source in SOURCES.values() for name, each in source.experiments.items()
 }
 
 
+def experiment(name: str) -> Experiment:
+    """Return an experiment.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of this name.
+    """
+    if name not in EXPERIMENTS:
+        known = ", ".join(EXPERIMENTS)
+        raise ParameterError.of("experiment", "papers", f"one of {known}", name)
+    return EXPERIMENTS[name]
+
+
 def measure(
-    experiment: str,
+    name: str,
     n: int,
     *,
     device: Any = None,
@@ -54,8 +54,8 @@ def measure(
 
     Parameters
     ----------
-    experiment : str
-        Name in `EXPERIMENTS`.
+    name : str
+        In `EXPERIMENTS`.
     n : int
         Vertices, or what else the size of a problem is.
     device : optional
@@ -63,9 +63,8 @@ def measure(
     repeat : int
         Timed turns.
     settings : mapping of str to sequence, optional
-        ``threads``, ``cores``, ``sides``, ``blocks``, ``degrees``, ``weights``, ``densities``,
-        ``counts``, ``groups``, ``tasks`` or ``pixels``: what to try, instead of the published
-        values or those that suit the device.
+        What to try, by names in `SETTINGS`, instead of the published values or those that suit the
+        device.
     limit : float, optional
         Seconds after which a search from sources is ended and left out.
     progress : callable
@@ -74,38 +73,34 @@ def measure(
     Returns
     -------
     dict
-        ``runs`` and ``left_out`` as `pyapsp.profiling.sweeps.run` returns them, with the
-        experiment, n, the device, and ``inputs``: what there is to tell of each.
+        ``runs``: the record of each, with its label; ``left_out``: the labels of those that did not
+        run, each with ``why``; ``inputs``: what there is to tell of each; and the experiment, n and
+        the device.
 
     Raises
     ------
     ParameterError
-        If there is no such experiment or setting.
+        If there is no such experiment or setting, or a value is out of range.
     VerificationError
         If an answer is wrong.
     PyApspError
         If nothing could run: why the first contender could not.
     """
-    if experiment not in EXPERIMENTS:
-        known = ", ".join(EXPERIMENTS)
-        raise ParameterError.of("experiment", "papers", f"one of {known}", experiment)
-    given = {name: values for name, values in (settings or {}).items() if values}
-    chosen = EXPERIMENTS[experiment]
-    for name in given.keys() - chosen.settings:
-        raise ParameterError.of(name, experiment, "absent: there is no such choice", given[name])
-    if n < chosen.least:
-        raise ParameterError.of("n", "papers", f"at least {chosen.least}", n)
+    chosen, given = experiment(name), dict(settings or {})
+    chosen.check(name, n, given)
+    if repeat < 1:
+        raise ParameterError.of("repeat", "papers", "at least 1", repeat)
     if limit is not None and not limit > 0:
         raise ParameterError.of("limit", "papers", "positive", limit)
     device_found = choose(device)
     found = chosen.measure(n, Request(device_found, given, repeat, limit, progress))
     if not found["runs"]:
         reasons = [each["why"] for each in found["left_out"]] or ["there is nothing to try"]
-        raise PyApspError(f"{experiment}, n = {n}: {reasons[0]}")
+        raise PyApspError(f"{name}, n = {n}: {reasons[0]}")
     return {
         "schema": 4,
         "pyapsp": __version__,
-        "experiment": experiment,
+        "experiment": name,
         "n": n,
         "device": {
             "id": device_found.id,

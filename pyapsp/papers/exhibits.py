@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from pyapsp import report
 from pyapsp.errors import FormatError, VerificationError
 from pyapsp.report.figures import inline, svg
-from pyapsp.report.page import template
 
 __all__ = [
     "FOLDER",
@@ -343,7 +344,12 @@ def _about(measured: Measured) -> dict[str, Any]:
         f"{device['units']} compute units)",
         "runs": runs,
         "references": sorted(
-            {given["reference"]["what"] for each in measured.every for given in each["inputs"]}
+            {
+                given["reference"]["what"]
+                for each in measured.every
+                for given in each["inputs"]
+                if given["reference"]["what"] is not None  # nothing ran
+            }
         ),
         "left_out": left_out,
     }
@@ -366,7 +372,11 @@ def page(title: str, measured: Measured, exhibits: Sequence[Exhibit]) -> str:
             }
         )
     about = _about(measured)
-    return template("papers/page.html.j2").render(title=title, parts=parts, **about)
+    # the page includes the style of the page of runs
+    loader = FileSystemLoader([Path(__file__).parent, Path(report.__file__).parent])
+    environment = Environment(loader=loader, autoescape=True, keep_trailing_newline=True)
+    template = environment.get_template("exhibits.html.j2")
+    return template.render(title=title, parts=parts, **about)
 
 
 def markdown(title: str, measured: Measured, exhibits: Sequence[Exhibit]) -> str:

@@ -1,4 +1,4 @@
-"""The figures that the papers give, from ``data/papers``."""
+"""The figures that the papers give: ``published.csv`` of a source or one of its topics."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from typing import Any
 
 __all__ = ["Published"]
 
-_PACKAGE = Path(__file__).resolve().parents[2]
+_HERE = Path(__file__).parent
 
 
 @cache
-def _rows(name: str) -> list[dict[str, Any]]:
-    # an installed package has the data inside, a checkout beside it
-    folders = (_PACKAGE / "_data", _PACKAGE.parent / "data")
-    path = next(p for folder in folders if (p := folder / "papers" / f"{name}.csv").is_file())
-    with open(path, encoding="utf-8", newline="") as file:
+def _rows(folder: str) -> list[dict[str, Any]]:
+    with open(_HERE / folder / "published.csv", encoding="utf-8", newline="") as file:
         return [
             {column: _number(cell) for column, cell in row.items()} for row in csv.DictReader(file)
         ]
@@ -34,16 +31,16 @@ def _number(cell: str) -> Any:
 
 
 class Published:
-    """The figures of one paper.
+    """The figures of a source, or of one of its topics.
 
     Parameters
     ----------
-    name : str
-        Of the file, without suffix.
+    folder : str
+        Below this one, e.g. ``"okuyama/blocked"``.
     """
 
-    def __init__(self, name: str) -> None:
-        self._rows = _rows(name)
+    def __init__(self, folder: str) -> None:
+        self._rows = _rows(folder)
 
     def rows(self, **where: Any) -> list[dict[str, Any]]:
         """Return the rows that have these values."""

@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from pyapsp.errors import ParameterError
 from pyapsp.files import atomic_write
-from pyapsp.report.papers import (
-    ino,
-    matsumoto,
-    okuyama,
-    okuyama_sources,
-    takafuji,
-    takafuji_batches,
-    takafuji_bulk,
-)
-from pyapsp.report.papers.exhibits import FOLDER, Exhibit, Measured, markdown, page
+from pyapsp.papers import SOURCES
+from pyapsp.papers.exhibits import FOLDER, Measured, markdown, page
 
-__all__ = ["SOURCES", "write_source"]
-
-# source -> its title, and which experiment each exhibit is made from
-SOURCES: dict[str, tuple[str, tuple[tuple[str, Callable[[Measured], Exhibit]], ...]]] = {
-    "okuyama": (
-        "Okuyama 2013, chapters 3 and 4: searches from sources, iterative blocked Floyd-Warshall",
-        (*okuyama_sources.EXHIBITS, *okuyama.EXHIBITS),
-    ),
-    "takafuji": (
-        "Takafuji 2020, chapters 3 and 4: blocked Floyd-Warshall in one launch, on packed words, "
-        "for many graphs; bulk execution",
-        (*takafuji.EXHIBITS, *takafuji_batches.EXHIBITS, *takafuji_bulk.EXHIBITS),
-    ),
-    "matsumoto": (matsumoto.TITLE, matsumoto.EXHIBITS),
-    "ino": (ino.TITLE, ino.EXHIBITS),
-}
+__all__ = ["write_source"]
 
 
 def write_source(
@@ -46,7 +24,7 @@ def write_source(
     Parameters
     ----------
     source : str
-        Name in `SOURCES`.
+        Name in `pyapsp.papers.SOURCES`.
     paths : sequence of path-like
         What ``pyapsp papers measure`` wrote for it, all on one device. What was not measured is
         not shown.
@@ -61,17 +39,23 @@ def write_source(
 
     Raises
     ------
+    ParameterError
+        If there is no such source.
     FormatError
         If a file is something else, or they do not belong together.
     VerificationError
         If an answer was not verified.
     """
-    title, parts = SOURCES[source]
+    if source not in SOURCES:
+        raise ParameterError.of("source", "papers", f"one of {', '.join(SOURCES)}", source)
+    chosen = SOURCES[source]
     measured = Measured.load(source, paths)
-    exhibits = [make(measured) for experiment, make in parts if experiment in measured.documents]
+    exhibits = [
+        make(measured) for experiment, make in chosen.exhibits if experiment in measured.documents
+    ]
     texts = {
-        "index.html": page(title, measured, exhibits),
-        "index.md": markdown(title, measured, exhibits),
+        "index.html": page(chosen.title, measured, exhibits),
+        "index.md": markdown(chosen.title, measured, exhibits),
     }
     for exhibit in exhibits:
         texts[f"{FOLDER}/{exhibit.name}.csv"] = exhibit.table.to_csv(

@@ -9,12 +9,11 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import arithmetic_defines, infinity
 from pyapsp.registry import Plan, register
 from pyapsp.result import NO_PREDECESSOR
-from pyapsp.sparse.device_block import upload
 from pyapsp.sparse.source_blocks import TunableBlocks
 
 __all__ = ["ApspBfs"]

@@ -12,12 +12,13 @@ import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.kernels.transfer import in_place
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines
 from pyapsp.sparse.totals import Totals, bins_of
 
-__all__ = ["DeviceBlock", "RowsTarget", "upload"]
+__all__ = ["DeviceBlock", "RowsTarget"]
 
 _TILE = 32
 # Work-items of a group where one stands for a source and a vertex, if the device has as many.
@@ -284,26 +285,6 @@ def sum_type(options: AllPairsOptions) -> np.dtype:
     if options.dtype.kind in "iu":
         return np.dtype(np.int64)
     return np.dtype(np.float64 if options.device.capabilities.fp64 else np.float32)
-
-
-def in_place(device: cl.Device) -> bool:
-    """Return whether a device writes to the memory of the host as to its own."""
-    return bool(device.type & cl.device_type.CPU)
-
-
-def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Buffer:
-    """Return a device buffer with the content of an array, of at least 4 bytes.
-
-    Where the device is the host, an array that nobody may write to is the buffer.
-    """
-    flags = cl.mem_flags
-    if array.size and not array.flags.writeable and in_place(queue.device):
-        return cl.Buffer(queue.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
-    buffer = cl.Buffer(queue.context, flags.READ_WRITE, max(array.nbytes, 4))
-    if array.size:
-        with watch.by_the_host("transfer"):
-            cl.enqueue_copy(queue, buffer, array)
-    return buffer
 
 
 def _lanes(options: AllPairsOptions, width: int) -> int:

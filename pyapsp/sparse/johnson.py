@@ -14,11 +14,10 @@ from pyapsp.bounds import distance_bound
 from pyapsp.errors import PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
-from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import arithmetic_defines, check_diagonal, check_weights, infinity
 from pyapsp.registry import Plan, check_memory, register
-from pyapsp.sparse.device_block import upload
 from pyapsp.sparse.dijkstra_cpu import DijkstraCpu
 from pyapsp.sparse.near_far import NearFar
 from pyapsp.sparse.scattering import ApspIterative, ApspTasks, ApspTasksUnshared

@@ -12,11 +12,11 @@ import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import arithmetic_defines, infinity
 from pyapsp.registry import Plan, register
-from pyapsp.sparse.device_block import RowsTarget, sum_type, upload
+from pyapsp.sparse.device_block import RowsTarget, sum_type
 from pyapsp.sparse.source_blocks import TunableBlocks
 from pyapsp.sparse.totals import Totals
 from pyapsp.tuning.database import Match

@@ -1,5 +1,23 @@
-"""Searches through a graph from some of its vertices, and what they find."""
+"""Traversal: searches over a whole graph, from one source or none.
 
+Importing this package registers the methods. Each published algorithm is one module and one kernel
+file of the same name.
+"""
+
+from pyapsp.traversal.bfs_edge import BfsEdge
+from pyapsp.traversal.bfs_harish import BfsHarish
+from pyapsp.traversal.bfs_spmv import BfsSpmv
+from pyapsp.traversal.bfs_virtual_warp import BfsVirtualWarp
 from pyapsp.traversal.scc import SccForwardBackward
+from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
+from pyapsp.traversal.sssp_near_far import SsspNearFar
 
-__all__ = ["SccForwardBackward"]
+__all__ = [
+    "BfsEdge",
+    "BfsHarish",
+    "BfsSpmv",
+    "BfsVirtualWarp",
+    "SccForwardBackward",
+    "SsspBellmanFord",
+    "SsspNearFar",
+]

@@ -8,10 +8,10 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from pyapsp.report.papers.published import Published
 
 from pyapsp.errors import FormatError, VerificationError
-from pyapsp.report.papers import write_source
+from pyapsp.papers.published import Published
+from pyapsp.papers.report import write_source
 
 ROOF = 50e9
 DEVICE = {

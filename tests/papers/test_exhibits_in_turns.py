@@ -6,9 +6,9 @@ import csv
 import json
 
 import pytest
-from pyapsp.report.papers.published import Published
 
-from pyapsp.report.papers import write_source
+from pyapsp.papers.published import Published
+from pyapsp.papers.report import write_source
 
 DEVICE = {"name": "A GPU", "platform": "P", "driver": "1.0", "units": 2}
 

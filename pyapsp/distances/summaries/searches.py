@@ -10,10 +10,9 @@ import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from pyapsp.device import choose
-from pyapsp.distances.request import vertices
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
-from pyapsp.paths import AllPairsOptions
+from pyapsp.paths import AllPairsOptions, vertices
 from pyapsp.precision import holds_all, infinity
 from pyapsp.progress import of_sources
 from pyapsp.registry import Method, method_of

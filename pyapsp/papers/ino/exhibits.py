@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from pyapsp.report.papers.exhibits import (
+from pyapsp.papers.exhibits import (
     Exhibit,
     Line,
     Measured,
@@ -13,11 +13,9 @@ from pyapsp.report.papers.exhibits import (
     ratio,
     table_of,
 )
-from pyapsp.report.papers.published import Published
+from pyapsp.papers.published import Published
 
-__all__ = ["EXHIBITS", "TITLE"]
-
-TITLE = "Ino et al. 2013: parameter sweeps with one task at a time and with many"
+__all__ = ["EXHIBITS"]
 
 _GPU = "GTX 580"
 # what is in the columns -> how our records name it
@@ -45,7 +43,7 @@ _SCHEMES = (
 
 
 def _published() -> Published:
-    return Published("ino2013")
+    return Published("ino")
 
 
 def _each(measured: Measured, experiment: str, n: int, form: str) -> dict[str, float]:

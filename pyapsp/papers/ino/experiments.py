@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from pyapsp.profiling.papers.experiment import Case, InTurns, Request
-from pyapsp.profiling.papers.turns import Runner, Turn, require_equal, spread
 
+from pyapsp.papers.experiment import Case, InTurns, Request
+from pyapsp.papers.runner import Runner, require_equal
 from pyapsp.sweep import Sweep
 from pyapsp.sweep.applications import (
     gaussian_filter,
@@ -17,11 +17,13 @@ from pyapsp.sweep.applications import (
     neural_network,
     shortest_paths,
 )
+from pyapsp.timing import Turn
+from pyapsp.verify import spread
 
 __all__ = ["EXPERIMENTS"]
 
-# [I] 5: V tasks at a time; the tasks of JH and GF; pixels of a slice of JH
-_V, _TASKS, _PIXELS = 32, 32, 512
+# [I] 5: V tasks at a time; the tasks of JH and GF; pixels of a slice of JH, and some for a CPU
+_V, _TASKS, _PIXELS, _PIXELS_CPU = 32, 32, 512, 128
 # A sample is enough of tasks that go one at a time, or V at a time.
 _SAMPLES = {1: 256, _V: 1024}
 # Tasks of APSP at most, and bytes of their costs.
@@ -131,7 +133,8 @@ def _paths(n: int, request: Request) -> Iterator[Case]:
 
 
 def _histogram(n: int, request: Request) -> Iterator[Case]:
-    side = request.chosen("pixels", (_PIXELS,))[0]
+    usual = _PIXELS_CPU if request.device.traits.scalar_groups else _PIXELS
+    side = request.chosen("pixels", (usual,))[0]
     shape = (n, side, side)
     arrays, checked = joint_histogram.inputs(_TASKS, shape), spread(_TASKS, 4)
     right = joint_histogram.reference(_some(arrays, "moving", checked))["histogram"]
@@ -159,15 +162,28 @@ def _filter(n: int, request: Request) -> Iterator[Case]:
 
 
 EXPERIMENTS = {
-    "ino-neural": InTurns(summary="[I] figures 7a and 8a", cases=_neural),
+    "ino-neural": InTurns(
+        exhibits="figures 7a and 8a", methods=("neural_network",), sizes=(32, 512), make=_neural
+    ),
     "ino-paths": InTurns(
-        summary="[I] figures 7b, 8b and 9", cases=_paths, settings=frozenset({"tasks"})
+        exhibits="figures 7b, 8b and 9",
+        methods=("shortest_paths",),
+        sizes=(32, 256, 1024),
+        settings=("tasks",),
+        make=_paths,
     ),
     "ino-histogram": InTurns(
-        summary="[I] figures 7c, 8c and 10",
-        cases=_histogram,
-        settings=frozenset({"pixels"}),
+        exhibits="figures 7c, 8c and 10",
+        methods=("joint_histogram",),
+        sizes=(1, 4, 16),
+        settings=("pixels",),
         least=1,
+        make=_histogram,
     ),
-    "ino-filter": InTurns(summary="[I] figures 7d, 8d and 11", cases=_filter),
+    "ino-filter": InTurns(
+        exhibits="figures 7d, 8d and 11",
+        methods=("gaussian_filter",),
+        sizes=(64, 256),
+        make=_filter,
+    ),
 }

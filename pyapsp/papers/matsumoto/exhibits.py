@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pyapsp.report.papers.exhibits import Exhibit, Line, Measured, line_figure, ratio, table_of
-from pyapsp.report.papers.published import Published
-
 from pyapsp.dense import bandwidth_model as model
+from pyapsp.papers.exhibits import Exhibit, Line, Measured, line_figure, ratio, table_of
+from pyapsp.papers.published import Published
 
-__all__ = ["EXHIBITS", "TITLE"]
-
-TITLE = "Matsumoto, Nakasato and Sedukhin 2012: a matrix that the device does not hold"
+__all__ = ["EXHIBITS"]
 
 _TILES, _BLOCKS = "matsumoto-tiles", "matsumoto-blocks"
 _SIZES, _DEVICES = "matsumoto-sizes", "matsumoto-devices"
@@ -27,7 +24,7 @@ _CUTS = tuple(
 
 
 def _published(quantity: str, key: Any = "") -> float:
-    value = Published("matsumoto2012").value(quantity=quantity, key=key)
+    value = Published("matsumoto").value(quantity=quantity, key=key)
     assert value is not None
     return value
 
@@ -99,7 +96,7 @@ def _tiles(measured: Measured) -> Exhibit:
 
 def _gflops(run: dict[str, Any], seconds: str = "kernel_seconds") -> float:
     """Return operations a second of a whole run, transfers included, or as predicted."""
-    return float(2 * run["graph"]["n"] ** 3 / run[seconds] / 1e9)
+    return float(2 * run["input"]["n"] ** 3 / run[seconds] / 1e9)
 
 
 def _both_ways(speeds: Mapping[str, float | None], there: str, back: str) -> float | None:
@@ -151,15 +148,13 @@ def _blocks(measured: Measured) -> Exhibit:
             "GFlop/s predicted: ours": _gflops(run, "predicted_seconds"),
             "GFlop/s at most: ours": most / 1e9,
             "% of the matrix on the device: ours": (
-                100 * run["peak_device_bytes"] / (4 * run["graph"]["n"] ** 2)
+                100 * run["peak_device_bytes"] / (4 * run["input"]["n"] ** 2)
             ),
         }
 
     def theirs(block: int) -> dict[str, Any]:
         return {
-            f"GFlop/s: {_GPU}": Published("matsumoto2012").value(
-                quantity="saturated speed", key=block
-            ),
+            f"GFlop/s: {_GPU}": Published("matsumoto").value(quantity="saturated speed", key=block),
             f"GFlop/s at most: {_GPU}": model.attainable(peak, bandwidth, block) / 1e9,
         }
 
@@ -262,7 +257,7 @@ def _sizes(measured: Measured) -> Exhibit:
                 **planned,
             }
         )
-    largest = Published("matsumoto2012").rows(quantity="speed of the whole")
+    largest = Published("matsumoto").rows(quantity="speed of the whole")
     rows += [{"n": row["key"], f"GFlop/s with its best: {_GPU}": row["value"]} for row in largest]
     table = table_of(rows)
     lines = [
@@ -326,7 +321,7 @@ def _devices(measured: Measured) -> Exhibit:
         opinions.append(f"The planner for n = {n}: {told}.")
     rows += [
         {"n": row["key"], "which": "GPU and CPU", f"GFlop/s: {_GPU}": row["value"]}
-        for row in Published("matsumoto2012").rows(quantity="speed of the whole")
+        for row in Published("matsumoto").rows(quantity="speed of the whole")
     ]
     return Exhibit(
         "devices",

@@ -9,13 +9,14 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from pyapsp.profiling.papers.experiment import OnGraphs, Task, contender, one, random_below
-from pyapsp.profiling.sweeps import Contender, Label
 
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
 from pyapsp.dense.outofcore import planner
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.device import Device, devices
+from pyapsp.papers.contender import Contender
+from pyapsp.papers.experiment import OnGraphs, Task, contender, one, random_below
+from pyapsp.papers.runner import Label
 from pyapsp.registry import method
 
 __all__ = ["EXPERIMENTS"]
@@ -91,14 +92,11 @@ def _devices(task: Task) -> Iterator[Contender]:
     cpu = _cpu_beside(task.device)
     if cpu is None:
         return
-    alone = _outofcore(task, {"set": "cpu"})
-    alone.device = cpu
-    yield alone
+    yield replace(_outofcore(task, {"set": "cpu"}), device=cpu)
     # on the poster the CPU closes the pivot blocks
     for name, pivot in (("hybrid", "device"), ("pivots", "host")):
         hybrid = _outofcore(task, {"set": name}, helpers="all", pivot=pivot)
-        hybrid.helpers, hybrid.roof = (cpu,), False
-        yield hybrid
+        yield replace(hybrid, helpers=(cpu,), roof=False)
 
 
 def _opinion(task: Task) -> dict[str, Any]:
@@ -123,9 +121,8 @@ def _blocks(task: Task, passes: Sequence[int]) -> list[int]:
 
 def _outofcore(task: Task, label: Label, **parameters: int | str) -> Contender:
     """Make a contender for a matrix that does not fit the device."""
-    made = contender(task, label, method("fw-outofcore", **parameters))
-    made.memory_limit = _memory(task)
-    return made
+    solver = method("fw-outofcore", **parameters)
+    return contender(task, label, solver, memory_limit=_memory(task))
 
 
 def _memory(task: Task) -> int:
@@ -141,31 +138,39 @@ def _cpu_beside(device: Device) -> Device | None:
 
 EXPERIMENTS = {
     "matsumoto-tiles": OnGraphs(
-        summary="[M] tiles of the kernel",
+        exhibits="tiles of the kernel",
+        methods=("fw-minplus",),
+        sizes=(256,),
+        settings=("sides",),
         graphs=one(random_below),
         dtype="float32",
         contenders=_tiles,
-        settings=frozenset({"sides"}),
     ),
     "matsumoto-blocks": OnGraphs(
-        summary="[M] performance and bandwidth for each b",
+        exhibits="performance and bandwidth for each b",
+        methods=("fw-outofcore",),
+        sizes=(1024,),
+        settings=("blocks",),
         graphs=one(random_below),
         dtype="float32",
         contenders=_for_blocks,
-        settings=frozenset({"blocks"}),
-        extra=lambda task, right: _speeds(task),
+        extra=_speeds,
     ),
     "matsumoto-sizes": OnGraphs(
-        summary="[M] performance for each n with the best b",
+        exhibits="performance for each n with the best b",
+        methods=("fw-outofcore",),
+        sizes=(256, 512, 1024),
         graphs=one(random_below),
         dtype="float32",
         contenders=_sizes,
     ),
     "matsumoto-devices": OnGraphs(
-        summary="[M] GPU, CPU and both",
+        exhibits="GPU, CPU and both",
+        methods=("fw-outofcore",),
+        sizes=(768,),
         graphs=one(random_below),
         dtype="float32",
         contenders=_devices,
-        extra=lambda task, right: _opinion(task),
+        extra=_opinion,
     ),
 }

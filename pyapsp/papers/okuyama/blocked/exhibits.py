@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyapsp.report.papers.exhibits import (
+from pyapsp.dense import performance_model
+from pyapsp.papers.exhibits import (
     Exhibit,
     Line,
     Measured,
@@ -14,9 +15,7 @@ from pyapsp.report.papers.exhibits import (
     reduction,
     table_of,
 )
-from pyapsp.report.papers.published import Published
-
-from pyapsp.dense import performance_model
+from pyapsp.papers.published import Published
 
 __all__ = ["EXHIBITS"]
 
@@ -31,7 +30,7 @@ _WITH_SHARE = 32  # the t for which the text gives the share of updates in the i
 
 
 def _published() -> Published:
-    return Published("okuyama2013")
+    return Published("okuyama/blocked")
 
 
 def _time(n: int, method: str, tile: int) -> float | None:

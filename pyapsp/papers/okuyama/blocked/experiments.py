@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pyapsp.profiling.papers.experiment import OnGraphs, Task, contender, one, random_below
-from pyapsp.profiling.sweeps import Contender, Label
-
 from pyapsp.dense import performance_model
 from pyapsp.dense.performance_model import Inputs, Instructions
 from pyapsp.dense.register_tiles import Iterative
+from pyapsp.papers.contender import Contender
+from pyapsp.papers.experiment import OnGraphs, Task, contender, one, random_below
+from pyapsp.papers.runner import Label
 from pyapsp.registry import method
 
 __all__ = ["EXPERIMENTS"]
@@ -94,16 +94,20 @@ def _tuning(task: Task) -> Iterator[Contender]:
 
 EXPERIMENTS = {
     "okuyama-times": OnGraphs(
-        summary="[O] tables 4.6 to 4.8, figures 4.13 and 4.16",
+        exhibits="tables 4.6 to 4.8, figures 4.13 and 4.16",
+        methods=("fw-mm", "fw-twolevel", "fw-recursive", "fw-minplus"),
+        sizes=(128, 256, 512),
         graphs=one(random_below),
         dtype="int32",
         contenders=_times,
     ),
     "okuyama-tuning": OnGraphs(
-        summary="[O] figures 4.18 to 4.20",
+        exhibits="figures 4.18 to 4.20",
+        methods=("fw-mm",),
+        sizes=(256, 512),
         graphs=one(random_below),
         dtype="int32",
         contenders=_tuning,
-        extra=lambda task, right: _selected(task),
+        extra=_selected,
     ),
 }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from pyapsp.report.papers.exhibits import (
+from pyapsp.papers.exhibits import (
     Exhibit,
     Line,
     Measured,
@@ -16,7 +16,7 @@ from pyapsp.report.papers.exhibits import (
     ratio,
     table_of,
 )
-from pyapsp.report.papers.published import Published
+from pyapsp.papers.published import Published
 
 __all__ = ["EXHIBITS"]
 
@@ -36,7 +36,7 @@ _METHODS = (
 
 
 def _published(**where: Any) -> float | None:
-    return Published("okuyama2013-sources").value(**where)
+    return Published("okuyama/searches").value(**where)
 
 
 def _seconds(measured: Measured, experiment: str, n: int, **label: Any) -> dict[str, float | None]:
@@ -87,7 +87,7 @@ def _figure_3_11(measured: Measured) -> Exhibit:
 def _section_3_5_1(measured: Measured) -> Exhibit:
     over = "speedup over apsp-iterative"
     tasks, unshared = {"method": "apsp-tasks"}, {"method": "apsp-tasks-unshared"}
-    best = Published("okuyama2013-sources").rows(exhibit="section 3.5.1", quantity=over)
+    best = Published("okuyama/searches").rows(exhibit="section 3.5.1", quantity=over)
     ranges = {
         f"apsp-tasks over apsp-iterative: {_GPU}, from": _published(
             quantity=f"smallest {over}", **tasks
@@ -176,7 +176,7 @@ def _table_3_1(measured: Measured) -> Exhibit:
         (at["n"], at["topology"]): (at["m"], seconds)
         for at, seconds in _over_graphs(measured, _TOPOLOGIES, "topology")
     }
-    published = Published("okuyama2013-sources").rows(exhibit="table 3.1")
+    published = Published("okuyama/searches").rows(exhibit="table 3.1")
     places = dict.fromkeys([*times, *((row["n"], row["topology"]) for row in published)])
     rows = []
     for n, topology in sorted(places, key=lambda place: place[0]):
@@ -247,7 +247,7 @@ def _crossing(rows: Sequence[Mapping[str, Any]], x: str, matrix: str, search: st
 
 
 def _figure_4_17(measured: Measured) -> Exhibit:
-    thesis = Published("okuyama2013")
+    thesis = Published("okuyama/blocked")
     compared = [row["n"] for row in thesis.rows(exhibit="table 4.6", method="fw-mm", tile=32)]
     rows = []
     for n in sorted({*measured.sizes(_SOURCES), *compared}):

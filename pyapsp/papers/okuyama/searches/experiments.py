@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from pyapsp.profiling.papers.experiment import OnGraphs, Settings, Task, contender, one, search
-from pyapsp.profiling.sweeps import Contender, Label
+from dataclasses import replace
 
 from pyapsp.graph import Graph, generators
+from pyapsp.papers.contender import Contender
+from pyapsp.papers.experiment import OnGraphs, Settings, Task, contender, one, search
+from pyapsp.papers.runner import Label
 from pyapsp.registry import method
 
 __all__ = ["EXPERIMENTS"]
 
 # [O] 3.4: N sources at once, B vertices in a group; [O] 4.5.1 and 4.5.3: fw-mm with t = 32
 _TASKS = {"sources": 32, "vertices": 4}
+_SEARCHES = ("apsp-iterative", "apsp-tasks", "apsp-tasks-unshared", "near-far", "dijkstra-cpu")
+_MATRICES = ("fw-mm", "fw-minplus")
 _TILED: dict[str, int | str] = {"tile": 32, "h_pivot": 8, "h_panel": 4, "selector": "AT"}
 # [O] 3.5.2: table 3.1
 _VERTICES, _ARCS, _LARGEST_WEIGHT = 4677, 16384, 4096
@@ -41,9 +44,7 @@ def _searches_and_matrices(task: Task) -> Iterator[Contender]:
 def _with_paths(task: Task) -> Iterator[Contender]:
     yield from _searches_and_matrices(task)
     for solver in (method("apsp-tasks", **_TASKS), method("near-far")):
-        made = search(task, solver)
-        made.label, made.predecessors = {"recording": solver.id}, True
-        yield made
+        yield replace(search(task, solver), label={"recording": solver.id}, predecessors=True)
 
 
 def _degrees(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:
@@ -70,26 +71,37 @@ def _topologies(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:
 
 EXPERIMENTS = {
     "okuyama-sources": OnGraphs(
-        summary="[O] figures 3.10, 3.11, 3.14 and 4.17",
+        exhibits="figures 3.10, 3.11, 3.14 and 4.17",
+        methods=(*_SEARCHES, *_MATRICES),
+        sizes=(256, 512, 1024, 2048),
         graphs=one(generators.random_graph),
         dtype="int32",
         contenders=_with_paths,
     ),
     "okuyama-degrees": OnGraphs(
-        summary="[O] figure 3.12, and 4.17 over density",
+        exhibits="figure 3.12, and 4.17 over density",
+        methods=(*_SEARCHES, *_MATRICES),
+        sizes=(256,),
+        settings=("degrees",),
         graphs=_degrees,
         dtype="int32",
         contenders=_searches_and_matrices,
-        settings=frozenset({"degrees"}),
     ),
     "okuyama-weights": OnGraphs(
-        summary="[O] figure 3.13",
+        exhibits="figure 3.13",
+        methods=_SEARCHES,
+        sizes=(256,),
+        settings=("weights",),
         graphs=_weights,
         dtype="int32",
         contenders=_searches,
-        settings=frozenset({"weights"}),
     ),
     "okuyama-topologies": OnGraphs(
-        summary="[O] table 3.1", graphs=_topologies, dtype="int32", contenders=_searches
+        exhibits="table 3.1",
+        methods=_SEARCHES,
+        sizes=(256,),
+        graphs=_topologies,
+        dtype="int32",
+        contenders=_searches,
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pyapsp.report.papers.exhibits import (
+from pyapsp.papers.exhibits import (
     Exhibit,
     Line,
     Measured,
@@ -13,7 +13,7 @@ from pyapsp.report.papers.exhibits import (
     ratio,
     table_of,
 )
-from pyapsp.report.papers.published import Published
+from pyapsp.papers.published import Published
 
 __all__ = ["EXHIBITS"]
 
@@ -27,12 +27,12 @@ _METHODS = {
 
 
 def _published(**where: object) -> float | None:
-    return Published("takafuji2020-batches").value(**where)
+    return Published("takafuji/batches").value(**where)
 
 
 def _places(measured: Measured, table: str) -> list[tuple[int, int]]:
     """Return every n and m that is published or measured."""
-    rows = Published("takafuji2020-batches").rows(exhibit=table, quantity="computation time")
+    rows = Published("takafuji/batches").rows(exhibit=table, quantity="computation time")
     places = {(row["n"], row["m"]) for row in rows}
     places |= {
         (n, given["label"]["m"])

@@ -7,22 +7,29 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
-from pyapsp.profiling.papers.experiment import Case, InTurns, Request
-from pyapsp.profiling.papers.turns import Runner, Turn, require_equal
-from pyapsp.profiling.sweeps import Label
 from scipy.sparse import csgraph
 
 from pyapsp.dense.batch import ONE_GROUP, Form, Pipeline, automatic, maker
 from pyapsp.dense.batch.jobs import Part
 from pyapsp.errors import ParameterError
+from pyapsp.papers.experiment import Case, InTurns, Request, Settings
+from pyapsp.papers.runner import Label, Runner, require_equal
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import method
+from pyapsp.timing import Turn
 
 __all__ = ["EXPERIMENTS"]
 
 # [T] tables 3.6 to 3.9: numbers of graphs
 _COUNTS = tuple(8 * 2**power for power in range(8))
+# The bits of a distance, the launches of a batch, and what they are here.
+_PUBLISHED: tuple[tuple[int, str, str, dict[str, int]], ...] = (
+    (32, "multiple", "fw-multikernel", {}),
+    (32, "single", "fw-singlekernel", {}),
+    (4, "multiple", "fw-packed4", {"single": 0}),
+    (4, "single", "fw-packed4", {"single": 1}),
+)
 # As many graphs differ as SciPy solves in some seconds; the others are copies of them.
 _DIFFERENT, _SOLVED = 8, 2**32
 # Largest weight and part of all arcs; distances of the packed graphs fit 4 bits.
@@ -91,12 +98,7 @@ def _batches(n: int, request: Request) -> Iterator[Case]:
     whole, packed = (_Graphs(n, counts[-1], *kind) for kind in (_WHOLE, _PACKED))
     out = np.empty_like(whole.weights)
     published: dict[tuple[int, str], tuple[_Graphs, _Make]] = {}
-    for bits, launches, id_, parameters in (
-        (32, "multiple", "fw-multikernel", {}),
-        (32, "single", "fw-singlekernel", {}),
-        (4, "multiple", "fw-packed4", {"single": 0}),
-        (4, "single", "fw-packed4", {"single": 1}),
-    ):
+    for bits, launches, id_, parameters in _PUBLISHED:
         published[bits, launches] = _made(
             id_, n, options, whole if bits == 32 else packed, **parameters
         )
@@ -131,8 +133,19 @@ def _made(
     return graphs, cache(make)
 
 
+def _memory(n: int, settings: Settings) -> float:
+    """Return the bytes of the graphs, their answers and what is made on the way."""
+    most: int = max(settings.get("counts") or _COUNTS)
+    return 1e9 + 20 * most * n**2
+
+
 EXPERIMENTS = {
     "takafuji-batches": InTurns(
-        summary="[T] tables 3.6 to 3.9", cases=_batches, settings=frozenset({"counts"})
+        exhibits="tables 3.6 to 3.9",
+        methods=tuple(dict.fromkeys(id_ for _, _, id_, _ in _PUBLISHED)),
+        sizes=(64, 128, 256),
+        settings=("counts",),
+        make=_batches,
+        memory=_memory,
     ),
 }

@@ -1,4 +1,4 @@
-"""[T]: one launch or many, packed words or not, and searches for comparison."""
+"""[T], tables 3.1 to 3.3 and 3.10: one launch or many, packed words or not."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pyopencl as cl
-from pyapsp.profiling.papers.experiment import (
-    OnGraphs,
-    Settings,
-    Task,
-    contender,
-    one,
-    random_below,
-    search,
-)
-from pyapsp.profiling.sweeps import Contender, Label, Reference
 
 from pyapsp.device import Device
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, generators
+from pyapsp.papers.contender import Contender
+from pyapsp.papers.experiment import (
+    OnGraphs,
+    Task,
+    contender,
+    one,
+    random_below,
+)
+from pyapsp.papers.runner import Label
 from pyapsp.registry import method
 
 __all__ = ["EXPERIMENTS"]
 
 # [T] tables 3.1 and 3.2: work-items of a group
 _THREADS = (64, 128, 256, 512, 1024)
-# [T] tables 3.4 and 3.5: edges in per cent of those of a clique
-_DENSITIES = (0.05, 0.1, 0.25, 0.5, 1, 5, 10, 20, 50)
+_LAUNCHES = ("fw-multikernel", "fw-singlekernel")
+# [T] table 3.10: bits of a field
+_BITS = (8, 16)
 
 
 def _unweighted(n: int) -> Graph:
@@ -58,7 +57,7 @@ def _group(tile: int, across: int, threads: int) -> dict[str, int]:
 
 
 def _for_threads(task: Task) -> Iterator[Contender]:
-    for threads, id_ in product(_threads(task), ("fw-multikernel", "fw-singlekernel")):
+    for threads, id_ in product(_threads(task), _LAUNCHES):
         yield contender(task, {"threads": threads}, method(id_, **_group(32, 32, threads)))
 
 
@@ -76,12 +75,11 @@ def _multicore(task: Task) -> Iterator[Contender]:
     tile = min(max(1 << max(task.graph.n // 8, 1).bit_length() - 1, 32), 128)
     for cores in task.chosen("cores", _cores(task.device)):
         part = _part(task.device, cores)
-        for bits, form in product((8, 16), (0, 1)):
+        for bits, form in product(_BITS, (0, 1)):
             label: Label = {"cores": cores, "bits": bits, "form": form}
             shape = {"single": 0, "form": form, "tile": tile}
-            made = contender(task, label, method(f"fw-packed{bits}", **shape), roof=False)
-            made.device = part
-            yield made
+            solver = method(f"fw-packed{bits}", **shape)
+            yield contender(task, label, solver, device=part, roof=False)
 
 
 def _cores(device: Device) -> list[int]:
@@ -112,62 +110,32 @@ def _part(device: Device, units: int) -> Device:
         raise ParameterError(f"{device.name} has no part of {units} units: {error}") from None
 
 
-# --- tables 3.4 and 3.5
-
-
-def _connected(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:
-    """Yield connected graphs with so many per cent of all edges, where that is a tree or more."""
-    for percent in settings.get("densities") or _DENSITIES:
-        edges = int(n * (n - 1) // 2 * percent / 100)
-        if edges >= n - 1:
-            yield {"percent": percent}, generators.connected_graph(n, edges, max_weight=1)
-
-
-def _searches(task: Task) -> Iterator[Contender]:
-    for bits in (4, 8, 16):
-        yield contender(task, {}, method(f"fw-packed{bits}"), roof=False)
-    yield search(task, method("apsp-bfs"))
-    yield search(task, method("ms-bfs"))
-
-
-def _facts(task: Task, right: Reference) -> dict[str, Any]:
-    """Return the diameter and the mean distance of two vertices, which every answer has."""
-    n = task.graph.n
-    total = float(right.distances.sum(dtype=np.float64))
-    return {
-        "diameter": int(right.distances.max()),
-        "average_path_length": total / (n * (n - 1)),
-    }
-
-
 EXPERIMENTS = {
     "takafuji-threads": OnGraphs(
-        summary="[T] tables 3.1 and 3.3",
+        exhibits="tables 3.1 and 3.3",
+        methods=_LAUNCHES,
+        sizes=(256, 512),
+        settings=("threads",),
         graphs=one(random_below),
         dtype="int32",
         contenders=_for_threads,
-        settings=frozenset({"threads"}),
     ),
     "takafuji-packed": OnGraphs(
-        summary="[T] tables 3.2 and 3.3",
+        exhibits="tables 3.2 and 3.3",
+        methods=("fw-packed4",),
+        sizes=(256, 512),
+        settings=("threads",),
         graphs=one(_unweighted),
         dtype="int32",
         contenders=_packed,
-        settings=frozenset({"threads"}),
     ),
     "takafuji-multicore": OnGraphs(
-        summary="[T] table 3.10",
+        exhibits="table 3.10",
+        methods=tuple(f"fw-packed{bits}" for bits in _BITS),
+        sizes=(512,),
+        settings=("cores",),
         graphs=one(_unweighted),
         dtype="int32",
         contenders=_multicore,
-        settings=frozenset({"cores"}),
-    ),
-    "takafuji-diameter": OnGraphs(
-        summary="[T] tables 3.4 and 3.5",
-        graphs=_connected,
-        dtype="int32",
-        contenders=_searches,
-        settings=frozenset({"densities"}),
-        extra=_facts,
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from pyapsp.report.papers.exhibits import (
+from pyapsp.papers.exhibits import (
     Exhibit,
     Line,
     Measured,
@@ -14,7 +14,7 @@ from pyapsp.report.papers.exhibits import (
     ratio,
     table_of,
 )
-from pyapsp.report.papers.published import Published
+from pyapsp.papers.published import Published
 
 __all__ = ["EXHIBITS"]
 
@@ -35,7 +35,7 @@ _ALGORITHMS = {
 
 
 def _published() -> Published:
-    return Published("takafuji2020-bulk")
+    return Published("takafuji/bulk")
 
 
 def _line(measured: Measured, experiment: str, n: int, arrangement: str, what: str) -> Any:

@@ -9,12 +9,14 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pyapsp.profiling.papers.c_program import CProgram
-from pyapsp.profiling.papers.experiment import Case, InTurns, Request
-from pyapsp.profiling.papers.turns import Runner, Turn, require_equal, spread
 
 from pyapsp.device import Device
 from pyapsp.errors import PyApspError
+from pyapsp.papers.experiment import Case, InTurns, Request
+from pyapsp.papers.runner import Runner, require_equal
+from pyapsp.papers.takafuji.bulk.c_program import CProgram
+from pyapsp.timing import Turn
+from pyapsp.verify import spread
 
 if TYPE_CHECKING:
     from pyapsp.bulk import Program, Translation
@@ -55,6 +57,8 @@ class _Algorithm:
     output : str
     reference : str
         Whose answer that is.
+    sizes : tuple of int
+        The n of the workflow; groups are of the first.
     """
 
     program: str
@@ -64,6 +68,7 @@ class _Algorithm:
     right: Callable[[Arrays], np.ndarray]
     output: str
     reference: str
+    sizes: tuple[int, ...]
 
     def load(self, n: int, device: Device, arrangement: Arrangement | None = None) -> Program:
         """Build it."""
@@ -133,12 +138,20 @@ _ALGORITHMS = {
         lambda arrays: np.sort(arrays["A"]),
         "A",
         "NumPy's sort",
+        (32, 1024),
     ),
     "warshall": _Algorithm(
-        "floyd_warshall", "N", lambda n: n * n, _graphs, _distances, "D", "NumPy"
+        "floyd_warshall", "N", lambda n: n * n, _graphs, _distances, "D", "NumPy", (16, 64)
     ),
     "montgomery": _Algorithm(
-        "montgomery", "BITS", lambda n: 4 * n // 32, _factors, _products, "Z", "Python's integers"
+        "montgomery",
+        "BITS",
+        lambda n: 4 * n // 32,
+        _factors,
+        _products,
+        "Z",
+        "Python's integers",
+        (512,),
     ),
 }
 
@@ -280,13 +293,15 @@ def _streamed(program: Program, data: _Data, b: int) -> Turn:
 
 EXPERIMENTS = {
     f"takafuji-{name}{suffix}": InTurns(
-        summary=f"[T] figure {figure}", cases=partial(cases, algorithm), settings=settings
+        exhibits=f"figure 4.{first + place}",
+        methods=(algorithm.program,),
+        sizes=algorithm.sizes if cases is _bulk else algorithm.sizes[:1],
+        settings=(setting,),
+        make=partial(cases, algorithm),
     )
-    for suffix, cases, first, settings in (
-        ("", _bulk, 10, frozenset({"counts"})),
-        ("-groups", _grouped, 15, frozenset({"groups"})),
+    for suffix, cases, first, setting in (
+        ("", _bulk, 10, "counts"),
+        ("-groups", _grouped, 15, "groups"),
     )
-    for figure, (name, algorithm) in (
-        (f"4.{first + place}", each) for place, each in enumerate(_ALGORITHMS.items())
-    )
+    for place, (name, algorithm) in enumerate(_ALGORITHMS.items())
 }

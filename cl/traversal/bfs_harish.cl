@@ -1,0 +1,100 @@
+/* bfs_harish: breadth-first search with flags, two kernels for each level.
+ *
+ * Purpose   Levels, where every arc counts 1. Kernel 1: every vertex of the frontier tells its
+ *           neighbours that are not visited their level, and flags them as updated. Kernel 2: what
+ *           is updated is visited, and is the frontier of the next level. That two kernels take
+ *           turns keeps the levels apart.
+ *
+ * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. An int of each of
+ *           these for every vertex:
+ *             levels   the level, INFINITE as long as it is not known
+ *             flags    3 rows of n: frontier, updated, visited
+ *             parents  with PYAPSP_PREDECESSORS: the vertex from which each was found
+ *           *last is the last level at which a vertex was found.
+ *
+ *             frontier  . 1 . .   kernel 1   updated  1 . 1 .   kernel 2   frontier  1 . 1 .
+ *             visited   . 1 . .   -------->                     -------->  visited   1 1 1 .
+ *
+ * Parameters  PYAPSP_GROUP         64          work-items of a group
+ *             PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
+ *             PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
+ *
+ * Cost      Two launches for each level, with n work-items; an atomic for each arc to a vertex that
+ *           is not visited. O(n D + m) for D levels.
+ *
+ * Source    P. Harish, P. J. Narayanan, accelerating large graph algorithms on the GPU using CUDA,
+ *           HiPC 2007, doi:10.1007/978-3-540-77220-0_21. There several work-items may write the same
+ *           level and flag; here the one that sets the flag writes the level.
+ */
+#ifndef PYAPSP_GROUP
+#define PYAPSP_GROUP 64
+#endif
+#ifndef PYAPSP_PREDECESSORS
+#define PYAPSP_PREDECESSORS 0
+#endif
+#ifndef PYAPSP_INFINITY
+#define PYAPSP_INFINITY 1073741823
+#endif
+
+#define NO_PREDECESSOR (-9999)
+#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+
+__kernel GROUP void bfs_harish_start(__global int *levels, __global int *flags,
+                                     __global int *parents, __global int *last, const int source,
+                                     const int n)
+{
+    const size_t v = get_global_id(0);
+    if (v >= n)
+        return;
+    __global int *frontier = flags, *updated = frontier + n, *visited = updated + n;
+    levels[v] = v == source ? 0 : PYAPSP_INFINITY;
+    frontier[v] = visited[v] = v == source;
+    updated[v] = 0;
+#if PYAPSP_PREDECESSORS
+    parents[v] = NO_PREDECESSOR;
+#endif
+    if (v == source)
+        *last = 0;
+}
+
+__kernel GROUP void bfs_harish_expand(__global const long *first, __global const int *heads,
+                                      __global int *levels, __global int *flags,
+                                      __global int *parents, const int n, const int level)
+{
+    const size_t v = get_global_id(0);
+    if (v >= n)
+        return;
+    __global int *frontier = flags, *updated = frontier + n;
+    __global const int *visited = updated + n;
+    if (!frontier[v])
+        return;
+    frontier[v] = 0;
+    for (long a = first[v]; a < first[v + 1]; a++) {
+        const int head = heads[a];
+        if (visited[head] || atomic_xchg(&updated[head], 1))
+            continue;
+        levels[head] = level;
+#if PYAPSP_PREDECESSORS
+        parents[head] = v;
+#endif
+    }
+}
+
+__kernel GROUP void bfs_harish_update(__global int *flags, __global int *last, const int n,
+                                      const int level)
+{
+    __local int some;
+    const size_t v = get_global_id(0);
+    __global int *frontier = flags, *updated = frontier + n, *visited = updated + n;
+    if (get_local_id(0) == 0)
+        some = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (v < n && updated[v]) {
+        updated[v] = 0;
+        frontier[v] = visited[v] = 1;
+        atomic_or(&some, 1);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0 && some)
+        atomic_max(last, level);
+}

@@ -1,0 +1,64 @@
+/* What breadth-first searches share whose vertices are claimed level by level.
+ *
+ * levels[v] is the level of v, INFINITE as long as nobody has found it. In a launch it is touched by
+ * atomics alone. Which vertices were found in the last launch is read elsewhere: marks has two rows
+ * of n ints, for levels that are even and odd, and marks[level % 2][v] is `level` if v was found
+ * then. A launch reads one row and writes the other, so nothing has to be cleared.
+ *
+ *     launch of level 5:   marks[0]  4 . 2 4 0 . .     read: vertices of level 4
+ *                          marks[1]  . 3 5 . . 1 5     written: vertices of level 5
+ *
+ * *last is the last level at which a vertex was found: the search is over when a launch leaves it.
+ *
+ *     macro                default     meaning
+ *     PYAPSP_GROUP         64          work-items of a group
+ *     PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
+ *     PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
+ */
+#ifndef PYAPSP_GROUP
+#define PYAPSP_GROUP 64
+#endif
+#ifndef PYAPSP_PREDECESSORS
+#define PYAPSP_PREDECESSORS 0
+#endif
+#ifndef PYAPSP_INFINITY
+#define PYAPSP_INFINITY 1073741823
+#endif
+
+#define INFINITE PYAPSP_INFINITY
+#define NO_PREDECESSOR (-9999)
+#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+
+/* The vertices that the last launch found, and those that this one finds. */
+#define FOUND_BEFORE(marks, n, level) ((marks) + (size_t)(((level) + 1) % 2) * (n))
+#define FOUND_NOW(marks, n, level) ((marks) + (size_t)((level) % 2) * (n))
+
+/* Give a vertex its level, unless it has one. Return whether it was this work-item that did. */
+static inline int claim(const int v, const int u, const int level, __global int *levels,
+                        __global int *now, __global int *parents)
+{
+    if (atomic_cmpxchg(&levels[v], INFINITE, level) != INFINITE)
+        return 0;
+    now[v] = level;
+#if PYAPSP_PREDECESSORS
+    parents[v] = u;
+#endif
+    return 1;
+}
+
+/* One work-item for each vertex. */
+__kernel GROUP void levels_start(__global int *levels, __global int *marks, __global int *parents,
+                                 __global int *last, const int source, const int n)
+{
+    const size_t v = get_global_id(0);
+    if (v >= n)
+        return;
+    levels[v] = v == source ? 0 : INFINITE;
+    marks[v] = v == source ? 0 : INFINITE;
+    marks[n + v] = INFINITE;
+#if PYAPSP_PREDECESSORS
+    parents[v] = NO_PREDECESSOR;
+#endif
+    if (v == source)
+        *last = 0;
+}

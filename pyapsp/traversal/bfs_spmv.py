@@ -1,0 +1,28 @@
+"""bfs-spmv: products of the matrix of arcs with the vector of the last level."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyapsp.graph import Graph
+from pyapsp.registry import register
+from pyapsp.traversal.levels import Lanes
+
+__all__ = ["BfsSpmv"]
+
+
+@register
+class BfsSpmv(Lanes):
+    """A sparse matrix times a vector for each level, over (or, and).
+
+    Source: Y. Deng, B. D. Wang and S. Mu, ICCAD 2009.
+    """
+
+    id = "bfs-spmv"
+    summary = "each level a product of the transposed matrix of arcs with the last level"
+    source = "Deng, Wang and Mu, ICCAD 2009, pages 539-546"
+
+    def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the arcs that enter each vertex begin, and their tails."""
+        entering = graph.reversed()
+        return entering.indptr, entering.indices

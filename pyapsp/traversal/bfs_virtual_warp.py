@@ -1,0 +1,27 @@
+"""bfs-virtual-warp: some work-items for each vertex, a launch for each level."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyapsp.graph import Graph
+from pyapsp.registry import register
+from pyapsp.traversal.levels import Lanes
+
+__all__ = ["BfsVirtualWarp"]
+
+
+@register
+class BfsVirtualWarp(Lanes):
+    """Work-items side by side share the arcs of a vertex, as if they were a warp of its own.
+
+    Source: S. Hong et al., PPoPP 2011.
+    """
+
+    id = "bfs-virtual-warp"
+    summary = "a launch for each level, `width` work-items for each vertex"
+    source = "Hong et al. 2011, doi:10.1145/1941553.1941590"
+
+    def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the arcs of each vertex begin, and their heads."""
+        return graph.indptr, graph.indices

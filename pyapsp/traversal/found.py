@@ -1,0 +1,98 @@
+"""What searches return: the rows of their sources, or one row of a single source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from pyapsp import runs
+from pyapsp.errors import ParameterError
+from pyapsp.registry import Request
+from pyapsp.result import Result
+
+__all__ = ["Found", "search"]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search found, from one source or from several.
+
+    Attributes
+    ----------
+    rows : Result
+        Distances and predecessors as of `solve`, a row for each source.
+    single : bool
+        Whether there was one source, so that arrays have one dimension.
+    """
+
+    rows: Result
+    single: bool
+
+    @property
+    def sources(self) -> np.ndarray:
+        """The sources, (k,) int64."""
+        return self.rows.sources
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """Vertex to its name in the file that the graph came from; None if it had none."""
+        return self.rows.labels
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """The record of the run: method, device, times in seconds, arcs per second, bytes."""
+        return self.rows.stats
+
+    def path(self, target: int, source: int | None = None) -> list[int]:
+        """Return the vertices of a shortest path, both ends included.
+
+        Parameters
+        ----------
+        target : int
+        source : int, optional
+            One of the sources; may be left out where there is one.
+
+        Returns
+        -------
+        list of int
+            ``[]`` when the target cannot be reached.
+
+        Raises
+        ------
+        ParameterError
+            If a vertex does not exist, the source is none, or the search kept no predecessors.
+        """
+        if source is None:
+            if self.sources.size != 1:
+                rule = "one of the sources, of which there are several"
+                raise ParameterError.of("source", f"{type(self).__name__}.path", rule, source)
+            source = int(self.sources[0])
+        return self.rows.path(source, target)
+
+    def explain(self) -> str:
+        """Return what was chosen for this run, and why, one sentence a line."""
+        return self.rows.explain()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the rows to a NumPy ``.npz`` file, which `Result.load` reads; see `Result.save`."""
+        self.rows.save(path)
+
+    def _of(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows, or the one of a single source."""
+        return rows[0] if self.single else rows
+
+
+def search(request: Request, started: float) -> Result:
+    """Run a request for rows."""
+    solved = runs.solve(request, started)
+    return Result(
+        solved.answer.distances,
+        solved.answer.predecessors,
+        request.options.sources,
+        request.input.labels,
+        solved.record,
+        solved.reasons,
+    )

@@ -1,0 +1,178 @@
+"""What breadth-first searches have in common that find a level with each turn of their kernels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.paths import PathOptions
+from pyapsp.precision import infinity
+from pyapsp.registry import Plan
+from pyapsp.traversal.search import Launcher, Search
+
+__all__ = ["Lanes", "LevelSearch", "Levels"]
+
+# Work-items of a group.
+_SIZES = (1, 32, 64, 128, 256, 512, 1024)
+# From the fastest to the least demanding, on GPUs and on CPUs.
+_GROUPS = {False: (256, 128, 64, 32, 1), True: (256, 64, 1)}
+# Work-items of a vertex on GPUs.
+_LANES = 4
+
+
+class LevelSearch(Search):
+    """Base of the breadth-first searches of this room. Weights do not count.
+
+    Attributes
+    ----------
+    start : str
+        The kernel that prepares a search.
+    rows : int
+        Rows of n ints that the kernels need, beside levels and parents.
+    """
+
+    problem = "bfs"
+    carries_predecessors = True
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"group": _SIZES}
+    start: ClassVar[str] = "levels_start"
+    rows: ClassVar[int] = 2
+
+    @abstractmethod
+    def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+        """Return the two arrays that the graph is on the device."""
+
+    def open(self, plan: Plan, watch: Stopwatch) -> Levels:
+        """Bring the graph to the device."""
+        return Levels(self, plan, watch)
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield groups of 256 work-items, and smaller ones."""
+        for group in _GROUPS[options.device.traits.scalar_groups]:
+            yield {"group": group}
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether the device has groups of this size."""
+        return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limit."""
+        return f"group must be at most {options.device.capabilities.max_work_group_size}"
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of the arcs, the levels, the rows, the parents and the last level."""
+        first = 8 * (graph.n + 1)
+        rows = [4 * graph.n, 4 * self.rows * graph.n, 4 * graph.n * options.predecessors, 4]
+        return [max(count, 4) for count in (first, 4 * graph.m, *rows)]
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels."""
+        defines: dict[str, str | int] = {
+            "PYAPSP_GROUP": parameters["group"],
+            "PYAPSP_PREDECESSORS": int(options.predecessors),
+            "PYAPSP_INFINITY": int(infinity(options.dtype)),
+        }
+        if "width" in parameters:
+            defines["PYAPSP_LANES"] = parameters["width"]
+        return build(options.device, f"traversal/{self.kernel}.cl", defines)
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel file, with which the names of its kernels begin."""
+        return self.id.replace("-", "_")
+
+
+class Lanes(LevelSearch):
+    """Base of those with some work-items side by side for each vertex."""
+
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "width": (1, 2, 4, 8, 16, 32, 64),
+        "group": _SIZES,
+    }
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield a few work-items for each vertex; on CPUs one."""
+        width = 1 if options.device.traits.scalar_groups else _LANES
+        for candidate in super().candidates(options):
+            yield {"width": min(width, candidate["group"]), **candidate}
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether a group has whole vertices, and the device groups of this size."""
+        return parameters["width"] <= parameters["group"] and super().fits(parameters, options)
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limits."""
+        return f"{super().rule(options)}, and at least width"
+
+
+class Levels:
+    """A graph on the device, and the levels of a search from one of its vertices.
+
+    Each level is a launch of the kernel that is named like its file.
+
+    Parameters
+    ----------
+    method : LevelSearch
+    plan : Plan
+        Of it.
+    watch : Stopwatch
+        Told of transfers, as phase "transfer".
+
+    Attributes
+    ----------
+    rounds : int
+        Levels of all searches so far, with those that nothing was found in.
+    arcs : list of pyopencl.Buffer
+        `LevelSearch.arcs`.
+    launch : Launcher
+    n : int
+        Vertices.
+    levels, marks, parents, last : pyopencl.Buffer
+        n, rows x n, n ints (or 1 without predecessors) and 1 int.
+    """
+
+    rounds = 0
+
+    def __init__(self, method: LevelSearch, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, parameters = plan.input, plan.options, plan.parameters
+        self._queue, self._watch = options.device.queue(), watch
+        self._name, self._start = method.kernel, method.start
+        self._lanes, self.n = parameters.get("width", 1), graph.n
+        self.launch = Launcher(self._queue, plan.state, parameters["group"])
+        self.arcs = [upload(self._queue, each, watch) for each in method.arcs(graph)]
+        sizes = method.buffers(graph, options, parameters)[-4:]
+        self.levels, self.marks, self.parents, self.last = (
+            cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes
+        )
+
+    def find(self, level: int) -> None:
+        """Enqueue what finds the vertices of a level; the last level is raised if there are any."""
+        arrays = *self.arcs, self.levels, self.marks, self.parents, self.last
+        self.launch(self._name, self.n * self._lanes, *arrays, np.int32(self.n), np.int32(level))
+
+    def search(self, source: int, distances: np.ndarray) -> None:
+        """Find the levels of all vertices, until there are no more."""
+        arrays = self.levels, self.marks, self.parents, self.last
+        self.launch(self._start, self.n, *arrays, np.int32(source), np.int32(self.n))
+        level, last = 0, np.zeros(1, np.int32)
+        while last[0] == level:
+            level += 1
+            self.find(level)
+            cl.enqueue_copy(self._queue, last, self.last)
+        self.rounds += level
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, distances, self.levels)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents, which were kept when vertices were found."""
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, predecessors, self.parents)

@@ -1,0 +1,91 @@
+"""What callers of `bfs` and `sssp` ask for, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from pyapsp.device import choose
+from pyapsp.errors import ParameterError
+from pyapsp.graph import Graph, as_graph
+from pyapsp.paths import PathOptions, vertices
+from pyapsp.precision import resolve
+from pyapsp.registry import Method, Request, check_limits, method_of, problem
+from pyapsp.traversal.search import default_source
+
+__all__ = ["requested"]
+
+# Levels count arcs, of which no path has more than there are vertices.
+_LEVELS = np.dtype(np.int32)
+
+
+def requested(
+    name: str,
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    source: int | Sequence[int] | np.ndarray | None = None,
+    directed: bool = True,
+    dtype: Any = None,
+    predecessors: bool = False,
+    cutoff: float | None = None,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    check: bool = True,
+) -> Request:
+    """Check what a search was asked for; parameters and errors are those of `bfs` and `sssp`.
+
+    Parameters
+    ----------
+    name : str
+        The id of the problem, which is the name of its function: ``"bfs"`` or ``"sssp"``.
+    source : int or sequence of int, optional
+        The vertex with the most leaving arcs, unless given.
+    dtype : dtype-like or "auto", optional
+        Of the distances; levels are int32.
+    """
+    if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
+        raise ParameterError.of("cutoff", name, "a non-negative number", cutoff)
+    graph = as_graph(graph)
+    if not directed:
+        graph = graph.symmetrized()
+    sources = default_source(graph) if source is None else vertices(source, graph.n, name, "source")
+    check_limits(memory_limit, progress, name)
+    asked = method_of(name, method, name)
+    chosen_device = choose(device)
+    chosen_dtype, reason = _dtype(name, graph, dtype)
+    options = PathOptions(
+        device=chosen_device,
+        dtype=chosen_dtype,
+        memory_limit=memory_limit,
+        progress=progress,
+        predecessors=bool(predecessors),
+        sources=sources,
+        cutoff=cutoff,
+        check=check,
+    ).held_in(chosen_dtype)
+    about = {
+        "predecessors": bool(predecessors),
+        "cutoff": cutoff,
+        "sources": sources.size,
+        "source": int(sources[0]) if sources.size == 1 else None,
+    }
+    reasons = f"dtype {chosen_dtype}: {reason}", f"sources: {sources.size:,}"
+    return Request(problem(name), graph, asked, options, about, reasons)
+
+
+def _dtype(name: str, graph: Graph, dtype: Any) -> tuple[np.dtype, str]:
+    """Return the type of the distances, and why."""
+    if name == "sssp":
+        return resolve(graph, dtype)
+    try:
+        levels = dtype is None or np.dtype(dtype) == _LEVELS
+    except TypeError:
+        levels = False
+    if not levels:
+        raise ParameterError.of("dtype", name, "int32, which levels are", dtype)
+    return _LEVELS, "levels are whole numbers"

@@ -1,0 +1,222 @@
+"""What searches from one source have in common: planning, and a search for each source.
+
+A method says which parameters there are, which buffers it needs and how it builds; `Search` plans
+and runs it. What it opens is a `Searcher`: the graph on the device, ready to be searched from any
+vertex.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import device_errors
+from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, Stopwatch
+from pyapsp.paths import PathMethod, PathOptions, Rows
+from pyapsp.precision import check_answer, check_weights
+from pyapsp.progress import of_sources
+from pyapsp.registry import Plan, check_memory
+from pyapsp.tuning import Match, tuned
+
+__all__ = ["Launcher", "Search", "Searcher", "default_source", "sourced"]
+
+
+class Launcher:
+    """Launches kernels of a program in work-groups of one size.
+
+    Parameters
+    ----------
+    queue : pyopencl.CommandQueue
+    program : Program
+    group : int
+        Work-items of a group.
+    """
+
+    def __init__(self, queue: cl.CommandQueue, program: Program, group: int) -> None:
+        self._queue, self._program, self._group = queue, program, group
+
+    def __call__(self, kernel: str, items: int, *arguments: Any) -> None:
+        """Launch at least so many work-items; none where there are none."""
+        groups = -(-items // self._group)
+        if groups:
+            shape = (groups * self._group,), (self._group,)
+            self._program.kernel(kernel)(self._queue, *shape, *arguments)
+
+
+class Searcher(Protocol):
+    """A graph on the device.
+
+    Attributes
+    ----------
+    rounds : int
+        Levels or rounds of all searches so far.
+    """
+
+    rounds: int
+
+    def search(self, source: int, distances: np.ndarray) -> None:
+        """Search from a vertex.
+
+        Parameters
+        ----------
+        source : int
+        distances : (n,) ndarray
+            Where to put the distances; C-contiguous.
+        """
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Find the predecessors of the search before.
+
+        Parameters
+        ----------
+        source : int
+        distances : (n,) ndarray
+            What that search found; what is beyond the cutoff is infinity.
+        predecessors : (n,) int32 ndarray
+            Where to put them; C-contiguous.
+        """
+
+
+def default_source(graph: Graph) -> np.ndarray:
+    """Return the first vertex of those with the most leaving arcs; none of an empty graph.
+
+    Returns
+    -------
+    (1,) or (0,) int64 ndarray
+    """
+    most = [np.diff(graph.indptr).argmax()] if graph.n else []
+    return np.array(most, np.int64)
+
+
+def sourced(graph: Graph, options: PathOptions) -> PathOptions:
+    """Return options that name their sources: the default one where they name none."""
+    if options.sources is not None:
+        return options
+    return replace(options, sources=default_source(graph))
+
+
+class Search(PathMethod):
+    """Base of the methods that search from one source after the other.
+
+    The state of a plan has a ``hash`` that names the code which runs.
+
+    Attributes
+    ----------
+    weighted : bool
+        Whether weights count, so that the dtype must hold them.
+    carries_predecessors : bool
+        Whether asking for predecessors changes the kernels that have the parameters.
+    """
+
+    area = "traversal"
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    tunable = True
+    weighted: ClassVar[bool] = False
+    carries_predecessors: ClassVar[bool] = False
+
+    @abstractmethod
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield complete parameter sets, from the one likely fastest to the least demanding."""
+
+    @abstractmethod
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether parameters are legal together and within the limits of the device."""
+
+    @abstractmethod
+    def rule(self, options: PathOptions) -> str:
+        """Return in words what `fits` asks, with the numbers of the device, for messages."""
+
+    @abstractmethod
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each device buffer that a run will allocate."""
+
+    @abstractmethod
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Any:
+        """Build the kernels, and return the state of the plan."""
+
+    @abstractmethod
+    def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
+        """Bring the graph to the device; the watch is told of transfers."""
+
+    def plan(self, graph: Graph, options: Any) -> Plan:
+        """Check weights and memory, choose parameters and build the kernels."""
+        if self.weighted:
+            check_weights(graph, options.dtype)
+        started = time.perf_counter()
+        too_much: DeviceMemoryError | None = None
+        for parameters, match in self._sets(graph, options):
+            buffers = self.buffers(graph, options, parameters)
+            try:
+                check_memory(buffers, options)
+            except DeviceMemoryError as error:
+                too_much = too_much or error
+                continue
+            state = self.prepare(graph, options, parameters)
+            seconds = time.perf_counter() - started
+            row = match.describe() if match else None
+            options = sourced(graph, options)
+            return Plan(graph, options, parameters, sum(buffers), state, seconds, row)
+        if too_much is not None:
+            raise too_much
+        raise ParameterError(
+            f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
+            f"{options.device.name}: {self.rule(options)}"
+        )
+
+    def run(self, plan: Plan) -> Rows:
+        """Search from each source, and check and hide what a row has too much of."""
+        graph, options = plan.input, plan.options
+        sources, watch, seconds = options.sources, Stopwatch(), 0.0
+        distances = np.empty((sources.size, graph.n), options.dtype)
+        predecessors = np.empty(distances.shape, np.int32) if options.predecessors else None
+        tell, searcher = of_sources(options.progress), None
+        for place, source in enumerate(sources.tolist()):
+            row = distances[place : place + 1]
+            before = None if predecessors is None else predecessors[place : place + 1]
+            started = time.perf_counter()
+            with device_errors(options.device, plan.device_bytes):
+                searcher = searcher or self.open(plan, watch)
+                searcher.search(source, row[0])
+            seconds += time.perf_counter() - started
+            if self.weighted and options.must_check(graph):
+                check_answer(graph, row)
+            options.hide(row, None)
+            if before is not None:
+                started = time.perf_counter()
+                with device_errors(options.device, plan.device_bytes):
+                    assert searcher is not None
+                    searcher.read_predecessors(source, row[0], before[0])
+                seconds += time.perf_counter() - started
+            if tell is not None:
+                tell(place + 1, sources.size)
+        transfers = watch.seconds("transfer")
+        stats = {
+            # by the clock of the host: looking at the flag between rounds is part of the work
+            "kernel_seconds": max(seconds - transfers, 0.0),
+            "transfer_seconds": transfers,
+            "kernel_hash": plan.state.hash,
+            "more": {"rounds": 0 if searcher is None else searcher.rounds},
+        }
+        return Rows(distances, predecessors, stats=stats, checked=True)
+
+    def _sets(self, graph: Graph, options: Any) -> Iterator[tuple[dict[str, Any], Match | None]]:
+        """Yield what was tuned and then the candidates, completed by what was asked for."""
+        found = tuned(self, graph.n, options)
+        if found is not None:
+            yield found
+        for candidate in self.candidates(options):
+            parameters = candidate | self.parameters
+            if self.fits(parameters, options):
+                yield parameters, None

@@ -1,0 +1,136 @@
+"""`sssp`: distances from a source."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyapsp.registry import Method
+from pyapsp.traversal.found import Found, search
+from pyapsp.traversal.request import requested
+
+__all__ = ["SsspResult", "sssp"]
+
+
+@dataclass(frozen=True, eq=False)
+class SsspResult(Found):
+    """What `sssp` found."""
+
+    @property
+    def distances(self) -> np.ndarray:
+        """The distance of each vertex, `infinity` where there is no path: (n,) or (k, n)."""
+        return self._of(self.rows.distances)
+
+    @property
+    def predecessors(self) -> np.ndarray | None:
+        """The vertex before each on a shortest path, int32, as `distances`.
+
+        -9999 for sources and where there is no path; None if they were not asked for.
+        """
+        before = self.rows.predecessors
+        return None if before is None else self._of(before)
+
+    @property
+    def infinity(self) -> int | float:
+        """The distance of an unreachable vertex in this dtype."""
+        return self.rows.infinity
+
+
+def sssp(
+    graph: Any,
+    source: int | Sequence[int] | np.ndarray,
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    dtype: Any = None,
+    predecessors: bool = False,
+    cutoff: float | None = None,
+    check: bool = True,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SsspResult:
+    """Compute shortest paths from one vertex to all others.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        As for `solve`; n vertices, weights of any sign.
+    source : int or sequence of int
+        Vertices, in [0, n). Each is searched from on its own; for many, `solve` with ``sources``
+        shares work between them.
+    method : str or Method
+        ``"auto"``, the id of a method (``pyapsp.methods("sssp")``), or
+        ``pyapsp.method(id, delta=400, ...)``.
+    directed : bool
+        False: an arc may be walked both ways, at the smaller of the two weights.
+    dtype : dtype-like or "auto", optional
+        Of the distances, as for `solve`: float64 (the default), float32, float16, int64, int32,
+        int16, uint16 or ``"auto"``.
+    predecessors : bool
+        Also find the vertex before each, for `SsspResult.path`.
+    cutoff : float, optional
+        Report distances above this as unreachable, and need not find them.
+    check : bool
+        Look whether a distance passed the range of its type, in the cases where the weights alone
+        do not rule it out.
+    device : str, int, Device or pyopencl object, optional
+        Which device; see `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Bytes of device memory the run may use.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of sources; an exception from it ends
+        the run.
+
+    Returns
+    -------
+    SsspResult
+        ``distances`` and ``predecessors`` of shape (n,) for one source, (k, n) for a sequence of k.
+
+    Raises
+    ------
+    GraphError
+        If the graph is not one.
+    FormatError
+        If a graph file is malformed; with path and line.
+    ParameterError
+        If an argument is outside its rule.
+    NegativeCycleError
+        If a source reaches a negative cycle; it carries one.
+    NegativeWeightError
+        If there is a negative weight, and the method takes none.
+    PrecisionError
+        If the dtype cannot hold the weights or the distances.
+    NoDeviceError, CapabilityError, DeviceMemoryError
+        If there is no device, or it cannot do this, or not in its memory.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(4, [0, 0, 2], [1, 2, 1], [7, 1, 2])
+    >>> found = pyapsp.sssp(graph, 0, predecessors=True)
+    >>> found.distances
+    array([ 0.,  3.,  1., inf])
+    >>> found.path(1)
+    [0, 2, 1]
+    """
+    started = time.perf_counter()
+    request = requested(
+        "sssp",
+        graph,
+        method,
+        source=source,
+        directed=directed,
+        dtype=dtype,
+        predecessors=predecessors,
+        cutoff=cutoff,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+        check=check,
+    )
+    return SsspResult(search(request, started), np.ndim(source) == 0)

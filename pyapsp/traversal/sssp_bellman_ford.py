@@ -1,0 +1,153 @@
+"""sssp-bellman-ford: all arcs in every round, with weights of any sign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.graph import Graph
+from pyapsp.graph.negative_cycle import cycle_of
+from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.paths import PathOptions
+from pyapsp.precision import arithmetic_defines, check_diagonal, infinity
+from pyapsp.registry import Plan, register
+from pyapsp.traversal.search import Launcher, Search
+
+__all__ = ["SsspBellmanFord"]
+
+
+@register
+class SsspBellmanFord(Search):
+    """A work-item, or some, for each vertex: the best of what its neighbours offer.
+
+    Source: R. Bellman, 1958; L. R. Ford, 1956.
+    """
+
+    id = "sssp-bellman-ford"
+    problem = "sssp"
+    summary = "all arcs in every round; weights may be negative"
+    source = "Bellman 1958, doi:10.1090/qam/102435; Ford 1956"
+    weighted = True
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "width": (1, 2, 4, 8, 16, 32, 64),
+        "group": (1, 32, 64, 128, 256, 512, 1024),
+    }
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield a few work-items for each vertex; on CPUs one."""
+        if options.device.traits.scalar_groups:
+            for group in (64, 1):
+                yield {"width": 1, "group": group}
+            return
+        for group in (256, 128, 64, 32, 1):
+            yield {"width": min(4, group), "group": group}
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether a group has whole vertices, and the device such groups."""
+        capabilities, group = options.device.capabilities, parameters["group"]
+        return bool(
+            parameters["width"] <= group <= capabilities.max_work_group_size
+            and group * (options.dtype.itemsize + 4) + 4 <= capabilities.local_memory
+        )
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limits."""
+        most = options.device.capabilities.max_work_group_size
+        return f"group must be at least width, and at most {most}"
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of the arcs, of the distances twice, of the parents and the flag."""
+        item = options.dtype.itemsize
+        arcs = [8 * (graph.n + 1), 4 * graph.m, item * graph.m]
+        return [max(size, 4) for size in [*arcs, *_sizes(graph.n, options.dtype)]]
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels."""
+        defines = arithmetic_defines(options.device, options.dtype, guard=True)
+        defines |= {"PYAPSP_GROUP": parameters["group"], "PYAPSP_LANES": parameters["width"]}
+        return build(options.device, "traversal/sssp_bellman_ford.cl", defines)
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Rounds:
+        """Bring the graph to the device."""
+        return _Rounds(plan, watch)
+
+
+class _Rounds:
+    """The arcs that enter each vertex on the device, and distances that fall."""
+
+    rounds = 0
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, parameters = plan.input, plan.options, plan.parameters
+        self._graph, self._queue, self._watch = graph, options.device.queue(), watch
+        self._dtype, self._width = options.dtype, parameters["width"]
+        self._launch = Launcher(self._queue, plan.state, parameters["group"])
+        entering = graph.reversed()
+        weights = entering.weights.astype(options.dtype, copy=False)
+        arrays = entering.indptr, entering.indices, weights
+        self._arcs = [upload(self._queue, each, watch) for each in arrays]
+        self._before, self._after, self._parents, self._last = (
+            cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
+            for size in _sizes(graph.n, options.dtype)
+        )
+
+    def search(self, source: int, distances: np.ndarray) -> None:
+        """Make rounds until nothing changes, or parents go round.
+
+        Raises
+        ------
+        NegativeCycleError
+            If the source reaches a negative cycle.
+        PrecisionError
+            If rounding makes a cycle look negative.
+        """
+        n, last = self._graph.n, np.zeros(1, np.int32)
+        fresh = self._before, self._parents, self._last
+        self._launch("bellman_ford_start", n, *fresh, np.int32(source), np.int32(n))
+        done = 0
+        while last[0] == done:
+            done += 1
+            arrays = *self._arcs, self._before, self._after, self._parents, self._last
+            sizes = np.int32(n), np.int32(done)
+            self._launch("bellman_ford_round", n * self._width, *arrays, *sizes)
+            self._before, self._after = self._after, self._before
+            cl.enqueue_copy(self._queue, last, self._last)
+            # a cycle of parents is a negative cycle, and shows long before the last round
+            if last[0] == done and (done & (done - 1) == 0 or done == n):
+                self._check_parents(done == n)
+        self.rounds += done
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, distances, self._before)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents."""
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, predecessors, self._parents)
+
+    def _check_parents(self, certain: bool) -> None:
+        """Refuse parents that go round, or rounds that should have ended."""
+        graph, n = self._graph, self._graph.n
+        parents, distances = np.empty(n, np.int32), np.empty(n, self._dtype)
+        cl.enqueue_copy(self._queue, parents, self._parents)
+        if not certain and cycle_of(np.where(parents < 0, n, parents)) is None:
+            return
+        cl.enqueue_copy(self._queue, distances, self._before)
+        reached = distances < infinity(self._dtype)
+        tails, heads, weights = graph.arcs()
+        taken = reached[tails]
+        reachable = Graph.from_arcs(
+            n, tails[taken], heads[taken], weights[taken], labels=graph.labels
+        )
+        check_diagonal(reachable, -np.ones(1, self._dtype))
+
+
+def _sizes(n: int, dtype: np.dtype) -> list[int]:
+    """Return the bytes of distances of two rounds, parents and the last round."""
+    return [max(dtype.itemsize * n, 4), max(dtype.itemsize * n, 4), max(4 * n, 4), 4]
