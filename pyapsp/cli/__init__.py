@@ -23,6 +23,7 @@ _COMMANDS = (
     "solve",
     "path",
     "measure",
+    "scc",
     "verify",
     "check",
     "fetch",

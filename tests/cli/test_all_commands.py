@@ -122,6 +122,7 @@ JSON = {
     "solve --dry-run": ("solve g.gr --dry-run --dtype int32", "answer_bytes", 4 * 40 * 40),
     "path": ("path d.npz 1 1", "path", ["1"]),
     "measure": ("measure g.gr radius --undirected", "graph", None),
+    "scc": ("scc g.gr", "problem", "scc"),
     "verify": ("verify g.gr d.npz", "verified", True),
     "fetch": ("fetch ring-40", "n", 40),
     "fetch --list": ("fetch --list", None, None),
