@@ -17,10 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
+    from pyapsp.registry import Method
 
 __all__ = [
+    "add_cutoff",
     "add_device",
+    "add_dtype",
     "add_json",
+    "add_memory_limit",
+    "add_method",
     "add_progress",
     "add_size",
     "add_sources",
@@ -28,6 +33,7 @@ __all__ = [
     "check_outputs",
     "commit",
     "facts",
+    "method_of",
     "parameter_of",
     "print_json",
     "printer",
@@ -38,6 +44,16 @@ __all__ = [
 ]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
+
+
+def add_cutoff(parser: argparse.ArgumentParser) -> None:
+    """Add ``--cutoff``."""
+    parser.add_argument(
+        "--cutoff",
+        type=float,
+        metavar="LENGTH",
+        help="report what is farther as unreachable",
+    )
 
 
 def add_device(parser: argparse.ArgumentParser, several: str = "") -> None:
@@ -51,12 +67,41 @@ def add_device(parser: argparse.ArgumentParser, several: str = "") -> None:
     )
 
 
+def add_dtype(parser: argparse.ArgumentParser) -> None:
+    """Add ``--dtype``, of the distances."""
+    parser.add_argument(
+        "--dtype",
+        metavar="TYPE",
+        help="float64 (default), float32, float16, int64, int32, int16, uint16 or auto",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add ``--json``, for `print_json`."""
     parser.add_argument(
         "--json",
         action="store_true",
         help="print one JSON document in place of text; null stands for what is not a number",
+    )
+
+
+def add_memory_limit(parser: argparse.ArgumentParser) -> None:
+    """Add ``--memory-limit``."""
+    parser.add_argument(
+        "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
+    )
+
+
+def add_method(parser: argparse.ArgumentParser) -> None:
+    """Add ``--method`` and ``--set``, for `method_of`."""
+    parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=parameter_of,
+        metavar="NAME=VALUE",
+        help="a parameter of the method, e.g. tile=32; may be repeated",
     )
 
 
@@ -115,7 +160,28 @@ def parameter_of(text: str) -> tuple[str, int | str]:
     return match[1], match[3] if match[2] is None else int(match[2])
 
 
-def vertices(labels: Any, n: int, names: Iterable[str], owner: str) -> list[int]:
+def method_of(arguments: argparse.Namespace) -> str | Method:
+    """Return the method that was asked for, with its parameters.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such method, parameter or value.
+    """
+    import pyapsp
+    from pyapsp.errors import ParameterError
+
+    parameters = dict(arguments.set)
+    if arguments.method != "auto":
+        return pyapsp.method(arguments.method, **parameters)
+    if parameters:
+        raise ParameterError("--set needs --method: the parameters are those of one method")
+    return "auto"
+
+
+def vertices(
+    labels: Any, n: int, names: Iterable[str], owner: str, option: str = "--sources"
+) -> list[int]:
     """Return the vertices of names, and of those in files ``@FILE``.
 
     Parameters
@@ -124,8 +190,8 @@ def vertices(labels: Any, n: int, names: Iterable[str], owner: str) -> list[int]
         The names of all vertices; 0..n-1 where None.
     n : int
     names : iterable of str
-    owner : str
-        The command, for messages.
+    owner, option : str
+        The command and the option, for messages.
 
     Raises
     ------
@@ -143,7 +209,7 @@ def vertices(labels: Any, n: int, names: Iterable[str], owner: str) -> list[int]
         listed = Path(name[1:]).read_text().split() if name.startswith("@") else [name]
         for each in listed:
             if each not in vertex:
-                raise ParameterError.of("--sources", owner, "vertices of the graph", each)
+                raise ParameterError.of(option, owner, "vertices of the graph", each)
             found.append(vertex[each])
     return found
 
