@@ -34,9 +34,15 @@ if TYPE_CHECKING:
     from pyapsp.graph import write as write
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
+    from pyapsp.registry import problem as problem
+    from pyapsp.registry import problems as problems
     from pyapsp.result import Result as Result
     from pyapsp.traversal.bfs import BfsResult as BfsResult
     from pyapsp.traversal.bfs import bfs as bfs
+    from pyapsp.traversal.components import Components as Components
+    from pyapsp.traversal.components import (
+        strongly_connected_components as strongly_connected_components,
+    )
     from pyapsp.traversal.sssp import SsspResult as SsspResult
     from pyapsp.traversal.sssp import sssp as sssp
 
@@ -44,6 +50,7 @@ __version__ = "0.1.0"
 
 # public name -> (module, attribute there; None when the module itself is the public thing)
 _PUBLIC: dict[str, tuple[str, str | None]] = {
+    "Components": ("pyapsp.traversal.components", "Components"),
     "BfsResult": ("pyapsp.traversal.bfs", "BfsResult"),
     "Graph": ("pyapsp.graph", "Graph"),
     "Result": ("pyapsp.result", "Result"),
@@ -61,6 +68,8 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "explain": ("pyapsp.distances.solver", "explain"),
     "method": ("pyapsp.registry", "method"),
     "methods": ("pyapsp.registry", "methods"),
+    "problem": ("pyapsp.registry", "problem"),
+    "problems": ("pyapsp.registry", "problems"),
     "pinned_empty": ("pyapsp.dense.batch.pinned", "pinned_empty"),
     "radius": ("pyapsp.distances.summaries", "radius"),
     "read": ("pyapsp.graph", "read"),
@@ -68,6 +77,10 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "solve": ("pyapsp.distances.solver", "solve"),
     "solve_each": ("pyapsp.distances.many", "solve_each"),
     "solve_many": ("pyapsp.distances.many", "solve_many"),
+    "strongly_connected_components": (
+        "pyapsp.traversal.components",
+        "strongly_connected_components",
+    ),
     "sssp": ("pyapsp.traversal.sssp", "sssp"),
     "sweep": ("pyapsp.sweep", None),
     "verify": ("pyapsp.verify", None),

@@ -290,9 +290,8 @@ def fits(requires: Weights, row: Mapping[str, Any]) -> bool:
     limit: float | None = requires.largest_distance
     if limit is None and requires.non_negative:
         limit = float("inf")
-    return (limit is None or row["longest"] <= limit) and not (
-        requires.unweighted and row["weighted"]
-    )
+    longest = float("nan") if row["longest"] is None else row["longest"]
+    return (limit is None or longest <= limit) and not (requires.unweighted and row["weighted"])
 
 
 def vertices(

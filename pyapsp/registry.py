@@ -52,6 +52,7 @@ _ROOMS = {
     "all-pairs": "pyapsp.distances.problem",
     "bfs": "pyapsp.traversal.problems",
     "sssp": "pyapsp.traversal.problems",
+    "scc": "pyapsp.traversal.scc_problem",
 }
 # Methods that had another name.
 _RENAMED = {
@@ -279,6 +280,9 @@ class Problem:
     settle : callable
         ``settle(request, plan, answer)`` returns the answer as it was asked for, or raises what is
         wrong with the input.
+    reusing : callable
+        ``reusing(input, options)`` returns options whose answers go into memory that was used
+        before, where that is a part of what a run takes; for the tuner.
     fits : callable
         ``fits(requires, about)`` says whether a method with these requirements takes the input of
         a row of ``data/datasets.csv``, for the workflow.
@@ -301,6 +305,7 @@ class Problem:
     oracle: Callable[[Any, Any], Callable[[Any], Check]]
     choices: Callable[[Request], Iterator[Choice]] = in_order
     settle: Callable[[Request, Plan, Any], Any] = lambda request, plan, answer: answer
+    reusing: Callable[[Any, Any], Any] = lambda given, options: options
     fits: Callable[[Any, Mapping[str, Any]], bool] = lambda requires, about: True
     asks: tuple[str, ...] = ()
 

@@ -33,8 +33,8 @@ _FAULTS = (
 )
 # Rows are sent to the device in blocks of about this many bytes.
 _BLOCK_BYTES = 64 * 2**20
-# SciPy looks at so many arcs to say what is right: some seconds.
-_ORACLE_ARCS = 10**8
+# SciPy looks at so many arcs to say what is right: about a second.
+_ORACLE_ARCS = 2 * 10**7
 
 
 def certificate(graph: Graph, result: Result, *, device: Any = None) -> Check:

@@ -26,6 +26,7 @@ _COMMANDS = (
     "path",
     "measure",
     "verify",
+    "check",
     "fetch",
     "convert",
     "generate",

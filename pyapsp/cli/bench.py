@@ -1,4 +1,4 @@
-"""Time methods on a graph, or on dense random ones, beside the device's roof and other packages.
+"""Time methods on a graph, or on random ones, beside the device's roof and other packages.
 
 After one warm-up each, all take turns, and medians are compared: kernels alone, with the transfers,
 and whole calls, from the graph to the distances on the host. The roof is what the device does in
@@ -9,6 +9,8 @@ For example:
   pyapsp bench dense --n 512 2048 --method all --dtype float32 int32 --device gpu cpu
   pyapsp bench dense --n 4096 --peers scipy tropical-gemm -o bench.json
   pyapsp bench roads.gr --sources 512 --peers scipy-dijkstra networkit
+  pyapsp bench wiki-Vote.txt --problem bfs --method all
+  pyapsp bench power-law --problem sssp --n 100000
 """
 
 from __future__ import annotations
@@ -28,23 +30,36 @@ from pyapsp.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.table import Table
 
     from pyapsp.profiling.bench import Outcome
+    from pyapsp.registry import Problem
 
 __all__ = ["configure", "run"]
 
 _DENSE = "dense"
+# By problem; the names are those of `pyapsp.profiling.peers`, which `--help` does not import.
 _PEERS = (
-    "scipy",
-    "rustworkx",
-    "tropical-gemm",
-    "numba",
-    "igraph",
-    "scipy-dijkstra",
-    "networkit",
-    "rustworkx-bfs",
+    *(
+        ("all-pairs", name)
+        for name in (
+            "scipy",
+            "rustworkx",
+            "tropical-gemm",
+            "numba",
+            "igraph",
+            "scipy-dijkstra",
+            "networkit",
+            "rustworkx-bfs",
+        )
+    ),
+    ("bfs", "scipy"),
+    ("sssp", "scipy"),
+    *(("scc", name) for name in ("scipy", "igraph", "networkit")),
 )
+_NAMES = tuple(dict.fromkeys(name for _, name in _PEERS))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +67,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "graph",
         metavar="GRAPH",
-        help=f"a graph file of any known format; the word '{_DENSE}' for random graphs",
+        help=f"a graph file of any known format; the word '{_DENSE}' for random graphs of many "
+        "arcs, or a family for random inputs of the problem: uniform, power-law, mesh",
+    )
+    parser.add_argument(
+        "--problem",
+        default="all-pairs",
+        metavar="PROBLEM",
+        help="all-pairs (default), bfs, sssp, scc",
     )
     parser.add_argument(
         "--method",
@@ -77,18 +99,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--peers",
         nargs="*",
-        choices=_PEERS,
+        choices=_NAMES,
         metavar="NAME",
-        help=f"time other packages, too, where installed: {', '.join(_PEERS)}; all of them when "
+        help=f"time other packages, too, where installed: {', '.join(_NAMES)}; all of them when "
         "none is named (scipy for a file, none for dense graphs)",
     )
-    dense = parser.add_argument_group(f"{_DENSE} random graphs")
+    dense = parser.add_argument_group("random graphs")
     add_size(dense, "vertices (512 1024)", nargs="+")
     dense.add_argument(
         "--density",
         type=float,
         metavar="P",
-        help="arcs of n (n - 1), between 0 and 1 (0.1, at most 2^20 arcs)",
+        help=f"of {_DENSE} ones: arcs of n (n - 1), between 0 and 1 (0.1, at most 2^20 arcs)",
     )
     dense.add_argument("--seed", type=int, metavar="N", help="of the random graphs (0)")
     parser.add_argument("-o", "--output", metavar="OUT.json", help="write all that was measured")
@@ -98,54 +120,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and print a table for each graph."""
-    import numpy as np
     from rich.console import Console
 
     import pyapsp
-    from pyapsp.errors import ParameterError
     from pyapsp.profiling import bench
+    from pyapsp.registry import problem as find_problem
 
-    given = {name: getattr(arguments, name) for name in ("n", "density", "seed")}
-    given = {name: value for name, value in given.items() if value is not None}
-    is_dense = arguments.graph == _DENSE
-    if given and not is_dense:
-        raise ParameterError(f"--{next(iter(given))} is for 'pyapsp bench {_DENSE}'")
+    problem = find_problem(arguments.problem)
     check_outputs(arguments.output)
     methods = arguments.method
     if "all" in methods:
-        methods = [method.id for method in pyapsp.methods()]
+        methods = [method.id for method in pyapsp.methods(problem.id)]
+    is_dense = arguments.graph == _DENSE
     peers = arguments.peers
     if peers is None:
         peers = [] if is_dense else ["scipy"]
     elif not peers:
-        peers = _PEERS
-    sizes = given.pop("n", [512, 1024]) if is_dense else [None]
+        peers = [name for of, name in _PEERS if of == problem.id]
+    dtypes = arguments.dtype or ["float32" if is_dense else problem.dtypes[0]]
     console = Console(quiet=arguments.json)
     if not console.is_terminal:
         console.width = 200  # into a file or a pipe: no line of a table is broken
     outcomes = []
-    for n in sizes:
-        graph = pyapsp.read(arguments.graph) if n is None else bench.dense_graph(n, **given)
-        if arguments.undirected:
-            graph = graph.symmetrized()
-        if arguments.unweighted:
-            graph = graph.with_weights(np.ones(graph.m, np.int64))
-        sources = None
-        if arguments.sources is not None:
-            if not 0 < arguments.sources <= graph.n:
-                rule = f"between 1 and n = {graph.n}"
-                raise ParameterError.of("--sources", "bench", rule, arguments.sources)
-            sources = np.arange(arguments.sources) * graph.n // arguments.sources
+    for given in _inputs(problem, arguments):
+        asked = _asked(problem, given, arguments)
         with status(arguments) as tell:
             outcome = bench.run(
-                graph,
+                problem,
+                given,
                 methods,
-                arguments.dtype or ["float32" if is_dense else "float64"],
+                dtypes,
                 arguments.device,
-                predecessors=arguments.predecessors,
+                asked=asked,
                 repeat=arguments.repeat,
                 peers=peers,
-                sources=sources,
                 progress=tell,
             )
         console.print(_table(outcome, arguments.repeat))
@@ -162,21 +170,72 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if all(outcome.ok for outcome in outcomes) else 1
 
 
+def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
+    """Yield the file, or what is drawn."""
+    import numpy as np
+
+    from pyapsp.errors import ParameterError
+    from pyapsp.profiling.bench import dense_graph
+    from pyapsp.registry import methods
+
+    drawn = {name: getattr(arguments, name) for name in ("n", "density", "seed")}
+    drawn = {name: value for name, value in drawn.items() if value is not None}
+    sizes, seed = drawn.pop("n", [512, 1024]), drawn.get("seed", 0)
+    if arguments.graph == _DENSE:
+        found = (dense_graph(n, **drawn) for n in sizes)
+    elif arguments.graph in problem.families:
+        requires = methods(problem.id)[0].requires
+        found = (problem.sample(n, arguments.graph, seed, requires) for n in sizes)
+    else:
+        for name in ("n", "density", "seed"):
+            if getattr(arguments, name) is not None:
+                raise ParameterError(f"--{name} is for 'pyapsp bench {_DENSE}', or a family")
+        found = iter([problem.read(arguments.graph)])
+    for graph in found:
+        if arguments.undirected:
+            graph = graph.symmetrized()
+        if arguments.unweighted:
+            graph = graph.with_weights(np.ones(graph.m, np.int64))
+        yield graph
+
+
+def _asked(problem: Problem, given: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what the problem is to be asked beside method, type and device."""
+    import numpy as np
+
+    from pyapsp.errors import ParameterError
+
+    asked: dict[str, Any] = {}
+    for name in ("predecessors", "sources"):
+        if getattr(arguments, name) and name not in problem.asks:
+            raise ParameterError(f"--{name} is not for {problem.id}")
+    if arguments.predecessors:
+        asked["predecessors"] = True
+    if arguments.sources is not None:
+        n = problem.about(given)["n"]
+        if not 0 < arguments.sources <= n:
+            rule = f"between 1 and n = {n}"
+            raise ParameterError.of("--sources", "bench", rule, arguments.sources)
+        asked["sources"] = np.arange(arguments.sources) * n // arguments.sources
+    return asked
+
+
 def _table(outcome: Outcome, repeat: int) -> Table:
     from rich.box import SIMPLE
     from rich.markup import escape
     from rich.table import Table
 
-    graph = outcome.graph
+    about, unit = outcome.about, outcome.problem.unit
+    size = ", ".join(f"{name} = {about[name]:,}" for name in ("n", "m") if name in about)
     table = Table(
         box=SIMPLE,
-        title=escape(f"{graph.name}: n = {graph.n:,}, m = {graph.m:,}, medians of {repeat}"),
+        title=escape(f"{outcome.problem.id}, {about['name']}: {size}, medians of {repeat}"),
         title_justify="left",
     )
     table.add_column("method")
     table.add_column("dtype")
     table.add_column("device")
-    headings = ["kernels s", "device s", "whole s", "G updates/s", "with transfers", "of the roof"]
+    headings = ["kernels s", "device s", "whole s", f"G {unit}/s", "with transfers", "of the roof"]
     for heading in [*headings, *(f"x {each['name']}" for each in outcome.peers)]:
         table.add_column(heading, justify="right")
     table.add_column("answer")
@@ -217,16 +276,18 @@ def _document(outcomes: list[Outcome]) -> dict[str, Any]:
     """Return all that was measured, as it is written to the file."""
     revision = commit()
     return {
-        "schema": 2,
+        "schema": 3,
         "runs": [{**row, "commit": revision} for outcome in outcomes for row in outcome.runs],
-        "peers": [
-            {**row, "n": outcome.graph.n, "graph": outcome.graph.name}
-            for outcome in outcomes
-            for row in outcome.peers
-        ],
+        "peers": [{**row, **_of(outcome)} for outcome in outcomes for row in outcome.peers],
         "left_out": [
-            {"n": outcome.graph.n, "graph": outcome.graph.name, "what": name, "why": reason}
+            {**_of(outcome), "what": name, "why": reason}
             for outcome in outcomes
             for name, reason in outcome.left_out.items()
         ],
     }
+
+
+def _of(outcome: Outcome) -> dict[str, Any]:
+    """Return what a row of an outcome is about."""
+    about = outcome.about
+    return {"problem": outcome.problem.id, "input": about["name"], "n": about["n"]}

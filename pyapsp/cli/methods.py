@@ -1,4 +1,4 @@
-"""List the methods, their parameters and their sources.
+"""List the problems and their methods, with parameters and sources.
 
 For example:
   pyapsp methods
@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import add_json, print_json
+
+if TYPE_CHECKING:
+    from pyapsp.registry import Method
 
 __all__ = ["configure", "run"]
 
@@ -29,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [
             {
                 "id": method.id,
+                "problem": method.problem,
                 "area": method.area,
                 "summary": method.summary,
                 "source": method.source,
@@ -38,15 +42,22 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         print_json(rows)
         return 0
-    for method in pyapsp.methods():
-        print(f"{method.id}: {method.summary}\n    {method.source}")
+    for problem in pyapsp.problems():
+        print(f"{problem.id}: {problem.summary}\n")
+        _print(pyapsp.methods(problem.id))
+    return 0
+
+
+def _print(methods: Sequence[type[Method]]) -> None:
+    for method in methods:
+        print(f"  {method.id}: {method.summary}\n    {method.source}")
         for name, values in method.choices.items():
             shown = _listed(values)
             if isinstance(shown, dict):
                 print(f"    {name} = {shown['from']} to {shown['to']} in steps of {shown['step']}")
             else:
                 print(f"    {name} = {', '.join(map(str, shown))}")
-    return 0
+        print()
 
 
 def _listed(values: Sequence[Any]) -> list[Any] | dict[str, int]:

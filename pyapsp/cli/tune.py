@@ -45,7 +45,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dtype", nargs="+", default=["float32"], metavar="TYPE", help="number types (float32)"
     )
-    add_size(parser, "vertices (1024)", nargs="+", default=[1024])
+    parser.add_argument(
+        "--family",
+        metavar="NAME",
+        help="the kind of input that is drawn: uniform (the default for graphs), power-law, mesh",
+    )
+    add_size(parser, "size of the input, e.g. vertices (1024)", nargs="+", default=[1024])
     parser.add_argument("--predecessors", action="store_true", help="tune with predecessors")
     parser.add_argument(
         "--strategy",
@@ -108,7 +113,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     from pyapsp.device import choose
     from pyapsp.errors import DeviceError, ParameterError, VerificationError
-    from pyapsp.paths import AllPairsOptions
     from pyapsp.precision import arithmetic_defines
     from pyapsp.registry import method as find_method
     from pyapsp.tuning import database
@@ -135,9 +139,12 @@ def run(arguments: argparse.Namespace) -> int:
         tuners, rows = [], []
         for dtype, method in product(dtypes, methods):
             tuner = Tuner(
-                method,  # type: ignore[arg-type]  # it says itself when there is nothing to tune
-                AllPairsOptions(device, np.dtype(dtype), arguments.predecessors),
+                method,
+                device,
+                np.dtype(dtype),
                 n,
+                family=arguments.family,
+                predecessors=arguments.predecessors,
                 journal=journal,
                 restart=arguments.restart,
                 repeat=arguments.repeat,
@@ -177,7 +184,7 @@ def run(arguments: argparse.Namespace) -> int:
                 database.merge(target, rows)
             say(f"in turns, n = {n:,}:")
             for row in sorted(rows, key=lambda row: -row.rate):
-                rate = f"{row.rate / 1e9:,.4g} G updates/s"
+                rate = f"{row.rate / 1e9:,.4g} G {_unit(row.method)}/s"
                 say(f"    {row.method:<16} {row.dtype:<8} {rate}")
         best += [asdict(row) for row in rows]
     say(f"-> {', '.join(map(str, targets))}")
@@ -234,16 +241,24 @@ def _with_progress(tuner: Any, arguments: argparse.Namespace) -> Report:
     return report
 
 
+def _unit(method: str) -> str:
+    """Return what the work of a method is counted in."""
+    from pyapsp.registry import method as find_method
+    from pyapsp.registry import problem
+
+    return problem(find_method(method).problem).unit
+
+
 def _print_table(report: Report) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    updates = report.row.n**3
+    unit = _unit(report.row.method)
     chosen = tuple(sorted(report.row.parameters.items()))
     default = report.seconds.get(tuple(sorted(report.default.items())))
     table = Table(box=None)
-    for heading in ("", "parameters", "seconds", "G updates/s", "x default"):
+    for heading in ("", "parameters", "seconds", f"G {unit}/s", "x default"):
         table.add_column(heading, justify="left" if heading in ("", "parameters") else "right")
     for place, seconds in list(report.seconds.items())[:_SHOWN]:
         mark = "best" if place == chosen else ""
@@ -253,7 +268,7 @@ def _print_table(report: Report) -> None:
             mark,
             _text(_in_order(dict(place), report.default or {})),
             f"{seconds:.4g}",
-            f"{updates / seconds / 1e9:.3g}",
+            f"{report.row.rate * report.seconds[chosen] / seconds / 1e9:.3g}",
             f"{default / seconds:.2f}" if default else "-",
         )
         table.add_row(*(Text(cell) for cell in cells))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -99,10 +99,13 @@ class FloydWarshall(AllPairsMethod):
     carries_predecessors : bool
         Whether the kernels keep predecessors beside the distances. Else they are found
         afterwards, from the distances.
+    on_round : callable or None
+        Called with the events of each round of a run when it has been enqueued, in order.
     """
 
     tunable = True
     carries_predecessors: ClassVar[bool] = False
+    on_round: Callable[[list[cl.Event]], None] | None = None
 
     @abstractmethod
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
@@ -269,6 +272,8 @@ class FloydWarshall(AllPairsMethod):
             for number, events in enumerate(rounds, start=1):
                 for event in events:
                     watch.add("kernel", event)
+                if self.on_round is not None:
+                    self.on_round(events)
                 # not each round: the device has nothing to do while the caller looks
                 late = time.monotonic() - told > _TELL or number == configuration.rounds
                 if options.progress is not None and late:

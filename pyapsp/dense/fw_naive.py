@@ -35,6 +35,7 @@ class FwNaive(FloydWarshall):
     summary = "Floyd-Warshall, one launch per intermediate vertex"
     source = "Floyd 1962, doi:10.1145/367766.368168; Okuyama 2013, section 4.2, fig. 4.1"
 
+    tunable = False
     carries_predecessors = True
 
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
 
 from pyapsp.distances.choice import choices
 from pyapsp.distances.request import requested
@@ -22,6 +26,19 @@ def _work(graph: Graph, options: AllPairsOptions, answer: Any) -> int:
     return options.count(graph.n) * graph.n**2
 
 
+# One of each size for all that are timed, which take turns.
+_rooms: WeakValueDictionary[tuple[int, int], np.ndarray] = WeakValueDictionary()
+
+
+def _reusing(graph: Graph, options: AllPairsOptions) -> AllPairsOptions:
+    """Return options with memory for the matrix, which may be that of other options."""
+    n, size = graph.n, options.dtype.itemsize
+    room = _rooms.get((n, size))
+    if room is None:
+        room = _rooms[n, size] = np.empty((n, n), f"V{size}")
+    return replace(options, out=room.view(options.dtype))
+
+
 ALL_PAIRS = register_problem(
     Problem(
         id="all-pairs",
@@ -38,7 +55,8 @@ ALL_PAIRS = register_problem(
         oracle=oracle,
         choices=choices,
         settle=settle,
+        reusing=_reusing,
         fits=fits,
-        asks=("predecessors",),
+        asks=("predecessors", "sources"),
     )
 )

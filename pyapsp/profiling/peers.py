@@ -1,7 +1,7 @@
-"""Other packages that compute all-pairs shortest paths, to be timed beside ours where installed.
+"""Other packages that answer our problems, to be timed beside ours where installed.
 
-Each is called as its own documentation says, on a graph in the form it wants: making that form is
-not counted, since ours is not either until `pyapsp.solve` is called.
+Each is called as its own documentation says, on an input in the form it wants. Making that form is
+not counted, as making a `Graph` is not counted for ours.
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ import numpy as np
 
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
+from pyapsp.paths import PathOptions, Rows
+from pyapsp.registry import Check
+from pyapsp.traversal.scc import Labels, numbered
+from pyapsp.verify import spread
 
 __all__ = ["PEERS", "Peer", "installed", "peer"]
 
-# A call that computes distances, and how to get them from what it returned as an array.
-_Prepared = tuple[Callable[[], Any], Callable[[Any], np.ndarray]]
+# Rows of a product that are compared.
+_PRODUCT_ROWS = 8
+# A call, and what makes an answer of what it returned.
+_Prepared = tuple[Callable[[], Any], Callable[[Any], Any]]
 
 
 @dataclass(frozen=True)
@@ -30,35 +36,38 @@ class Peer:
     ----------
     name : str
         What it is called in tables.
-    what : {"distances", "product"}
-        What a call computes: all distances, or one min-plus product of two n x n matrices.
-        Floyd-Warshall takes at least as many updates as the product.
     dtype : str
         What it computes in.
     calls : str
         The function, for tables.
     prepare : callable
-        Makes of a graph, and whether predecessors are wanted, what is to be timed; with `some`, of
-        the sources as well, None for all.
+        Makes of an input and the options of a request what is to be timed, and what makes an
+        `Answer` of what that returns.
+    problem : str
+        The id of the problem that it answers.
+    what : {"answer", "product"}
+        What a call computes: the answer, or one min-plus product of two n x n matrices.
+        Floyd-Warshall takes at least as many updates as the product.
     package : str
         Its name on PyPI; the same name unless given.
-    predecessors : bool
-        Whether it can give predecessors.
     some : bool
         Whether it can compute the rows of some sources alone.
     unweighted : bool
         Whether it counts arcs, so that all weights must be 1.
+    oracle : callable or None
+        As `Problem.oracle`, where a call does not compute the answer of the problem.
     """
 
     name: str
-    what: str
     dtype: str
     calls: str
-    prepare: Callable[..., _Prepared]
+    prepare: Callable[[Any, Any], _Prepared]
+    problem: str = "all-pairs"
+    what: str = "answer"
     package: str = ""
-    predecessors: bool = False
     some: bool = False
     unweighted: bool = False
+    oracle: Callable[[Any, Any], Callable[[Any], Check]] | None = None
 
     @property
     def version(self) -> str | None:
@@ -68,59 +77,90 @@ class Peer:
         except PackageNotFoundError:
             return None
 
+    def unfit(self, graph: Graph, options: Any) -> str | None:
+        """Return why it cannot take part, None if it can."""
+        if self.version is None:
+            return "not installed"
+        if graph.n == 0:
+            return "nothing to do"
+        if getattr(options, "sources", None) is not None and not self.some:
+            return "computes all rows"
+        if self.unweighted and not graph.is_unweighted:
+            return "counts arcs"
+        return None
 
-def _scipy(graph: Graph, predecessors: bool) -> _Prepared:
+
+def _rows(distances: Any) -> Rows:
+    return Rows(np.asarray(distances), None)
+
+
+def _scipy(graph: Graph, options: PathOptions) -> _Prepared:
     from scipy.sparse.csgraph import floyd_warshall
 
     # sparse, so that arcs of weight zero stay arcs
     matrix = graph.to_scipy().astype(np.float64)
     return (
-        lambda: floyd_warshall(matrix, return_predecessors=predecessors),
-        lambda answer: answer[0] if predecessors else answer,
+        lambda: floyd_warshall(matrix, return_predecessors=options.predecessors),
+        lambda answer: _rows(answer[0] if options.predecessors else answer),
     )
 
 
-def _rustworkx(graph: Graph, predecessors: bool) -> _Prepared:
+def _product(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
+    """Compare some rows of the product of the matrix with itself with NumPy's."""
+    matrix, rows = _start(graph, np.float32), spread(graph.n, _PRODUCT_ROWS)
+    expected = np.array([(matrix[row, :, None] + matrix).min(axis=0) for row in rows])
+
+    def check(answer: Rows) -> Check:
+        ok = np.array_equal(answer.distances[rows], expected)
+        return Check(ok, None if ok else "the product differs", "NumPy, some rows")
+
+    return check
+
+
+def _rustworkx(graph: Graph, options: PathOptions) -> _Prepared:
     import rustworkx
 
     prepared = rustworkx.PyDiGraph.from_adjacency_matrix(graph.to_dense(), null_value=np.inf)
-    return lambda: rustworkx.digraph_floyd_warshall_numpy(prepared, weight_fn=float), np.asarray
+    return lambda: rustworkx.digraph_floyd_warshall_numpy(prepared, weight_fn=float), _rows
 
 
-def _tropical_gemm(graph: Graph, predecessors: bool) -> _Prepared:
+def _tropical_gemm(graph: Graph, options: PathOptions) -> _Prepared:
     import tropical_gemm
 
     matrix = _start(graph, np.float32)
     return (
         lambda: tropical_gemm.minplus_matmul(matrix, matrix),
-        lambda flat: np.asarray(flat).reshape(matrix.shape),
+        lambda flat: _rows(np.asarray(flat).reshape(matrix.shape)),
     )
 
 
-def _igraph(graph: Graph, predecessors: bool, sources: np.ndarray | None) -> _Prepared:
+def _igraph(graph: Graph, options: PathOptions) -> _Prepared:
     prepared = graph.to_igraph()
     weights = None if graph.is_unweighted else "weight"
-    rows = None if sources is None else sources.tolist()
+    rows = None if options.sources is None else options.sources.tolist()
     return (
         lambda: prepared.distances(source=rows, weights=weights),
-        lambda answer: np.array(answer, float),
+        lambda answer: _rows(np.array(answer, float)),
     )
 
 
-def _dijkstra(graph: Graph, predecessors: bool, sources: np.ndarray | None) -> _Prepared:
+def _dijkstra(graph: Graph, options: PathOptions) -> _Prepared:
     from scipy.sparse.csgraph import dijkstra
 
     matrix = graph.to_scipy().astype(np.float64)
     unweighted = graph.is_unweighted
     return (
         lambda: dijkstra(
-            matrix, indices=sources, return_predecessors=predecessors, unweighted=unweighted
+            matrix,
+            indices=options.sources,
+            return_predecessors=options.predecessors,
+            unweighted=unweighted,
         ),
-        lambda answer: answer[0] if predecessors else answer,
+        lambda answer: _rows(answer[0] if options.predecessors else answer),
     )
 
 
-def _networkit(graph: Graph, predecessors: bool, sources: np.ndarray | None) -> _Prepared:
+def _networkit(graph: Graph, options: PathOptions) -> _Prepared:
     import networkit
 
     tails, heads, weights = graph.arcs()
@@ -129,30 +169,30 @@ def _networkit(graph: Graph, predecessors: bool, sources: np.ndarray | None) -> 
     prepared = networkit.GraphFromCoo(arcs, n=graph.n, weighted=weighted, directed=True)
 
     def call() -> Any:
-        if sources is None:
+        if options.sources is None:
             search = networkit.distance.APSP(prepared)
         else:
-            search = networkit.distance.SPSP(prepared, sources.tolist())
+            search = networkit.distance.SPSP(prepared, options.sources.tolist())
         return search.run()
 
-    def distances(search: Any) -> np.ndarray:
+    def distances(search: Any) -> Rows:
         rows = np.array(search.getDistances(asarray=True))
-        return np.where(rows < np.finfo(np.float64).max, rows, np.inf)
+        return _rows(np.where(rows < np.finfo(np.float64).max, rows, np.inf))
 
     return call, distances
 
 
-def _distance_matrix(graph: Graph, predecessors: bool) -> _Prepared:
+def _distance_matrix(graph: Graph, options: PathOptions) -> _Prepared:
     import rustworkx
 
     tails, heads, _ = graph.arcs()
     prepared = rustworkx.PyDiGraph()
     prepared.add_nodes_from(range(graph.n))
     prepared.add_edges_from_no_data(list(zip(tails.tolist(), heads.tolist(), strict=True)))
-    return lambda: rustworkx.distance_matrix(prepared, null_value=np.inf), np.asarray
+    return lambda: rustworkx.distance_matrix(prepared, null_value=np.inf), _rows
 
 
-def _numba(graph: Graph, predecessors: bool) -> _Prepared:
+def _numba(graph: Graph, options: PathOptions) -> _Prepared:
     import numba
 
     tile = 64
@@ -189,7 +229,7 @@ def _numba(graph: Graph, predecessors: bool) -> _Prepared:
         compiled(distances)
         return distances
 
-    return call, np.asarray
+    return call, _rows
 
 
 def _start(graph: Graph, dtype: Any) -> np.ndarray:
@@ -199,47 +239,83 @@ def _start(graph: Graph, dtype: Any) -> np.ndarray:
     return matrix
 
 
+def _labels(found: Any) -> Labels:
+    return Labels(labels=numbered(np.asarray(found)))
+
+
+def _scipy_scc(graph: Graph, options: Any) -> _Prepared:
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = graph.to_scipy()
+    return (
+        lambda: connected_components(matrix, connection="strong"),
+        lambda found: _labels(found[1]),
+    )
+
+
+def _igraph_scc(graph: Graph, options: Any) -> _Prepared:
+    prepared = graph.to_igraph()
+    return (
+        lambda: prepared.connected_components(mode="strong"),
+        lambda found: _labels(found.membership),
+    )
+
+
+def _networkit_scc(graph: Graph, options: Any) -> _Prepared:
+    import networkit
+
+    tails, heads, _ = graph.arcs()
+    ends = (np.ones(graph.m), (tails.astype(np.uint64), heads.astype(np.uint64)))
+    prepared = networkit.GraphFromCoo(ends, n=graph.n, directed=True)
+
+    def call() -> Any:
+        return networkit.components.StronglyConnectedComponents(prepared).run()
+
+    return call, lambda found: _labels(found.getPartition().getVector())
+
+
 PEERS = (
-    Peer("scipy", "distances", "float64", "csgraph.floyd_warshall", _scipy, predecessors=True),
-    Peer("rustworkx", "distances", "float64", "digraph_floyd_warshall_numpy", _rustworkx),
-    Peer("tropical-gemm", "product", "float32", "minplus_matmul", _tropical_gemm),
-    Peer("numba", "distances", "float32", "a tiled Floyd-Warshall of 20 lines", _numba),
-    Peer("igraph", "distances", "float64", "Graph.distances", _igraph, some=True),
+    Peer("scipy", "float64", "csgraph.floyd_warshall", _scipy),
+    Peer("rustworkx", "float64", "digraph_floyd_warshall_numpy", _rustworkx),
     Peer(
-        "scipy-dijkstra",
-        "distances",
-        "float64",
-        "csgraph.dijkstra",
-        _dijkstra,
-        package="scipy",
-        predecessors=True,
-        some=True,
+        "tropical-gemm",
+        "float32",
+        "minplus_matmul",
+        _tropical_gemm,
+        what="product",
+        oracle=_product,
     ),
-    Peer("networkit", "distances", "float64", "distance.APSP and SPSP", _networkit, some=True),
+    Peer("numba", "float32", "a tiled Floyd-Warshall of 20 lines", _numba),
+    Peer("igraph", "float64", "Graph.distances", _igraph, some=True),
+    Peer("scipy-dijkstra", "float64", "csgraph.dijkstra", _dijkstra, package="scipy", some=True),
+    Peer("networkit", "float64", "distance.APSP and SPSP", _networkit, some=True),
     Peer(
         "rustworkx-bfs",
-        "distances",
         "float64",
         "distance_matrix",
         _distance_matrix,
         package="rustworkx",
         unweighted=True,
     ),
+    Peer("scipy", "int32", "csgraph.connected_components", _scipy_scc, problem="scc"),
+    Peer("igraph", "int32", "Graph.connected_components", _igraph_scc, problem="scc"),
+    Peer("networkit", "int32", "StronglyConnectedComponents", _networkit_scc, problem="scc"),
 )
 
 
-def peer(name: str) -> Peer:
-    """Return the peer of this name.
+def peer(problem: str, name: str) -> Peer:
+    """Return the peer of this name for a problem.
 
     Raises
     ------
     ParameterError
         If there is none.
     """
-    for each in PEERS:
+    found = [each for each in PEERS if each.problem == problem]
+    for each in found:
         if each.name == name:
             return each
-    known = ", ".join(each.name for each in PEERS)
+    known = ", ".join(each.name for each in found) or "none"
     raise ParameterError.of("peers", "bench", f"some of {known}", name)
 
 

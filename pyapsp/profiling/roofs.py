@@ -18,7 +18,7 @@ from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.kernels import Program, build
 from pyapsp.precision import arithmetic_defines
 
-__all__ = ["Meter", "Roof", "copy_bandwidth", "measure", "with_roof"]
+__all__ = ["METERS", "Meter", "Roof", "copy_bandwidth", "measure", "with_roof"]
 
 # Shorter launches tell more of the launch than of the loop.
 _SECONDS = 0.01
@@ -112,6 +112,9 @@ class Meter:
             forms[loop.form] = max(median(loop.speeds), forms.get(loop.form, 0.0))
         return Roof(max(forms.values()), forms)
 
+
+#: What measures the roof of each unit of work that has one.
+METERS = {"updates": Meter}
 
 _measured: dict[tuple[Device, str], Roof] = {}
 

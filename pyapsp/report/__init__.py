@@ -17,7 +17,7 @@ from pyapsp.report.records import collect
 
 __all__ = ["PARTS", "write_report"]
 
-#: ``tables``: runs.csv and runs.md; ``page``: index.html, and its figures in the folder figures.
+#: ``tables``: tables/PROBLEM.csv, and runs.md; ``page``: index.html, and its figures in figures/.
 PARTS = ("tables", "page")
 
 
@@ -50,8 +50,9 @@ def write_report(
     collected = collect(paths)
     texts = {}
     if "tables" in parts:
-        texts["runs.csv"] = tables.csv_table(collected.runs)
-        texts["runs.md"] = tables.markdown_table(collected.runs)
+        for name, runs in tables.by_problem(collected.runs).items():
+            texts[f"tables/{name}.csv"] = tables.csv_table(runs)
+        texts["runs.md"] = tables.markdown_tables(collected.runs)
     if "page" in parts:
         drawn = {
             name: (figures.svg(figure), caption)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,7 @@ from matplotlib.ticker import (
 )
 
 from pyapsp.report.records import OVER
+from pyapsp.report.tables import by_problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,26 +51,46 @@ def drawn(runs: pd.DataFrame) -> dict[str, Drawn]:
     Returns
     -------
     dict of str to Drawn
-        By names fit for files: ``speed``, ``roof``, and ``speed-up-PACKAGE`` for each package.
+        By names fit for files, the problem first: ``PROBLEM-speed``, ``PROBLEM-roof``, and
+        ``PROBLEM-speed-up-PACKAGE`` for each package.
     """
-    figures = {
-        "speed": Drawn(
-            against_n(runs, "rate", "updates/s"),
-            "Speed: updates per second of kernel time against the number of vertices.",
-        )
+    return {
+        f"{problem}-{name}": figure
+        for problem, some in by_problem(runs).items()
+        for name, figure in _of_problem(problem, some)
     }
+
+
+def _of_problem(problem: str, runs: pd.DataFrame) -> Iterator[tuple[str, Drawn]]:
+    """Yield the figures of one problem, by name."""
+    unit = runs["unit"].iloc[0]
+    yield (
+        "speed",
+        Drawn(
+            against_n(runs, "rate", f"{unit}/s"),
+            f"{problem}, speed: {unit} per second of kernel time against the size of the input.",
+        ),
+    )
     if runs["fraction_of_roof"].notna().any():
-        figures["roof"] = Drawn(
-            against_n(runs, "fraction_of_roof", "fraction of the roof", level=1),
-            "Fraction of the roof: of the updates per second that the device does in registers.",
+        yield (
+            "roof",
+            Drawn(
+                against_n(runs, "fraction_of_roof", "fraction of the roof", level=1),
+                f"{problem}, fraction of the roof: of the {unit} per second that the device does "
+                "in registers.",
+            ),
         )
     for column in [name for name in runs.columns if name.startswith(OVER)]:
-        peer = column.removeprefix(OVER)
-        figures[f"speed-up-{peer}"] = Drawn(
-            against_n(runs, column, f"times as fast as {peer}", level=1),
-            f"Speed-up: how many times as long {peer} took as the whole call, with transfers.",
-        )
-    return figures
+        if runs[column].notna().any():
+            peer = column.removeprefix(OVER)
+            yield (
+                f"speed-up-{peer}",
+                Drawn(
+                    against_n(runs, column, f"times as fast as {peer}", level=1),
+                    f"{problem}, speed-up: how many times as long {peer} took as the whole call, "
+                    "with transfers.",
+                ),
+            )
 
 
 def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:
@@ -122,7 +144,7 @@ def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | Non
             axes.yaxis.set_minor_formatter(NullFormatter())
             axes.grid(alpha=0.3)
     for axes in panels[-1]:
-        axes.set_xlabel("n (vertices)")
+        axes.set_xlabel("n")
     for axes in panels[:, 0]:
         axes.set_ylabel(label)
     handles = [

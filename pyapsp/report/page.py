@@ -36,10 +36,14 @@ def report_page(collected: Collected, figures: Mapping[str, tuple[str, str]]) ->
     figures : mapping of str to (str, str)
         Name -> SVG document and the sentence below it.
     """
-    runs, best = collected.runs, tables.fastest(collected.runs)
-    listed = {
-        "fastest": tables.table(best, tables.runs_columns(best)),
-        "runs": tables.table(runs, tables.runs_columns(runs)),
+    runs, listed, problems = collected.runs, {}, []
+    for name, some in tables.by_problem(runs).items():
+        best = tables.fastest(some)
+        if len(best):
+            listed[f"fastest-{name}"] = tables.table(best, tables.runs_columns(best))
+        listed[f"runs-{name}"] = tables.table(some, tables.runs_columns(some))
+        problems.append({"id": name, "unit": some["unit"].iloc[0], "count": len(some)})
+    listed |= {
         "devices": tables.table(collected.devices, tables.DEVICES),
         "peers": tables.table(collected.peers, tables.PEERS),
         "left-out": tables.table(collected.left_out, tables.LEFT_OUT),
@@ -47,7 +51,8 @@ def report_page(collected: Collected, figures: Mapping[str, tuple[str, str]]) ->
     }
     return template("page.html.j2").render(
         count=len(runs),
-        graphs=runs["graph"].nunique(),
+        inputs=runs["input"].nunique(),
+        problems=problems,
         methods=runs["method"].nunique(),
         wrong=int(runs["verified"].eq(False).sum()),
         unchecked=int(runs["verified"].isna().sum()),

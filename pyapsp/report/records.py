@@ -20,9 +20,11 @@ OVER = "over_"
 
 # column -> where its value lies in a record, from the outside in
 _RUN = {
-    "graph": ("graph", "name"),
-    "n": ("graph", "n"),
-    "m": ("graph", "m"),
+    "problem": ("problem",),
+    "unit": ("unit",),
+    "input": ("input", "name"),
+    "n": ("input", "n"),
+    "m": ("input", "m"),
     "method": ("method",),
     "dtype": ("dtype",),
     "device": ("device", "name"),
@@ -36,19 +38,20 @@ _RUN = {
     "max_error": ("max_error",),
     "verified": ("verified",),
 }
-# a bench adds the turns and the roof, pyapsp verify the error: records without them are records
-_OPTIONAL = {"turns", "fraction_of_roof", "max_error"}
+# an input need not be a graph; a bench adds the turns and the roof, a check the error
+_OPTIONAL = {"m", "turns", "fraction_of_roof", "max_error"}
 _NUMBERS = (
     *("kernel_seconds", "transfer_seconds", "wall_seconds"),
     *("rate", "fraction_of_roof", "max_error"),
 )
-_SORTED = ["n", "graph", "method", "dtype", "device", "platform"]
+_SORTED = ["problem", "n", "input", "method", "dtype", "device", "platform"]
+_TEXTS = [name for name in (*_SORTED, "unit") if name != "n"]
 _DEVICE = ("name", "platform", "kind", "driver", "version", "processor", "units", "memory")
 _PEER = (
-    *("graph", "n", "name", "version", "calls", "dtype"),
+    *("problem", "input", "n", "name", "version", "calls", "dtype"),
     *("median_seconds", "rate", "verified"),
 )
-_LEFT_OUT = ("graph", "n", "what", "why")
+_LEFT_OUT = ("problem", "input", "n", "what", "why")
 
 
 @dataclass(frozen=True)
@@ -58,17 +61,18 @@ class Collected:
     Attributes
     ----------
     runs : pandas.DataFrame
-        A row for each run, ordered by the size of the graph, then by name, method, dtype, device
-        and platform: the columns of `pyapsp.report.tables.RUNS`, and before ``max_error`` one
-        for each other package, how many times as long it took. Times are in seconds.
+        A row for each run, ordered by problem, size and name of the input, method, dtype, device
+        and platform: ``problem``, ``unit``, the columns of `pyapsp.report.tables.RUNS`, and before
+        ``max_error`` one for each other package, how many times as long it took. Times are in
+        seconds, rates in units per second.
     peers : pandas.DataFrame
-        Other packages: graph, n, name, version, calls, dtype, median_seconds, rate,
+        Other packages: problem, input, n, name, version, calls, dtype, median_seconds, rate,
         verified.
     devices : pandas.DataFrame
         name, platform, kind, driver, version, processor (that kernels are compiled for), units,
         memory (bytes).
     left_out : pandas.DataFrame
-        graph, n, what, why.
+        problem, input, n, what, why.
     software : pandas.DataFrame
         name and version of what the runs depend on.
     """
@@ -150,9 +154,9 @@ class _Run:
         if not (
             isinstance(ratios, Mapping)
             and isinstance(record.get("environment", {}), Mapping)
-            and all(isinstance(row[name], str) for name in _SORTED[1:])
-            and all(_is_whole(row[name]) for name in ("n", "m"))
-            and all(_is_whole(row[name]) or row[name] is None for name in ("turns",))
+            and all(isinstance(row[name], str) for name in _TEXTS)
+            and _is_whole(row["n"])
+            and all(_is_whole(row[name]) or row[name] is None for name in ("m", "turns"))
             and all(_is_number(each) or each is None for each in (*numbers, *ratios.values()))
             and row["verified"] in (True, False, None)
         ):
@@ -164,7 +168,7 @@ class _Run:
         """What records of the same run have in common."""
         asked = [self.record.get(name) for name in ("predecessors", "sources", "cutoff")]
         columns = [self.row[name] for name in _SORTED]
-        return (*columns, self.record["graph"].get("hash"), *asked)
+        return (*columns, self.record["input"].get("hash"), *asked)
 
 
 def _read(path: Path) -> Any:
@@ -214,7 +218,7 @@ def _ordered(rows: list[dict[str, Any]]) -> pd.DataFrame:
     runs = pd.DataFrame(rows, columns=names, dtype=object).sort_values(_SORTED, ignore_index=True)
     numbers = dict.fromkeys([*_NUMBERS, *over], float)
     # whole, or missing
-    return runs.astype({"n": int, "m": int, "turns": "Int64"} | numbers)
+    return runs.astype({"n": int, "m": "Int64", "turns": "Int64"} | numbers)
 
 
 def _software(records: list[Any]) -> pd.DataFrame:

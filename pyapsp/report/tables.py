@@ -18,9 +18,10 @@ __all__ = [
     "Cell",
     "Column",
     "Table",
+    "by_problem",
     "csv_table",
     "fastest",
-    "markdown_table",
+    "markdown_tables",
     "runs_columns",
     "table",
 ]
@@ -67,7 +68,7 @@ class Column(NamedTuple):
 
 
 RUNS = {
-    "graph": Column("graph"),
+    "input": Column("input"),
     "n": Column("n", _whole, True),
     "m": Column("m", _whole, True),
     "method": Column("method"),
@@ -78,20 +79,21 @@ RUNS = {
     "transfer_seconds": Column("transfer s", _measured(4), True),
     "wall_seconds": Column("wall s", _measured(4), True),
     "turns": Column("turns", _whole, True),
-    "rate": Column("updates/s", _measured(3), True),
+    "rate": Column("units/s", _measured(3), True),
     "fraction_of_roof": Column("fraction of the roof", _measured(3), True),
     "max_error": Column("max error", _measured(2), True),
     "verified": Column("verified", _verdict, True),
 }
 PEERS = {
-    "graph": Column("graph"),
+    "problem": Column("problem"),
+    "input": Column("input"),
     "n": Column("n", _whole, True),
     "name": Column("package"),
     "version": Column("version"),
     "calls": Column("calls"),
     "dtype": Column("dtype"),
     "median_seconds": Column("wall s", _measured(4), True),
-    "rate": Column("updates/s", _measured(3), True),
+    "rate": Column("units/s", _measured(3), True),
     "verified": Column("verified", _verdict, True),
 }
 DEVICES = {
@@ -105,7 +107,8 @@ DEVICES = {
     "memory": Column("memory", _memory, True),
 }
 LEFT_OUT = {
-    "graph": Column("graph"),
+    "problem": Column("problem"),
+    "input": Column("input"),
     "n": Column("n", _whole, True),
     "what": Column("what"),
     "why": Column("why"),
@@ -127,14 +130,29 @@ class Table(NamedTuple):
     rows: list[dict[str, Cell]]
 
 
+def by_problem(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the runs of each problem."""
+    return {str(name): some for name, some in runs.groupby("problem", sort=False)}
+
+
 def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
-    """Return the columns of a table of runs, in its order, speed-ups among them."""
-    return {
-        name: RUNS[name]
-        if name in RUNS
-        else Column(f"x {name.removeprefix(OVER)}", _measured(3), True)
-        for name in runs.columns
-    }
+    """Return the columns of a table of runs of one problem, in its order, speed-ups among them.
+
+    Speed-ups over packages that took no part, and roofs where there is none, are left out.
+    """
+    columns = {}
+    for name in runs.columns:
+        if name == "rate":
+            columns[name] = RUNS[name]._replace(heading=f"{runs['unit'].iloc[0]}/s")
+        elif name in RUNS:
+            columns[name] = RUNS[name]
+        elif name.startswith(OVER):
+            columns[name] = Column(f"x {name.removeprefix(OVER)}", _measured(3), True)
+    empty = [name for name in columns if name.startswith((OVER, "fraction"))]
+    for name in empty:
+        if runs[name].isna().all():
+            del columns[name]
+    return columns
 
 
 def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
@@ -157,21 +175,25 @@ def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
 
 
 def fastest(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the verified run of each graph whose whole call took the least time, in short."""
+    """Return the verified run of each input whose whole call took the least time, in short."""
     right = runs[runs["verified"].eq(True)]
-    best = right.loc[right.groupby(["graph", "n", "m"], sort=False)["wall_seconds"].idxmin()]
+    best = right.loc[right.groupby(["input", "n"], sort=False)["wall_seconds"].idxmin()]
     details = ["platform", "kernel_seconds", "transfer_seconds", "turns", "max_error", "verified"]
-    return best.sort_values(["n", "graph"]).drop(columns=details)
+    return best.sort_values(["n", "input"]).drop(columns=details)
 
 
 def csv_table(runs: pd.DataFrame) -> str:
-    """Write runs as CSV: values in full, one line per run."""
+    """Write the runs of a problem as CSV: values in full, one line per run."""
     text: str = runs.to_csv(index=False, lineterminator="\n")
     return text
 
 
-def markdown_table(runs: pd.DataFrame) -> str:
-    """Write runs as a Markdown table."""
+def markdown_tables(runs: pd.DataFrame) -> str:
+    """Write a Markdown table for each problem."""
+    return "\n".join(f"## {name}\n\n{_markdown(some)}" for name, some in by_problem(runs).items())
+
+
+def _markdown(runs: pd.DataFrame) -> str:
     columns, rows = table(runs, runs_columns(runs))
     # a bar in a name must not end its cell
     cells = [[cell.text.replace("|", "\\|") for cell in row.values()] for row in rows]

@@ -19,6 +19,7 @@ import numpy as np
 from pyapsp.device import device_errors
 from pyapsp.errors import DeviceError, DeviceMemoryError, ParameterError
 from pyapsp.graph import Facts, Graph
+from pyapsp.graph.families import ARCS
 from pyapsp.host import empty_beside, flush
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
@@ -26,7 +27,7 @@ from pyapsp.precision import check_answer, check_weights, converted, holds_all
 from pyapsp.progress import of_sources
 from pyapsp.registry import Plan, check_memory
 from pyapsp.sparse.totals import Totals, totals_of
-from pyapsp.tuning import ARCS, Match, tuned, tuned_rate
+from pyapsp.tuning import Match, tuned, tuned_rate
 
 __all__ = ["BlockSolver", "Session", "SourceBlocks", "TunableBlocks"]
 
@@ -248,7 +249,7 @@ class TunableBlocks(SourceBlocks):
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return what the tuning rows around n say of a graph with their arcs, in proportion."""
-        rate = tuned_rate(self, graph.n, options)
+        rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
             return None
         return graph.n * rows * max(graph.m, graph.n) / (ARCS * rate)
@@ -281,7 +282,7 @@ class TunableBlocks(SourceBlocks):
         self, graph: Graph, options: AllPairsOptions
     ) -> Iterator[tuple[dict[str, Any], Match | None]]:
         """Yield what was tuned and then the candidates, completed by what was asked for."""
-        found = tuned(self, graph.n, options)
+        found = tuned(self, graph.n, options, graph.family)
         if found is not None:
             yield found
         for candidate in self.candidates(options):

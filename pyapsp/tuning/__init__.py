@@ -5,7 +5,7 @@
 device.
 """
 
-from pyapsp.tuning.database import ARCS, Match, Row, tuned, tuned_rate, user_folder
+from pyapsp.tuning.database import Match, Row, tuned, tuned_rate, user_folder
 from pyapsp.tuning.space import Space, Tunable
 
-__all__ = ["ARCS", "Match", "Row", "Space", "Tunable", "tuned", "tuned_rate", "user_folder"]
+__all__ = ["Match", "Row", "Space", "Tunable", "tuned", "tuned_rate", "user_folder"]

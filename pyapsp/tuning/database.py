@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,11 +26,9 @@ from pyapsp.device import Device
 from pyapsp.errors import FormatError
 from pyapsp.files import atomic_write
 from pyapsp.kernels import source
-from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning.space import Space, Tunable
 
 __all__ = [
-    "ARCS",
     "LEVELS",
     "Databases",
     "Match",
@@ -47,7 +45,7 @@ __all__ = [
 ]
 
 _log = logging.getLogger(__name__)
-_SCHEMA = 1
+_SCHEMA = 2
 
 #: How near the device of a row is, nearest first. All have the same platform.
 LEVELS = ("device", "architecture", "kind")
@@ -56,9 +54,6 @@ LEVELS = ("device", "architecture", "kind")
 # what is slow in a small one, and a large tile is mostly padding there; upwards little changes.
 _DOWN, _UP = 1, 3
 
-
-# Arcs of a vertex in the graphs that are timed.
-ARCS = 4
 
 #: Which databases there are: whether it is the user's, path, and what changes with the content.
 Databases: TypeAlias = tuple[tuple[bool, Path, int, int, int], ...]
@@ -80,13 +75,15 @@ class Row:
         Of the distances.
     predecessors : bool
         Whether the kernels carried predecessors.
+    family : str
+        Which of `Problem.families` the input that was timed was drawn from.
     n : int
-        Vertices of the graph that was timed.
+        Size of that input: vertices of a graph.
     parameters : dict
         Every parameter of the method.
     rate : float
-        n^3 by the seconds of planning and running, with transfers, for a graph of `ARCS` n arcs,
-        whatever the method does.
+        The work of the problem (`Problem.work`) by the seconds of planning and running, with
+        transfers.
     driver, pyapsp, commit, kernels : str or None
         What it was measured with: the driver, this package, its commit, and a hash of the kernel
         files.
@@ -99,6 +96,7 @@ class Row:
     device: str
     dtype: str
     predecessors: bool
+    family: str
     n: int
     parameters: dict[str, int | str]
     rate: float
@@ -111,7 +109,7 @@ class Row:
     def place(self) -> tuple[Any, ...]:
         """What may be in a database only once; also the order of a file."""
         device = (self.platform, self.kind, self.device, self.architecture)
-        return (self.method, *device, self.dtype, self.predecessors, self.n)
+        return (self.method, *device, self.dtype, self.predecessors, self.family, self.n)
 
     @classmethod
     def parse(cls, content: Any) -> Row:
@@ -120,6 +118,7 @@ class Row:
             raise ValueError(f"not an object: {content!r}")
         row = cls(**{field.name: content.get(field.name) for field in fields(cls)})  # type: ignore[arg-type]
         texts = (row.method, row.platform, row.kind, row.architecture, row.device, row.dtype)
+        texts += (row.family,)
         sound = (
             all(isinstance(text, str) for text in texts)
             and isinstance(row.predecessors, bool)
@@ -160,6 +159,7 @@ class Match:
             "device": row.device,
             "platform": row.platform,
             "dtype": row.dtype,
+            "family": row.family,
             "n": row.n,
             "commit": row.commit,
             "kernels": row.kernels,
@@ -195,30 +195,32 @@ def shipped_databases() -> list[Path]:
     return sorted((source.root() / "tuning").glob("*.json"))
 
 
-def matches(method: Tunable, n: int, options: AllPairsOptions) -> tuple[Match, ...]:
+def matches(method: Tunable, n: int, options: Any, family: str = "uniform") -> tuple[Match, ...]:
     """Return the rows that may serve for a method under these options, best first.
 
     Parameters
     ----------
     method : Tunable
     n : int
-        Vertices.
-    options : AllPairsOptions
+        Size of the input: vertices.
+    options : Options
+    family : str
+        Of the input.
 
     Returns
     -------
     tuple of Match
         Of the same device before those of the same architecture, and these before those of the
         same platform and kind. At one level, of the same dtype before those of one like it; then
-        of the nearest n, counted in octaves; then the user's rows before the shipped ones. None
-        of a graph more than twice, or less than an eighth, as large. Nothing is said about
-        their parameters.
+        of the same family before the others; then of the nearest n, counted in octaves; then the
+        user's rows before the shipped ones. None of an input more than twice, or less than an
+        eighth, as large. Nothing is said about their parameters.
     """
-    return _matches(*_asked(method, options), n)
+    return _matches(*_asked(method, options), family, n)
 
 
 def tuned(
-    method: Tunable, n: int, options: AllPairsOptions
+    method: Tunable, n: int, options: Any, family: str = "uniform"
 ) -> tuple[dict[str, int | str], Match] | None:
     """Return parameters for a method: those asked for, completed by the best row that may.
 
@@ -227,8 +229,10 @@ def tuned(
     method : Tunable
         Its ``parameters`` were asked for, and are never changed.
     n : int
-        Vertices.
-    options : AllPairsOptions
+        Size of the input: vertices.
+    options : Options
+    family : str
+        Of the input.
 
     Returns
     -------
@@ -237,31 +241,36 @@ def tuned(
         when nothing is to be completed.
     """
     given = tuple(method.parameters.items())
-    fitting = options.device, options.dtype, options.predecessors
-    found = _completed(type(method), given, fitting, *_asked(method, options), n)
+    asked = _asked(method, options)
+    fitting = type(options)(options.device, options.dtype)
+    if asked[2]:
+        fitting = replace(fitting, predecessors=True)
+    found = _completed(type(method), given, fitting, *asked, family, n)
     return None if found is None else (dict(found[0]), found[1])
 
 
-def tuned_rate(method: Tunable, n: int, options: AllPairsOptions) -> float | None:
-    """Return the updates per second to expect, between those of the nearest rows.
+def tuned_rate(method: Tunable, n: int, options: Any, family: str = "uniform") -> float | None:
+    """Return the work per second to expect, between those of the nearest rows.
 
-    The rows of any n, of the device and dtype of the nearest one that may serve. Between two sizes
-    the rate goes with a power of n; below the smallest with the same power as above it, if no run
-    is then longer than the smallest that was timed; above the largest it stays.
+    The rows of any n, of the device, dtype and family of the nearest one that may serve. Between
+    two sizes the rate goes with a power of n; below the smallest with the same power as above it,
+    if no run is then longer than the smallest that was timed; above the largest it stays.
 
     Parameters
     ----------
     method : Tunable
     n : int
-        Vertices.
-    options : AllPairsOptions
+        Size of the input: vertices.
+    options : Options
+    family : str
+        Of the input.
 
     Returns
     -------
     float or None
         None when there is no row that may serve.
     """
-    return _rate(*_asked(method, options), n)
+    return _rate(*_asked(method, options), family, n)
 
 
 def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
@@ -285,9 +294,11 @@ def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
         content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict) or not isinstance(content.get("rows"), list):
             raise ValueError("there are no rows")
-        if content.get("schema") != _SCHEMA:
+        if content.get("schema") not in (1, _SCHEMA):
             raise ValueError(f"its schema {content.get('schema')} is not known")
         for each in content["rows"]:
+            if content["schema"] == 1 and isinstance(each, dict):
+                each = {**each, "family": "uniform", "rate": each.get("updates_per_second")}
             try:
                 rows.append(Row.parse(each))
             except ValueError as error:
@@ -383,9 +394,9 @@ def _place(device: Device) -> tuple[str, str, str, str]:
     return device.platform_name, device.kind, device.plain_name, device.architecture
 
 
-def _asked(method: Tunable, options: AllPairsOptions) -> tuple[Any, ...]:
+def _asked(method: Tunable, options: Any) -> tuple[Any, ...]:
     """Return what decides which rows may serve, but for n; the databases come first."""
-    carried = options.predecessors and method.carries_predecessors
+    carried = method.carries_predecessors and options.predecessors
     return databases(), method.id, carried, _name(options.dtype), *_place(options.device)
 
 
@@ -400,12 +411,12 @@ def _name(dtype: np.dtype[Any]) -> str:
 def _completed(
     kind: type[Tunable],
     given: tuple[tuple[str, int | str], ...],
-    fitting: tuple[Device, np.dtype[Any], bool],
+    fitting: Any,
     *asked: Any,
 ) -> tuple[dict[str, int | str], Match] | None:
     """Complete the parameters given, for what decides which parameters fit."""
     method = kind(**dict(given))
-    space = Space(method, AllPairsOptions(*fitting))
+    space = Space(method, fitting)
     for match in _matches(*asked):
         parameters = {**match.row.parameters, **method.parameters}
         if parameters in space:
@@ -416,14 +427,15 @@ def _completed(
 
 @lru_cache(maxsize=4096)
 def _rate(*asked: Any) -> float | None:
-    *kind, n = asked
+    *kind, _, n = asked
     serving = (match for match in _matches(*asked) if match.row.rate > 0)
     nearest = next(serving, None)
     if nearest is None:
         return None
     rates: dict[int, float] = {}
     for near, _, _, row in _suited(*kind):
-        alike = (LEVELS[near], row.dtype) == (nearest.level, nearest.row.dtype)
+        near_row = (nearest.level, nearest.row.dtype, nearest.row.family)
+        alike = (LEVELS[near], row.dtype, row.family) == near_row
         if alike and row.rate > 0:
             rates.setdefault(row.n, row.rate)  # the user's come first
     sizes = np.log(sorted(rates))
@@ -438,12 +450,13 @@ def _rate(*asked: Any) -> float | None:
 
 @lru_cache(maxsize=1024)
 def _matches(*asked: Any) -> tuple[Match, ...]:
-    *kind, n = asked
+    *kind, family, n = asked
     found = []
     for near, unlikeness, own, row in _suited(*kind):
         octaves = math.log2(max(n, 1) / row.n)
         if -_DOWN <= octaves <= _UP:
-            order = (near, unlikeness, round(abs(octaves)), not own, abs(octaves), row.n)
+            size = (round(abs(octaves)), not own, abs(octaves), row.n)
+            order = (near, unlikeness, row.family != family, *size)
             found.append((order, Match(row, LEVELS[near], own)))
     return tuple(match for _, match in sorted(found, key=lambda each: each[0]))
 

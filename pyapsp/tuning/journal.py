@@ -62,12 +62,15 @@ class Journal:
         By parameter set (see `pyapsp.tuning.space.key`) what was measured.
     finals : dict
         By parameter set the seconds of a call, with its planning, for the best few.
+    work : int or None
+        How many units of the problem a run does.
     """
 
     def __init__(self, path: Path, subject: Mapping[str, Any], *, restart: bool = False) -> None:
         self._path, self._subject = path, dict(subject)
         self.outcomes: dict[Key, Outcome] = {}
         self.finals: dict[Key, float] = {}
+        self.work: int | None = None
         if restart:
             self._append({"state": "restart"})
         else:
@@ -85,6 +88,11 @@ class Journal:
         """Note what came out."""
         self.outcomes[key(outcome.parameters)] = outcome
         self._append(asdict(outcome))
+
+    def worked(self, work: int) -> None:
+        """Note how many units of the problem a run does."""
+        self.work = work
+        self._append({"state": "worked", "work": work})
 
     def final(self, parameters: Mapping[str, int | str], seconds: float) -> None:
         """Note the seconds of a second, closer look."""
@@ -123,6 +131,8 @@ class Journal:
                     started[place] += 1
                 elif state == "interrupted":
                     started[place] = 0
+                elif state == "worked":
+                    self.work = int(entry["work"])
                 elif state == "called":
                     self.finals[place] = float(entry["seconds"])
                 elif state in _STATES:

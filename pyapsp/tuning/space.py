@@ -10,9 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from pyapsp.graph import Graph
-from pyapsp.paths import AllPairsOptions, Rows, Weights
-from pyapsp.registry import Plan
+from pyapsp.registry import Answer, Plan, Requirements
 
 __all__ = ["Key", "Space", "Tunable", "key"]
 
@@ -38,21 +36,21 @@ class Tunable(Protocol):
 
     id: ClassVar[str]
     area: ClassVar[str]
-    requires: ClassVar[Weights]
+    requires: ClassVar[Requirements]
     choices: ClassVar[Mapping[str, Sequence[Any]]]
     carries_predecessors: ClassVar[bool]
     parameters: dict[str, int | str]
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: Any) -> Iterator[dict[str, int | str]]:
         """Yield the complete sets that are tried when nothing was tuned, in this order."""
 
-    def fits(self, parameters: Mapping[str, int | str], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Mapping[str, int | str], options: Any) -> bool:
         """Return whether parameters are legal together and within the limits of the device."""
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
+    def plan(self, given: Any, options: Any) -> Plan:
         """Build."""
 
-    def run(self, plan: Plan) -> Rows:
+    def run(self, plan: Plan) -> Answer:
         """Run."""
 
 
@@ -70,11 +68,11 @@ class Space:
     Parameters
     ----------
     method : Tunable
-    options : AllPairsOptions
+    options : Options
         Device, dtype and predecessors decide what fits.
     """
 
-    def __init__(self, method: Tunable, options: AllPairsOptions) -> None:
+    def __init__(self, method: Tunable, options: Any) -> None:
         self._method, self._options = method, options
 
     @cached_property

@@ -1,8 +1,7 @@
 """The tuner: verify a parameter set, time it, remember it, and keep the fastest.
 
-Every set first solves a small graph whose distances SciPy has computed; then a graph of the size
-that is tuned, of which a few rows are compared. Weights are small whole numbers, so that sums are
-exact in every type and equal means equal.
+Every set first solves a small sample of the problem, then one of the size that is tuned, drawn from
+the family that the row is for. The oracle of the problem says whether the answers are right.
 """
 
 from __future__ import annotations
@@ -20,24 +19,23 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from pyapsp import __version__
+from pyapsp.device import Device
 from pyapsp.errors import (
     CapabilityError,
     DeviceError,
     DeviceMemoryError,
     ParameterError,
+    PrecisionError,
     VerificationError,
 )
 from pyapsp.kernels import source
-from pyapsp.paths import AllPairsOptions, Rows
-from pyapsp.registry import Plan
+from pyapsp.registry import Answer, Check, Method, Plan, Problem, problem
 from pyapsp.tuning.database import Row, matches
 from pyapsp.tuning.journal import Journal, Outcome
-from pyapsp.tuning.problem import Problem
 from pyapsp.tuning.space import Key, Space, Tunable, key
 from pyapsp.tuning.timing import enough, in_turns
 
@@ -45,10 +43,8 @@ __all__ = ["STRATEGIES", "Report", "Tuner", "compared"]
 
 STRATEGIES = ("auto", "all", "climb")
 
-# Vertices of the small graph: more than one tile of most sizes, and a multiple of none.
+# Size of the small sample: more than one tile of most sizes, and a multiple of none.
 _SMALL = 257
-# Rows of the large graph that are compared.
-_ROWS = 8
 # A set this much slower than the best is not timed again; its first run is cut short when it is
 # certain to be slower still.
 _SLOW, _HOPELESS = 1.5, 3.0
@@ -59,8 +55,6 @@ _GRACE_SECONDS = 0.25
 # How many candidates a climb looks at, what a step of it must gain, and how often one goes away
 # from a summit, for each distance.
 _STARTS, _STEP, _WALKS = 4, 0.99, 50
-# Memory for answers: one of each size for all tuners, which take turns.
-_rooms: WeakValueDictionary[tuple[int, int], np.ndarray] = WeakValueDictionary()
 # Sets that are timed again in the end, and what one must gain to replace the default.
 _FINALISTS, _GAIN = 5, 1.03
 
@@ -97,19 +91,64 @@ class _Hopeless(Exception):  # noqa: N818 - it is a signal, not an error
     """A run that is certain to be slow was cut short."""
 
 
+class _Sample:
+    """An input of a problem, with what a method is told and the oracle.
+
+    Parameters
+    ----------
+    problem : Problem
+    given : object
+        The input.
+    method : Method
+    asked : dict
+        As `Problem.ask` takes it: dtype, device, ...
+    """
+
+    def __init__(
+        self, problem: Problem, given: Any, method: Method, asked: Mapping[str, Any]
+    ) -> None:
+        request = problem.ask(given, method, **asked)
+        self.input = request.input
+        self.options = problem.reusing(request.input, next(iter(problem.choices(request))).options)
+        self.n = problem.about(self.input)["n"]
+        self._oracle: Callable[[Any], Check] | None = None
+        self._problem = problem
+
+    def check(self, answer: Answer) -> None:
+        """Raise VerificationError when an answer is wrong."""
+        if self._oracle is None:
+            self._oracle = self._problem.oracle(self.input, self.options)
+        found = self._oracle(answer)
+        if not found.ok:
+            raise VerificationError(f"n = {self.n:,}: {found.fault}")
+
+    def forget(self) -> None:
+        """Free what answers were compared with."""
+        self._oracle = None
+
+    def work(self, answer: Answer) -> int:
+        """Return how many units of the problem a run did."""
+        return self._problem.work(self.input, self.options, answer)
+
+
 class Tuner:
     """Looks for the fastest parameters of a method.
 
     Parameters
     ----------
     method : class of a Tunable
-        For example one of `pyapsp.methods`.
-    options : AllPairsOptions
-        Device, dtype and predecessors.
+        One of `pyapsp.methods` whose ``tunable`` is True.
+    device : Device
+    dtype : numpy.dtype
+        Of the answer.
     n : int
-        Vertices of the graph that is timed.
+        Size of the sample that is timed.
     journal : Path
         The journal file.
+    family : str, optional
+        Which of the problem's families to draw samples from; the first unless given.
+    predecessors : bool
+        Whether the answer has predecessors, for problems that can be asked for them.
     restart : bool
         Measure again what is in the journal.
     repeat : int
@@ -122,55 +161,63 @@ class Tuner:
     Raises
     ------
     ParameterError
-        If the method has nothing to tune, or predecessors make no difference to it.
+        If the method has nothing to tune, or predecessors make no difference to it, or there is
+        no such family.
     CapabilityError
         If the device lacks what the method needs.
     """
 
     def __init__(
         self,
-        method: type[Tunable],
-        options: AllPairsOptions,
+        method: type[Any],
+        device: Device,
+        dtype: np.dtype,
         n: int,
         *,
         journal: Path,
+        family: str | None = None,
+        predecessors: bool = False,
         restart: bool = False,
         repeat: int = 3,
         seed: int = 0,
         commit: str | None = None,
     ) -> None:
-        if not method.choices or not hasattr(method, "candidates"):
+        if not method.tunable:
             raise ParameterError(f"{method.id} has no parameters to tune")
-        if options.predecessors and not method.carries_predecessors:
+        if predecessors and not method.carries_predecessors:
             raise ParameterError(
                 f"{method.id} finds predecessors after the distances, whatever its parameters: "
                 "tune it without predecessors"
             )
-        for capability in method.requires.capabilities:
-            if not getattr(options.device.capabilities, capability):
-                raise CapabilityError(f"{method.id} needs {capability}: {options.device.name}")
-        self._method, self._options, self._n = method, options, n
+        self._problem = problem(method.problem)
+        self._family = self._problem.families[0] if family is None else family
+        if self._family not in self._problem.families:
+            rule = f"one of {', '.join(self._problem.families)}"
+            raise ParameterError.of("family", "tune", rule, family)
+        self._method, self._device, self._dtype, self._n = method, device, dtype, n
+        self._asked = {"dtype": dtype, "device": device}
+        if predecessors:
+            self._asked["predecessors"] = True
+        self._predecessors = predecessors
         self._repeat, self._seed, self._commit = repeat, seed, commit
         self._kernels = _kernels_hash(method.area)
-        self.space = Space(method(), options)
         subject = {
             "method": method.id,
-            "device": options.device.identity,
-            "dtype": options.dtype.name,
-            "predecessors": options.predecessors,
+            "device": device.identity,
+            "dtype": dtype.name,
+            "predecessors": predecessors,
+            "family": self._family,
             "n": n,
             "kernels": self._kernels,
         }
+        self._small, self._large = self._sample(_SMALL, 0), self._sample(n, 0)
+        self.space = Space(method(), self._large.options)
         self._journal = Journal(journal, subject, restart=restart)
         self._first_failure: DeviceError | ParameterError | None = None
-        kind: dict[str, Any] = {
-            "limit": method.requires.largest_distance,
-            "unweighted": method.requires.unweighted,
-        }
-        self._small = Problem(_SMALL, _SMALL, options.dtype, **kind)
-        self._large = Problem(n, _ROWS, options.dtype, **kind)
-        room = np.empty((n, n), f"V{options.dtype.itemsize}")
-        self._out = _rooms.setdefault((n, options.dtype.itemsize), room).view(options.dtype)
+
+    def _sample(self, size: int, seed: int) -> _Sample:
+        given = self._problem.sample(size, self._family, seed, self._method.requires)
+        return _Sample(self._problem, given, self._method(), self._asked)
 
     def run(
         self,
@@ -235,6 +282,7 @@ class Tuner:
             seen.add(key(parameters))
         with _watched(stall and stall * (_FINALISTS + 1)):
             report = self._decide()
+        self._large.forget()
         return replace(report, resumed=resumed, complete=complete)
 
     def _all(self) -> Iterator[dict[str, int | str]]:
@@ -308,15 +356,15 @@ class Tuner:
             self._first_failure = self._first_failure or error
             return Outcome(parameters, "failed", None, str(error))
 
-    def _verify(self, parameters: dict[str, int | str], problem: Problem) -> None:
+    def _verify(self, parameters: dict[str, int | str], sample: _Sample) -> None:
         method = self._method(**parameters)
-        problem.check(method.run(method.plan(problem.graph, self._options)))
+        sample.check(method.run(method.plan(sample.input, sample.options)))
 
     def _plan(self, parameters: dict[str, int | str]) -> tuple[Tunable, Plan]:
         method = self._method(**parameters)
-        return method, method.plan(self._large.graph, replace(self._options, out=self._out))
+        return method, method.plan(self._large.input, self._large.options)
 
-    def _call(self, parameters: dict[str, int | str]) -> Rows:
+    def _call(self, parameters: dict[str, int | str]) -> Answer:
         method, plan = self._plan(parameters)
         return method.run(plan)
 
@@ -357,7 +405,7 @@ class Tuner:
             best = min(seconds, key=seconds.__getitem__)
             if key(default) in seconds and seconds[key(default)] <= _GAIN * seconds[best]:
                 best = key(default)
-            fault = self._fault_with_signs(dict(best))
+            fault = self._fault_elsewhere(dict(best))
             if fault is None:
                 break
             self._journal.finish(Outcome(dict(best), "wrong", None, fault))
@@ -375,36 +423,46 @@ class Tuner:
         VerificationError, ParameterError, DeviceError
             If the set is wrong here, or does not run.
         """
-        for match in matches(self._method(), self._n, self._options):
+        for match in matches(self._method(), self._n, self._large.options, self._family):
             row = match.row
-            same = row.n == self._n and row.dtype == self._options.dtype.name
-            if same and match.level == "device":
-                for problem in (self._small, self._large):
-                    self._verify(row.parameters, problem)
-                fault = self._fault_with_signs(row.parameters)
+            place = (row.n, row.dtype, row.family)
+            if place == (self._n, self._dtype.name, self._family) and match.level == "device":
+                for sample in (self._small, self._large):
+                    self._verify(row.parameters, sample)
+                fault = self._fault_elsewhere(row.parameters)
                 if fault is not None:
                     raise VerificationError(fault)
                 return self._row(dict(row.parameters), math.inf)
         return None
 
     def _row(self, parameters: dict[str, int | str], seconds: float) -> Row:
-        device = self._options.device
+        device = self._device
         return Row(
             method=self._method.id,
             platform=device.platform_name,
             kind=device.kind,
             architecture=device.architecture,
             device=device.plain_name,
-            dtype=self._options.dtype.name,
-            predecessors=self._options.predecessors,
+            dtype=self._dtype.name,
+            predecessors=self._predecessors,
+            family=self._family,
             n=self._n,
             parameters=parameters,
-            rate=_rate(self._n, seconds),
+            rate=self._rate(seconds),
             driver=device.driver_version,
             pyapsp=__version__,
             commit=self._commit,
             kernels=self._kernels,
         )
+
+    def _rate(self, seconds: float) -> float:
+        """Return the work of a run per second."""
+        work = self._journal.work
+        if work is None:
+            work = self._large.work(self._call({}))
+            self._journal.worked(work)
+        # a clock that did not move must not divide by zero
+        return float(f"{work / max(seconds, 1e-9):.4g}")
 
     def _finals(self, finalists: list[dict[str, int | str]]) -> dict[Key, float]:
         known = self._journal.finals
@@ -414,16 +472,17 @@ class Tuner:
                 self._journal.final(parameters, taken)
         return {key(parameters): known[key(parameters)] for parameters in finalists}
 
-    def _fault_with_signs(self, parameters: dict[str, int | str]) -> str | None:
-        """Say what a set does wrong with negative weights, for which other code is built."""
-        requires = self._method.requires
-        if self._options.dtype.kind == "u" or requires.non_negative or requires.unweighted:
-            return None
-        problem = Problem(_SMALL, _SMALL, self._options.dtype, negative=True)
+    def _fault_elsewhere(self, parameters: dict[str, int | str]) -> str | None:
+        """Say what a set does wrong with another sample, for which other code may be built.
+
+        Those of odd seeds have negative weights where the method takes them.
+        """
         try:
-            self._verify(parameters, problem)
+            self._verify(parameters, self._sample(_SMALL, 1))
+        except PrecisionError:  # the type does not hold such weights
+            return None
         except (VerificationError, DeviceError, ParameterError) as error:
-            return f"negative weights: {error}"
+            return f"another sample: {error}"
         return None
 
     def _nothing(self) -> Exception:
@@ -432,7 +491,7 @@ class Tuner:
             return self._first_failure
         what = next((f"{o.state}: {o.detail}" for o in outcomes), "there are no legal ones")
         return VerificationError(
-            f"no parameters of {self._method.id} work on {self._options.device.name} ({what})"
+            f"no parameters of {self._method.id} work on {self._device.name} ({what})"
         )
 
 
@@ -458,13 +517,9 @@ def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
     ]
     taken = in_turns(calls, max(tuner._repeat for tuner in tuners))
     return [
-        replace(row, rate=_rate(row.n, seconds)) for row, seconds in zip(rows, taken, strict=True)
+        replace(row, rate=tuner._rate(seconds))
+        for tuner, row, seconds in zip(tuners, rows, taken, strict=True)
     ]
-
-
-def _rate(n: int, seconds: float) -> float:
-    # a clock that did not move must not divide by zero
-    return float(f"{n**3 / max(seconds, 1e-9):.4g}")
 
 
 class _Pace:

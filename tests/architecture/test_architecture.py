@@ -20,7 +20,7 @@ LAYERS = [
     {"kernels"},
     {"bounds"},
     {"precision"},
-    {"result", "progress"},
+    {"result", "progress", "timing"},
     {"registry"},
     {"paths"},
     {"tuning", "verify"},

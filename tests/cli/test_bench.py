@@ -7,6 +7,7 @@ import json
 import pytest
 
 import pyapsp
+from pyapsp import runs
 from pyapsp.cli import bench as command
 from pyapsp.cli import main
 from pyapsp.graph import Graph, generators
@@ -52,7 +53,7 @@ def test_a_file_is_timed_beside_scipy(graph_file, tmp_path, capsys, device):
     assert "x scipy" in text
     assert f"device {device.id}: {device.name}, {device.platform_name}" in text
     written = json.loads(out.read_text())
-    assert written["schema"] == 2
+    assert written["schema"] == 3
     assert [(row["method"], row["dtype"]) for row in written["runs"]] == expected
     for row in written["runs"]:
         assert row["verified"]
@@ -74,7 +75,7 @@ def test_arcs_of_a_file_may_be_walked_both_ways_and_counted(graph_file, capsys, 
     written = json.loads(text)
     graph = pyapsp.read(graph_file).symmetrized()
     (row,) = written["runs"]
-    assert (row["graph"]["m"], row["graph"]["directed"], row["verified"]) == (graph.m, False, True)
+    assert (row["input"]["m"], row["input"]["directed"], row["verified"]) == (graph.m, False, True)
     assert [peer["verified"] for peer in written["peers"]] == [True]
 
 
@@ -88,11 +89,11 @@ def test_dense_graphs_of_several_sizes_on_several_devices(tmp_path, capsys):
     assert code == 0
     assert len(rows_of(text)) == 2 * 2 * len(devices)
     written = json.loads(out.read_text())
-    assert [(row["graph"]["n"], row["dtype"], row["device"]["id"]) for row in written["runs"]] == [
+    assert [(row["input"]["n"], row["dtype"], row["device"]["id"]) for row in written["runs"]] == [
         (n, t, d) for n in (40, 65) for t in ("uint16", "int32") for d in devices
     ]
     expected = bench.dense_graph(65, 0.2, 5)
-    assert written["runs"][-1]["graph"]["hash"] == expected.content_hash
+    assert written["runs"][-1]["input"]["hash"] == expected.content_hash
     assert written["peers"] == []
 
 
@@ -112,7 +113,7 @@ def test_all_methods_and_what_is_left_out(capsys):
         capsys, "dense", "--n", "33", "--method", "all", "--dtype", "int32", "--repeat", "1"
     )
     assert code == 0
-    for method in pyapsp.methods():
+    for method in pyapsp.methods("all-pairs"):
         assert method.id in text
 
 
@@ -124,23 +125,24 @@ def test_peers_by_name_and_all_of_them(capsys, monkeypatch):
     monkeypatch.setattr(peers.Peer, "version", property(lambda peer: None))
     code, text, _ = run(capsys, "dense", "--n", "33", "--repeat", "1", "--peers")
     assert code == 0
-    for name in command._PEERS:
-        assert f"left out: {name}: not installed" in text
+    for problem, name in command._PEERS:
+        if problem == "all-pairs":
+            assert f"left out: {name}: not installed" in text
 
 
 def test_the_command_knows_all_peers():
-    assert tuple(peer.name for peer in peers.PEERS) == command._PEERS
+    assert tuple((peer.problem, peer.name) for peer in peers.PEERS) == command._PEERS
 
 
 def test_a_wrong_answer_is_a_failure(graph_file, capsys, monkeypatch):
-    solve = bench.solve
+    solve = runs.solve
 
-    def wrong(*arguments, **keywords):
-        result = solve(*arguments, **keywords)
-        result.distances[0, 1] += 1
-        return result
+    def wrong(*arguments):
+        solved = solve(*arguments)
+        solved.answer.distances[0, 1] += 1
+        return solved
 
-    monkeypatch.setattr(bench, "solve", wrong)
+    monkeypatch.setattr(runs, "solve", wrong)
     code, text, _ = run(capsys, graph_file, "--repeat", "1")
     assert code == 1
     assert "WRONG" in text
@@ -169,3 +171,41 @@ def test_a_negative_cycle_is_told(tmp_path, capsys):
     path = tmp_path / "cycle.gr"
     pyapsp.write(Graph.from_arcs(2, [0, 1], [1, 0], [1, -2]), path)
     assert run(capsys, path)[0] == 6
+
+
+def test_other_problems_and_drawn_inputs(graph_file, tmp_path, capsys, device):
+    out = tmp_path / "bench.json"
+    code, text, _ = run(
+        capsys, "power-law", "--problem", "scc", "--n", "200", "300", "--repeat", "1", "--method",
+        "all", "--device", device.id, "--peers", "scipy", "igraph", "-o", out,
+    )  # fmt: skip
+    assert code == 0
+    assert "scc, power-law-" in text
+    assert "G arcs/s" in text
+    written = json.loads(out.read_text())
+    assert [row["input"]["n"] for row in written["runs"]] == [200, 300]
+    for row in written["runs"]:
+        assert (row["problem"], row["unit"], row["verified"]) == ("scc", "arcs", True)
+        assert row["work"] == row["input"]["m"]
+        assert row["rate"] == pytest.approx(row["input"]["m"] / row["kernel_seconds"])
+        assert row["fraction_of_roof"] is None
+    assert [peer["verified"] for peer in written["peers"]] == [True] * 4
+    for option in (["--predecessors"], ["--sources", "3"]):
+        code, _, message = run(capsys, graph_file, "--problem", "scc", *option)
+        assert (code, f"{option[0]} is not for scc" in message) == (2, True)
+
+
+def test_some_rows_have_the_work_of_these_rows(graph_file, tmp_path, capsys, device):
+    out = tmp_path / "bench.json"
+    assert run(
+        capsys, graph_file, "--method", "near-far", "fw-blocked", "--dtype", "int32", "--sources",
+        "7", "--repeat", "1", "--device", device.id, "--peers", "scipy-dijkstra", "-o", out,
+    )[0] == 0  # fmt: skip
+    written = json.loads(out.read_text())
+    # fw-blocked computes all rows, whatever it is asked for
+    assert [row["work"] for row in written["runs"]] == [7 * 70**2, 70**3]
+    for row in written["runs"]:
+        assert row["sources"] == 7
+        assert row["rate"] == pytest.approx(row["work"] / row["kernel_seconds"])
+    (peer,) = written["peers"]
+    assert peer["rate"] == pytest.approx(7 * 70**2 / peer["median_seconds"])

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp import bulk, summaries
+from pyapsp import bulk, runs
 from pyapsp.cli import main, selftest
 from pyapsp.device import selftest as driver
+from pyapsp.distances import summaries
 from pyapsp.errors import CapabilityError, NegativeCycleError
 from pyapsp.graph import datasets
 
@@ -20,7 +21,7 @@ def method(name):
     return next(each for each in pyapsp.methods() if each.id == name)
 
 
-METHODS = ("fw-naive", "fw-packed4", "ms-bfs", "johnson")
+METHODS = ("fw-naive", "fw-packed4", "ms-bfs", "johnson", "scc-forward-backward")
 CHECKS = {
     **{name: check for name, check in selftest._checks() if name in METHODS},
     "negative cycle": selftest._negative_cycle,
@@ -67,19 +68,19 @@ def test_a_line_for_each_check_on_each_device(few, capsys):
 
 
 def test_a_wrong_answer_is_exit_code_1(few, device, capsys, monkeypatch):
-    solve = pyapsp.solve
+    solve = runs.solve
 
-    def wrong(*arguments, **keywords):
-        result = solve(*arguments, **keywords)
-        result.distances[0, 1] += 1
-        return result
+    def wrong(request):
+        solved = solve(request)
+        solved.answer.distances[0, 1] += 1
+        return solved
 
-    monkeypatch.setattr(pyapsp, "solve", wrong)
+    monkeypatch.setattr(runs, "solve", wrong)
     few.append(("fw-naive", partial(selftest._method, method("fw-naive"))))
     assert main(["selftest", "--device", device.id]) == 1
     text = capsys.readouterr().out
     assert "FAILED    fw-naive" in text
-    assert "random-60, float32: " in text
+    assert "uniform 0, int16: from 0 to 1 it found" in text
     assert "1 ok, 1 FAILED" in text
 
 
@@ -120,14 +121,15 @@ def test_the_kernel_of_the_doctor_is_the_first_check(device, monkeypatch):
 
 
 def test_predecessors_are_checked(device, monkeypatch):
-    solve = pyapsp.solve
+    solve = runs.solve
 
-    def wrong(*arguments, **keywords):
-        result = solve(*arguments, **keywords)
-        result.predecessors[0, 1] = 0 if result.predecessors[0, 1] != 0 else 2
-        return result
+    def wrong(request):
+        solved = solve(request)
+        before = solved.answer.predecessors
+        before[0, 1] = 0 if before[0, 1] != 0 else 2
+        return solved
 
-    monkeypatch.setattr(pyapsp, "solve", wrong)
+    monkeypatch.setattr(runs, "solve", wrong)
     fault = selftest._method(method("fw-naive"), device)
     assert "predecessors" in fault
 

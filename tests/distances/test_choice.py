@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import bounds, choice, errors, precision, verify
+from pyapsp import bounds, errors, precision, verify
+from pyapsp.distances import choice
 from pyapsp.graph import Graph
 from pyapsp.graph.generators import random_graph
 from pyapsp.paths import AllPairsOptions
@@ -35,6 +36,7 @@ def rows(tmp_path, monkeypatch, device):
                     device=device.plain_name,
                     dtype=dtype,
                     predecessors=False,
+                    family="uniform",
                     n=n,
                     parameters={},
                     rate=rate,

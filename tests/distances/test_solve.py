@@ -523,8 +523,8 @@ def test_stats_and_explain_say_what_ran(device):
     assert stats["method"] == "fw-naive"
     assert stats["dtype"] == "int32"
     assert device.identity.items() <= stats["device"].items()
-    assert (stats["graph"]["n"], stats["graph"]["m"]) == (100, graph.m)
-    assert stats["graph"]["hash"] == graph.content_hash
+    assert (stats["input"]["n"], stats["input"]["m"]) == (100, graph.m)
+    assert stats["input"]["hash"] == graph.content_hash
     assert stats["rate"] == pytest.approx(100**3 / stats["kernel_seconds"])
     assert 0 < stats["kernel_seconds"] < stats["wall_seconds"]
     assert stats["peak_device_bytes"] == 4 * 100**2

@@ -28,15 +28,17 @@ def record(graph="grid", n=100, method="fw-naive", dtype="float64", **changes):
     """What pyapsp solve and pyapsp verify write."""
     seconds = n**3 / 2e9
     return {
-        "schema": 3,
+        "schema": 4,
         "pyapsp": "0.1.0",
         "commit": "0123456789ab",
         "environment": {"python": "3.11.7", "numpy": "2.4.6", "os": "Linux"},
+        "problem": "all-pairs",
+        "unit": "updates",
         "method": method,
         "dtype": dtype,
         "predecessors": True,
         "device": CPU,
-        "graph": {"name": graph, "n": n, "m": 4 * n, "directed": True, "hash": graph},
+        "input": {"name": graph, "n": n, "m": 4 * n, "directed": True, "hash": graph},
         "kernel_seconds": seconds,
         "transfer_seconds": 0.00012345678,
         "wall_seconds": seconds + 0.25,
@@ -64,9 +66,9 @@ def bench(runs, peers=("scipy",), left_out=()):
         }
         for run in runs
     ]
-    graphs = {run["graph"]["name"]: run["graph"]["n"] for run in runs}
+    graphs = {run["input"]["name"]: run["input"]["n"] for run in runs}
     return {
-        "schema": 2,
+        "schema": 3,
         "runs": timed,
         "peers": [
             {
@@ -80,7 +82,8 @@ def bench(runs, peers=("scipy",), left_out=()):
                 "times": {"wall": [1.5]},
                 "verified": True,
                 "n": n,
-                "graph": graph,
+                "problem": "all-pairs",
+                "input": graph,
             }
             for graph, n in graphs.items()
             for peer in peers
@@ -136,5 +139,11 @@ def whole(tmp_path_factory):
     unchecked = record("unchecked", 0, rate=None, verified=None)
     del unchecked["max_error"], unchecked["fraction_of_roof"]
     wrong = record("wrong", verified=False, max_error=17.0, device=GPU)
-    left_out = {"n": 7, "graph": "a<b", "what": "igraph", "why": "not installed"}
+    left_out = {
+        "problem": "all-pairs",
+        "n": 7,
+        "input": "a<b",
+        "what": "igraph",
+        "why": "not installed",
+    }
     return make.report(*several(), unchecked, wrong, bench(several(), left_out=[left_out]))

@@ -70,7 +70,8 @@ def csv_rows(path):
 
 
 def markdown_rows(path):
-    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in read(path).splitlines()]
+    lines = [line for line in read(path).splitlines() if line.startswith("|")]
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines]
     rows = [[cell.strip().replace("\\|", "|") for cell in row] for row in rows]
     assert all(set(cell) <= set(":-") for cell in rows[1])
     return [rows[0], *rows[2:]]
@@ -83,8 +84,8 @@ def runs(make):
 
 def test_csv_holds_the_values_of_the_records_ordered_by_size(make, tmp_path):
     write_report(make.save(*make.several()), tmp_path, ["tables"])
-    rows = csv_rows(tmp_path / "runs.csv")
-    assert [(row["graph"], row["method"], row["dtype"]) for row in rows] == [
+    rows = csv_rows(tmp_path / "tables" / "all-pairs.csv")
+    assert [(row["input"], row["method"], row["dtype"]) for row in rows] == [
         (graph, method, dtype)
         for graph in ("a<b", "ring", "grid", "rome99")
         for method in ("fw-blocked", "fw-naive")
@@ -104,21 +105,27 @@ def test_csv_holds_the_values_of_the_records_ordered_by_size(make, tmp_path):
 
 
 def test_csv_markdown_and_page_agree(whole):
-    in_csv, in_markdown = csv_rows(whole / "runs.csv"), markdown_rows(whole / "runs.md")
+    in_csv, in_markdown = (
+        csv_rows(whole / "tables" / "all-pairs.csv"),
+        markdown_rows(whole / "runs.md"),
+    )
     in_page = Page(read(whole / "index.html"))
-    assert in_page.texts("runs") == in_markdown
+    assert in_page.texts("runs-all-pairs") == in_markdown
+    for row in in_csv:
+        assert (row.pop("problem"), row.pop("unit")) == ("all-pairs", "updates")
     names = list(in_csv[0])
     headings = [tables.RUNS[name].heading if name in tables.RUNS else "x scipy" for name in names]
+    headings[names.index("rate")] = "updates/s"
     assert in_markdown[0] == headings
     assert len(in_markdown) - 1 == len(in_csv) == 18
     verdicts = {"True": "yes", "False": "no", "": "not checked"}
-    for cells, row in zip(in_page.tables["runs"][1:], in_csv, strict=True):
+    for cells, row in zip(in_page.tables["runs-all-pairs"][1:], in_csv, strict=True):
         for cell, (name, value) in zip(cells, row.items(), strict=True):
             text = cell["text"]
             if name == "verified":
                 assert text == verdicts[value]
                 assert cell["data-value"] == {"True": "1.0", "False": "0.0", "": ""}[value]
-            elif name in ("graph", "method", "dtype", "device", "platform"):
+            elif name in ("input", "method", "dtype", "device", "platform"):
                 assert text == value
                 assert "data-value" not in cell
             elif value == "":
@@ -136,7 +143,7 @@ def test_a_run_that_was_solved_and_timed_is_one_row(make):
     solved, failed, alone = (make.record(graph, 50 + n) for n, graph in enumerate("abc"))
     failed |= {"verified": False, "max_error": 3.0}
     bench = make.bench([solved, failed | {"verified": True, "max_error": 0.0}, make.record("d")])
-    found = collect(make.save(solved, failed, alone, bench)).runs.set_index("graph")
+    found = collect(make.save(solved, failed, alone, bench)).runs.set_index("input")
     assert list(found.index) == ["a", "b", "c", "d"]
     assert list(found.turns.fillna(0)) == [3, 3, 0, 3]
     assert found.wall_seconds["a"] == solved["wall_seconds"] / 2
@@ -157,7 +164,7 @@ def test_a_run_that_was_solved_and_timed_is_one_row(make):
         {"sources": 5},
         {"cutoff": 9.0},
         {"dtype": "float32"},
-        {"graph": {"name": "grid", "n": 100, "m": 400, "hash": "another"}},
+        {"input": {"name": "grid", "n": 100, "m": 400, "hash": "another"}},
     ],
 )
 def test_different_runs_stay_two_rows(make, change):
@@ -172,7 +179,13 @@ def test_runs_that_nobody_looked_at_stay_unchecked(make):
 
 
 def test_peers_devices_software_and_what_was_left_out(make):
-    left_out = {"n": 100, "graph": "grid", "what": "igraph", "why": "not installed"}
+    left_out = {
+        "problem": "all-pairs",
+        "input": "grid",
+        "n": 100,
+        "what": "igraph",
+        "why": "not installed",
+    }
     older = {"commit": None, "pyapsp": "0.0.9"}
     found = collect(
         make.save(
@@ -204,7 +217,7 @@ def test_peers_devices_software_and_what_was_left_out(make):
     ("content", "line", "message"),
     [
         ("{\n  'schema': 1}", 2, "not JSON"),
-        ("[1, 2]", None, "no 'graph.name'"),
+        ("[1, 2]", None, "no 'problem'"),
         ("no device", None, "no 'device.name'"),
         ("no verdict in a bench", None, "no 'verified'"),
         (b"\xff\xfe", None, "decode"),
@@ -263,20 +276,22 @@ def test_methods_look_different_up_to_fifty_of_them(make):
 
 def test_figures_are_of_what_was_measured(make):
     solved = collect(make.save(*make.several())).runs
-    assert list(figures.drawn(solved)) == ["speed"]
+    assert list(figures.drawn(solved)) == ["all-pairs-speed"]
     timed = collect(make.save(make.bench(make.several(), ["scipy", "igraph"]))).runs
     drawn = figures.drawn(timed)
-    assert list(drawn) == ["speed", "roof", "speed-up-scipy", "speed-up-igraph"]
+    assert list(drawn) == [
+        f"all-pairs-{name}" for name in ("speed", "roof", "speed-up-scipy", "speed-up-igraph")
+    ]
     heights = {
         name: {y for axes in each.figure.axes for line in axes.lines for y in line.get_ydata()}
         for name, each in drawn.items()
     }
     # with a line at one, where the roof and the other package are
     assert heights == {
-        "speed": {4e9},
-        "roof": {0.7, 1},
-        "speed-up-scipy": {2.5, 1},
-        "speed-up-igraph": {3.5, 1},
+        "all-pairs-speed": {4e9},
+        "all-pairs-roof": {0.7, 1},
+        "all-pairs-speed-up-scipy": {2.5, 1},
+        "all-pairs-speed-up-igraph": {3.5, 1},
     }
 
 
@@ -322,7 +337,14 @@ def test_the_page_needs_no_other_file_and_no_network(whole):
     ]
     assert policies == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"]
     assert tags.count("svg") == tags.count("figure") == 3
-    assert list(page.tables) == ["devices", "fastest", "runs", "peers", "left-out", "software"]
+    assert list(page.tables) == [
+        "devices",
+        "fastest-all-pairs",
+        "runs-all-pairs",
+        "peers",
+        "left-out",
+        "software",
+    ]
     for rows in page.tables.values():
         heads, *rows = rows
         assert {head["scope"] for head in heads} == {"col"}
@@ -335,12 +357,12 @@ def test_the_page_needs_no_other_file_and_no_network(whole):
 
 def test_names_cannot_become_markup(make):
     graph, method = "<script>alert(1)</script>", '"><b>'
-    left_out = {"n": 1, "graph": graph, "what": "<i>", "why": "</table>"}
+    left_out = {"problem": "all-pairs", "n": 1, "input": graph, "what": "<i>", "why": "</table>"}
     bench = make.bench([make.record(graph, method=method)], left_out=[left_out])
     page = Page(make.page(bench))
-    assert {row[0] for row in page.texts("runs")[1:]} == {graph}
-    assert {row[3] for row in page.texts("runs")[1:]} == {method}
-    assert page.texts("left-out")[1] == [graph, "1", "<i>", "</table>"]
+    assert {row[0] for row in page.texts("runs-all-pairs")[1:]} == {graph}
+    assert {row[3] for row in page.texts("runs-all-pairs")[1:]} == {method}
+    assert page.texts("left-out")[1] == ["all-pairs", graph, "1", "<i>", "</table>"]
     assert [tag for tag, _ in page.elements].count("script") == 1
 
 
@@ -370,14 +392,17 @@ def test_the_fastest_was_verified(make):
         make.record("c", 5, "only"),
     ]
     page = Page(make.page(*runs))
-    assert [(row[0], row[3]) for row in page.texts("fastest")[1:]] == [("c", "only"), ("a", "fast")]
+    assert [(row[0], row[3]) for row in page.texts("fastest-all-pairs")[1:]] == [
+        ("c", "only"),
+        ("a", "fast"),
+    ]
 
 
 def test_a_report_of_one_run_that_took_no_time(make):
     nothing = make.record(n=0, kernel_seconds=0.0, rate=None, verified=None)
     del nothing["environment"], nothing["commit"]
     page = Page(read(make.report(nothing) / "index.html"))
-    assert list(page.tables) == ["devices", "runs", "software"]
+    assert list(page.tables) == ["devices", "runs-all-pairs", "software"]
     assert page.texts("software")[1:] == [["pyapsp", "0.1.0"]]
 
 
@@ -390,7 +415,7 @@ def test_a_report_of_two_hundred_runs_on_several_devices(make):
         for device in (make.cpu, make.gpu)
     ]
     folder = make.report(make.bench(runs))
-    assert len(Page(read(folder / "index.html")).tables["runs"]) == 201
+    assert len(Page(read(folder / "index.html")).tables["runs-all-pairs"]) == 201
     assert (folder / "index.html").stat().st_size < 2**20
 
 
@@ -404,8 +429,9 @@ def test_the_command_writes_every_part_and_names_the_files(make, tmp_path, capsy
     paths = make.save(*make.several(), make.bench(make.several()))
     assert call(*paths, "-o", tmp_path / "a" / "b") == 0
     names = [
-        *("runs.csv", "runs.md"),
-        *("figures/speed.svg", "figures/roof.svg", "figures/speed-up-scipy.svg", "index.html"),
+        *("tables/all-pairs.csv", "runs.md"),
+        *(f"figures/all-pairs-{name}.svg" for name in ("speed", "roof", "speed-up-scipy")),
+        "index.html",
     ]
     expected = [str(tmp_path / "a" / "b" / name) for name in names]
     assert capsys.readouterr().out.splitlines() == expected
@@ -415,7 +441,7 @@ def test_the_command_writes_every_part_and_names_the_files(make, tmp_path, capsy
 
 def test_the_command_writes_the_tables_alone(make, tmp_path):
     assert call(*make.save(make.record()), "-o", tmp_path / "out", "--only", "tables") == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"runs.csv", "runs.md"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"tables", "runs.md"}
 
 
 def test_the_same_records_make_the_same_report(make, tmp_path):

@@ -27,6 +27,7 @@ ROW = Row(
     device="Device A",
     dtype="float32",
     predecessors=False,
+    family="uniform",
     n=1024,
     parameters={"tile": 8},
     rate=1e9,
@@ -147,7 +148,7 @@ def test_the_user_comes_first_unless_the_size_is_far(folders):
         "{",
         "[1]",
         '{"schema": 1}',
-        '{"schema": 2, "rows": []}',
+        '{"schema": 3, "rows": []}',
         '{"schema": 1, "rows": [1]}',
         '{"schema": 1, "rows": [{"method": "tuned"}]}',
         b"\xff\xfe",
@@ -324,3 +325,23 @@ def test_who_writes_at_the_same_time_loses_nothing(tmp_path):
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda row: merge(path, [row]), rows))
     assert sorted(row.n for row in load(path)) == list(range(1, 61))
+
+
+def test_rows_of_the_same_family_come_first(folders):
+    ship(folders, row(8), row(16, family="mesh"), row(32, family="mesh", n=4096))
+    found = [match.row.parameters["tile"] for match in matches(METHOD, 1024, options(), "mesh")]
+    assert found == [16, 8]
+    assert served() == [(8, "device"), (16, "device")]
+    found = [match.row.parameters["tile"] for match in matches(METHOD, 4096, options(), "mesh")]
+    assert found == [32, 16, 8]
+
+
+def test_rows_of_the_first_schema_are_read(folders):
+    content = dataclasses.asdict(ROW)
+    content["updates_per_second"] = content.pop("rate")
+    del content["family"]
+    path = folders[1] / "database.json"
+    path.write_text(json.dumps({"schema": 1, "rows": [content]}))
+    assert load(path) == (ROW,)
+    merge(path, [row(16, n=2048)])
+    assert [each.family for each in load(path)] == ["uniform", "uniform"]

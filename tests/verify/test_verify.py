@@ -56,9 +56,7 @@ def test_holds_for_right_answers(graph, dtype, device):
     outcome = verify.certificate(graph, result, device=device)
     assert outcome.ok
     assert outcome.fault is None
-    assert outcome.rows == graph.n
-    assert outcome.predecessors
-    assert outcome.tolerance.exact
+    assert outcome.oracle == "its certificate"
     outcome.require()
     comparison = verify.against_scipy(graph, result)
     assert comparison.ok

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import pyapsp
@@ -39,10 +39,13 @@ class Checkout:
         text = (self.path / "workflow" / "config" / f"{name}.yaml").read_text(encoding="utf-8")
         return yaml.safe_load(text)
 
-    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def snakemake(
+        self, *arguments: str, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "snakemake", *arguments],
             cwd=self.path,
+            env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -66,53 +69,61 @@ def jobs(graphs: int, runs: int, timed: int = 0) -> dict[str, int]:
     counts = {
         "fetch_dataset": graphs,
         "normalise_graph": graphs,
-        "solve_graph": runs,
-        "verify_result": runs,
+        "run_method": runs,
         "time_methods": timed,
         "write_report": 1,
         "default": 1,
-        "total": 2 * graphs + 2 * runs + timed + 2,
+        "total": 2 * graphs + runs + timed + 2,
     }
     return {rule: count for rule, count in counts.items() if count}
 
 
-def held(graphs) -> list[tuple[str, str]]:
-    """The graphs, each with the methods that can solve it.
+def held(graphs, types, problems=None) -> list[tuple[str, str, str, str]]:
+    """Problem, graph, method and type of each run.
 
     With negative weights there is no longest distance in the register; some methods have few bits
-    for a distance, some want no negative weights, and one wants no weights at all.
+    for a distance, some want no negative weights, and one wants no weights at all. A problem whose
+    answers have none of the types has its own.
     """
     found = []
-    for graph in graphs:
+    for problem, graph in itertools.product(pyapsp.problems(), graphs):
         about = datasets.get(graph)
-        for method in pyapsp.methods():
-            requires, limit = method.requires, method.requires.largest_distance
-            if (requires.non_negative or limit is not None) and about.longest is None:
+        for method in pyapsp.methods(problem.id):
+            requires = method.requires
+            limit = getattr(requires, "largest_distance", None)
+            signs = limit is not None or getattr(requires, "non_negative", False)
+            if signs and about.longest is None:
                 continue
             if limit is not None and about.longest > limit:
                 continue
-            if not (requires.unweighted and about.weighted):
-                found.append((graph, method.id))
+            if getattr(requires, "unweighted", False) and about.weighted:
+                continue
+            if problems is None or problem.id in problems:
+                own = [name for name in types if name in problem.dtypes]
+                names = own or [problem.dtypes[0]]
+                found += [(problem.id, graph, method.id, name) for name in names]
     return found
 
 
 def test_the_default_config_plans_every_method_on_the_samples(checkout):
     config = checkout.config("default")
-    runs = len(held(config["datasets"])) * len(config["dtypes"])
+    runs = len(held(config["datasets"], config["dtypes"]))
     assert set(config["dtypes"]) == {"float64", "int32"}
     assert config["predecessors"] is True
     graphs = len(config["datasets"])
     assert config["peers"] == ["scipy"]
-    assert checkout.planned("--cores", "2") == jobs(graphs, runs, timed=graphs)
+    timed = graphs * len(pyapsp.problems())
+    assert checkout.planned("--cores", "2") == jobs(graphs, runs, timed=timed)
 
 
 def test_the_real_config_plans_every_method_on_six_graphs(checkout):
     options = ("--cores", "2", "--configfile", "workflow/config/real.yaml")
-    runs = held(checkout.config("real")["datasets"])
-    assert checkout.planned(*options) == jobs(6, len(runs) * 3)
+    config = checkout.config("real")
+    runs = held(config["datasets"], config["dtypes"])
+    assert checkout.planned(*options) == jobs(6, len(runs))
     # the longest distances of these are 8 and 77,403
-    assert ("facebook_combined", "fw-packed4") in runs
-    assert ("rome99", "fw-packed16") not in runs
+    assert ("all-pairs", "facebook_combined", "fw-packed4", "int32") in runs
+    assert ("all-pairs", "rome99", "fw-packed16", "int32") not in runs
     commands = checkout.snakemake("--dry-run", "--printshellcmds", *options).stdout
     assert "--predecessors" not in commands
     assert len(re.findall(r"pyapsp convert .* --weights subtract-from:11 ", commands)) == 1
@@ -120,7 +131,7 @@ def test_the_real_config_plans_every_method_on_six_graphs(checkout):
 
 def test_the_schema_fills_what_a_config_leaves_out(checkout):
     (checkout.path / "workflow" / "config" / "default.yaml").write_text("datasets: [rome99]\n")
-    assert checkout.planned("--cores", "2") == jobs(1, len(held(["rome99"])))
+    assert checkout.planned("--cores", "2") == jobs(1, len(held(["rome99"], ["float64"])))
     commands = checkout.snakemake("--dry-run", "--printshellcmds", "--cores", "2").stdout
     assert "--dtype float64" in commands
     assert "--predecessors" not in commands
@@ -139,7 +150,7 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
         'devices=["0:0", auto]',
         "results=else where",
     ).stdout
-    solves = re.findall(r"^.*(pyapsp solve .*)$", commands, re.M)
+    solves = re.findall(r"^.*(pyapsp check .*)$", commands, re.M)
     assert len(solves) == 2
     assert sum("--device 0:0" in command for command in solves) == 1
     assert all("--method fw-blocked --dtype int32" in command for command in solves)
@@ -158,6 +169,7 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
         ("datasets=[]", "On instance['datasets']"),
         ("methods=[fw-nothing]", "config key 'methods': unknown fw-nothing; known are fw-"),
         ("methods=every", "On instance['methods']"),
+        ("problems=[tsp]", "config key 'problems': unknown tsp; known are all-pairs, "),
         ("dtypes=[float31]", "On instance['dtypes'][0]"),
         ("dtypes=float32", "On instance['dtypes']"),
         ("devices=[a/b]", "On instance['devices'][0]"),
@@ -190,7 +202,16 @@ def test_lint_finds_nothing(checkout):
 @pytest.mark.parametrize("profile", ["local", "slurm"])
 def test_profiles_are_accepted(checkout, profile):
     planned = checkout.planned("--workflow-profile", f"workflow/profiles/{profile}")
-    assert planned["solve_graph"] == planned["verify_result"] > 0
+    assert planned["run_method"] > 0
+
+
+def test_every_problem_is_a_target(checkout):
+    config = checkout.config("default")
+    for problem in pyapsp.problems():
+        planned = checkout.planned("--cores", "2", problem.id)
+        runs = held(config["datasets"], config["dtypes"], [problem.id])
+        assert planned["run_method"] == len(runs) > 0
+        assert "write_report" not in planned
 
 
 def test_needs_grow_with_the_graph(checkout):
@@ -199,7 +220,10 @@ def test_needs_grow_with_the_graph(checkout):
     needs = {
         graph: (int(memory), int(minutes))
         for graph, memory, minutes in re.findall(
-            r"rule solve_graph:.*?graph=([^,]+),.*?mem_mb=(\d+),.*?runtime=(\d+),", done, re.S
+            r"rule run_method:.*?problem=all-pairs, graph=([^,]+),.*?mem_mb=(\d+),.*?"
+            r"runtime=(\d+),",
+            done,
+            re.S,
         )
     }
     assert needs["rome99"] < needs["wiki-Vote"]
@@ -212,27 +236,31 @@ def test_the_default_run_verifies_every_answer(checkout):
     done = checkout.snakemake("--cores", "2")
     assert done.returncode == 0, done.stdout
     report = checkout.path / "results" / "report"
-    with open(report / "runs.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = []
+    for problem in pyapsp.problems():
+        with open(report / "tables" / f"{problem.id}.csv", encoding="utf-8") as file:
+            rows += csv.DictReader(file)
     config = checkout.config("default")
-    assert sorted((row["graph"], row["method"], row["dtype"]) for row in rows) == sorted(
-        (graph, method, dtype)
-        for (graph, method), dtype in itertools.product(held(config["datasets"]), config["dtypes"])
-    )
+    found = sorted((row["problem"], row["input"], row["method"], row["dtype"]) for row in rows)
+    assert found == sorted(held(config["datasets"], config["dtypes"]))
     assert {row["verified"] for row in rows} == {"True"}
-    assert {float(row["max_error"]) for row in rows if row["dtype"].startswith("int")} == {0}
+    assert {float(row["max_error"] or 0) for row in rows if row["dtype"].startswith("int")} == {0}
     assert all(float(row["kernel_seconds"]) > 0 for row in rows)
-    verified = (checkout.path / "results" / "verified").rglob("*.json")
-    outcomes = [json.loads(path.read_text(encoding="utf-8")) for path in verified]
+    checked = (checkout.path / "results" / "checked").rglob("*.json")
+    outcomes = [json.loads(path.read_text(encoding="utf-8")) for path in checked]
     assert len(outcomes) == len(rows)
-    assert all(outcome["predecessors_valid"] is True for outcome in outcomes)
+    for outcome in outcomes:
+        assert outcome["verified"] is True
+        if outcome["problem"] == "all-pairs":
+            assert outcome["predecessors"] is True
+            assert "its certificate" in outcome["oracle"]
     # every one was timed as well
     assert {row["turns"] for row in rows} == {"3"}
     assert all(float(row["over_scipy"]) > 0 for row in rows)
-    assert all(float(row["fraction_of_roof"]) > 0 for row in rows)
+    roofs = {row["fraction_of_roof"] != "" for row in rows if row["unit"] == "updates"}
+    assert roofs == {True}
     files = {path.name for path in report.iterdir()}
-    assert files == {"runs.csv", "runs.md", "index.html", "figures"}
-    assert not list((checkout.path / "results" / "solved").rglob("*.npz"))
+    assert files == {"tables", "runs.md", "index.html", "figures"}
 
     again = checkout.snakemake("--cores", "2")
     assert "Nothing to be done" in again.stdout
@@ -240,8 +268,9 @@ def test_the_default_run_verifies_every_answer(checkout):
     reported = checkout.snakemake("--report", "report.html")
     assert reported.returncode == 0, reported.stdout
     page = (checkout.path / "report.html").read_text(encoding="utf-8")
-    figures = [f"figures/{name}.svg" for name in ("speed", "roof", "speed-up-scipy")]
-    for name in ("runs.csv", "index.html", *figures):
+    names = [f"all-pairs-{name}" for name in ("speed", "roof", "speed-up-scipy")]
+    figures = [f"figures/{name}.svg" for name in (*names, "scc-speed")]
+    for name in ("tables/all-pairs.csv", "tables/scc.csv", "index.html", *figures):
         assert f"results/report/{name}" in page
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=\"https?:", page)
 
@@ -249,16 +278,20 @@ def test_the_default_run_verifies_every_answer(checkout):
 @pytest.mark.slow
 def test_a_wrong_answer_fails_its_job(checkout):
     graph = checkout.config("default")["datasets"][0]
-    run = f"{graph}/fw-naive/float64/auto"
-    result = checkout.path / f"results/solved/{run}.npz"
-    solved = checkout.snakemake("--cores=2", "--notemp", f"results/solved/{run}.npz")
-    assert solved.returncode == 0, solved.stdout
-    with np.load(result) as archive:
-        arrays = dict(archive)
-    finite = np.argwhere(np.isfinite(arrays["distances"]))
-    arrays["distances"][tuple(finite[-1])] += 1
-    np.savez(result, **arrays)
-    failed = checkout.snakemake("--cores=2", "--notemp", f"results/verified/{run}.json")
+    record = f"results/checked/scc/{graph}/scc-forward-backward/int32/auto.json"
+    (checkout.path / "sitecustomize.py").write_text(WRONG)
+    environment = os.environ | {"PYTHONPATH": str(checkout.path)}
+    failed = checkout.snakemake("--cores=2", record, env=environment)
     assert failed.returncode != 0
-    assert "Error in rule verify_result" in failed.stdout
-    assert not (checkout.path / f"results/verified/{run}.json").exists()
+    assert "Error in rule run_method" in failed.stdout
+    assert not (checkout.path / record).exists()
+    assert checkout.snakemake("--cores=2", record).returncode == 0
+    assert (checkout.path / record).exists()
+
+
+# Makes every answer of the problem scc wrong, in every process that Python starts with it.
+WRONG = """
+import pyapsp.traversal.scc as scc
+right = scc.numbered
+scc.numbered = lambda roots: right(roots)[::-1].copy() + 1
+"""

@@ -8,6 +8,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 import pyapsp
+from pyapsp.profiling.peers import PEERS
 
 # The rules call the pyapsp of the environment that runs Snakemake, activated or not.
 shell.prefix(f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
@@ -29,50 +30,64 @@ def known(key, known_values):
 
 
 GRAPHS = known("datasets", list(DATASETS.index))
+PROBLEMS = known("problems", [problem.id for problem in pyapsp.problems()])
 METHODS = known("methods", [method.id for method in pyapsp.methods()])
-REQUIRES = {method.id: method.requires for method in pyapsp.methods()}
 AREAS = {method.id: method.area for method in pyapsp.methods()}
 
 
-def suits(method, graph):
-    """Return whether a method can solve a graph: some have few bits for each distance.
-
-    The register knows no longest distance where there are negative weights.
-    """
-    requires, longest = REQUIRES[method], DATASETS.at[graph, "longest"]
-    limit = requires.largest_distance
-    if limit is None and requires.non_negative:
-        limit = float("inf")
-    unweighted = not DATASETS.at[graph, "weighted"]
-    return (limit is None or longest <= limit) and (
-        unweighted or not requires.unweighted
-    )
+def types(problem):
+    """Return the types of the config that answers of a problem can have, or else its default."""
+    known_types = pyapsp.problem(problem).dtypes
+    return [name for name in config["dtypes"] if name in known_types] or [
+        known_types[0]
+    ]
 
 
-def verified_files(area=None):
-    """Return what the config asks for, of one area or of all."""
+def chosen_methods(problem, graph):
+    """Return the methods of the config that answer a problem on a graph."""
+    fits, row = pyapsp.problem(problem).fits, DATASETS.loc[graph]
     return [
-        f"<results>/verified/{graph}/{method}/{dtype}/{device}.json"
+        method.id
+        for method in pyapsp.methods(problem)
+        if method.id in METHODS and fits(method.requires, row)
+    ]
+
+
+def checked_files(*problems):
+    """Return what the config asks for: a record of each run whose answer was checked."""
+    return [
+        f"<results>/checked/{problem}/{graph}/{method}/{dtype}/{device}.json"
+        for problem in problems
         for graph in GRAPHS
-        for method in METHODS
-        if suits(method, graph) and area in (None, AREAS[method])
-        for dtype in config["dtypes"]
+        for method in chosen_methods(problem, graph)
+        for dtype in types(problem)
         for device in config["devices"]
     ]
 
 
-def timed_files():
-    """Return what is timed beside other packages: a file for each graph and device."""
+def chosen_peers(problem):
+    """Return the packages of the config that answer a problem."""
     return [
-        f"<results>/timed/{graph}/{device}.json"
+        peer.name
+        for peer in PEERS
+        if peer.problem == problem and peer.name in config["peers"]
+    ]
+
+
+def timed_files(*problems):
+    """Return what is timed beside other packages: a file for each problem, graph and device."""
+    return [
+        f"<results>/timed/{problem}/{graph}/{device}.json"
+        for problem in problems
         for graph in GRAPHS
         for device in config["devices"]
-        if config["peers"]
+        if chosen_peers(problem) and chosen_methods(problem, graph)
     ]
 
 
 wildcard_constraints:
     graph="|".join(DATASETS.index),
+    problem="|".join(PROBLEMS),
     method="[a-z0-9-]+",
     dtype="[a-z]+[0-9]+",
     device="[^/]+",
@@ -99,17 +114,30 @@ def undirected_option(wildcards):
     return "" if DATASETS.at[wildcards.graph, "directed"] else "--undirected"
 
 
-def solve_options(wildcards):
-    """Return the options of a solve that are not always given."""
-    options = ["--predecessors"] if config["predecessors"] else []
+def run_options(wildcards):
+    """Return the options of a run that are not always given."""
+    asks = pyapsp.problem(wildcards.problem).asks
+    options = []
+    if config["predecessors"] and "predecessors" in asks:
+        options.append("--predecessors")
     if wildcards.device != "auto":
         options += ["--device", wildcards.device]
     return options
 
 
 def bench_methods(wildcards):
-    """Return the methods that can solve the graph."""
-    return [method for method in METHODS if suits(method, wildcards.graph)]
+    """Return the methods that answer the problem on the graph."""
+    return chosen_methods(wildcards.problem, wildcards.graph)
+
+
+def bench_types(wildcards):
+    """Return the types of the answers."""
+    return types(wildcards.problem)
+
+
+def bench_peers(wildcards):
+    """Return the packages that answer the problem."""
+    return chosen_peers(wildcards.problem)
 
 
 def vertices(wildcards):
@@ -117,31 +145,42 @@ def vertices(wildcards):
     return int(DATASETS.at[wildcards.graph, "n"])
 
 
-def matrix_mem_mb(wildcards):
-    """Return the memory of a job with n x n matrices: some copies of 8 + 4 bytes an element."""
-    return 500 + 50 * vertices(wildcards) ** 2 // 10**6
+def arcs(wildcards):
+    """Return the number of arcs of the graph."""
+    return int(DATASETS.at[wildcards.graph, "m"])
 
 
-def search_minutes(wildcards):
-    """Return the time limit of a job that searches from every source: 10^6 arcs a second.
+def run_mem_mb(wildcards):
+    """Return the memory of a run.
 
+    All pairs: some copies of a matrix of 8 + 4 bytes an element. Else some of the graph.
+    """
+    if wildcards.problem == "all-pairs":
+        return 500 + 50 * vertices(wildcards) ** 2 // 10**6
+    return 500 + 200 * (vertices(wildcards) + arcs(wildcards)) // 10**6
+
+
+def run_minutes(wildcards):
+    """Return the time limit of a run with its check.
+
+    All pairs: 10^8 updates a second where it takes n^3, else 10^6 arcs a second from every source.
     Devices are faster, but some methods look at an arc many times.
     """
-    arcs = int(DATASETS.at[wildcards.graph, "m"])
-    return 5 + vertices(wildcards) * arcs // (60 * 10**6)
-
-
-def solve_minutes(wildcards):
-    """Return the time limit of a solve: 10^8 updates a second where it takes n^3."""
+    if wildcards.problem != "all-pairs":
+        return 5 + arcs(wildcards) // 10**7
+    minutes = 5 + vertices(wildcards) * arcs(wildcards) // (60 * 10**6)
     if AREAS[wildcards.method] == "dense":
-        return 5 + vertices(wildcards) ** 3 // (60 * 10**8)
-    return search_minutes(wildcards)
+        minutes += vertices(wildcards) ** 3 // (60 * 10**8)
+    return minutes
 
 
 def bench_minutes(wildcards):
     """Return the time limit of a bench: four turns of all, each with 10^9 updates a second."""
-    turns = 4 * len(bench_methods(wildcards)) * len(config["dtypes"])
-    return 10 + turns * vertices(wildcards) ** 3 // (60 * 10**9)
+    turns = 4 * len(bench_methods(wildcards)) * len(bench_types(wildcards))
+    work = arcs(wildcards)
+    if wildcards.problem == "all-pairs":
+        work = vertices(wildcards) ** 3
+    return 10 + turns * work // (60 * 10**9)
 
 
 def all_cores(wildcards):

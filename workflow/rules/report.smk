@@ -3,15 +3,16 @@
 
 rule write_report:
     input:
-        verified_files(),
-        timed_files(),
+        checked_files(*PROBLEMS),
+        timed_files(*PROBLEMS),
     # one label each: of two, the page of snakemake --report makes a switch that two files do not fit
     output:
-        csv=report(
-            "<results>/report/runs.csv",
+        tables=report(
+            directory("<results>/report/tables"),
+            patterns=["{problem}.csv"],
             caption="../report/runs.rst",
             category="Runs",
-            labels={"what": "table of all runs (CSV)"},
+            labels={"what": "table of {problem} (CSV)"},
         ),
         markdown="<results>/report/runs.md",
         page=report(
@@ -33,6 +34,6 @@ rule write_report:
     conda:
         "../envs/pyapsp.yaml"
     params:
-        directory=subpath(output.csv, parent=True),
+        directory=subpath(output.page, parent=True),
     shell:
         "pyapsp report {input:q} -o {params.directory:q} > {log:q} 2>&1"

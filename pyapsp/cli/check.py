@@ -1,0 +1,77 @@
+"""Run one method of a problem on an input, and check the answer.
+
+The answer is compared with the oracle of the problem: SciPy, or a certificate that needs none. Exit
+code 1 when it is wrong.
+
+For example:
+  pyapsp check bfs wiki-Vote.txt --method bfs-edge
+  pyapsp check all-pairs rome99.gr --method near-far --dtype int32 --predecessors -o record.json
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from pyapsp.cli.options import (
+    add_device,
+    add_json,
+    add_parameters,
+    check_outputs,
+    commit,
+    print_json,
+    write_json,
+)
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("problem", metavar="PROBLEM", help="see 'pyapsp methods'")
+    parser.add_argument("input", metavar="INPUT", help="a file that the problem reads")
+    parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
+    add_parameters(parser)
+    parser.add_argument("--dtype", metavar="TYPE", help="number type of the answer")
+    parser.add_argument("--predecessors", action="store_true", help="for problems with paths")
+    add_device(parser)
+    parser.add_argument("-o", "--output", metavar="OUT.json", help="write the record of the run")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run, check, record."""
+    import pyapsp
+    from pyapsp import runs
+    from pyapsp.errors import ParameterError
+    from pyapsp.registry import problem as find_problem
+
+    check_outputs(arguments.output)
+    problem = find_problem(arguments.problem)
+    method = arguments.method
+    if arguments.set:
+        method = pyapsp.method(method, **dict(arguments.set))
+    asked = {}
+    if arguments.predecessors:
+        if "predecessors" not in problem.asks:
+            raise ParameterError(f"--predecessors is not for {problem.id}")
+        asked["predecessors"] = True
+    given = problem.read(arguments.input)
+    dtype = arguments.dtype or problem.dtypes[0]
+    request = problem.ask(given, method, dtype=dtype, device=arguments.device, **asked)
+    solved = runs.solve(request)
+    check = problem.oracle(request.input, request.options)(solved.answer)
+    outcome = {
+        "verified": check.ok,
+        "fault": check.fault,
+        "oracle": check.oracle,
+        "max_error": check.max_error,
+    }
+    record = {**solved.record, **outcome, "commit": commit()}
+    if arguments.json:
+        print_json(record)
+    else:
+        print(*solved.reasons, sep="\n")
+        print(f"checked with {check.oracle}: {'right' if check.ok else check.fault}")
+    if arguments.output and check.ok:
+        write_json(arguments.output, record)
+    return 0 if check.ok else 1

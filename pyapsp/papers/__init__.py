@@ -1,0 +1,112 @@
+"""What papers measured, measured again on a device at hand, and put beside their figures.
+
+A folder for each source has its experiments, its tables and figures, and the published values. An
+experiment is one set of runs on problems of size n. The command line, the workflow and the
+documentation take the list of them from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyapsp import __version__
+from pyapsp.device import choose
+from pyapsp.errors import ParameterError, PyApspError
+from pyapsp.papers import ino, matsumoto, okuyama, takafuji
+from pyapsp.papers.experiment import SETTINGS, Experiment, Request, Settings
+
+__all__ = ["EXPERIMENTS", "SETTINGS", "SOURCES", "experiment", "measure"]
+
+SOURCES = {
+    each.name: each for each in (okuyama.SOURCE, takafuji.SOURCE, matsumoto.SOURCE, ino.SOURCE)
+}
+EXPERIMENTS: dict[str, Experiment] = {
+    name: each for source in SOURCES.values() for name, each in source.experiments.items()
+}
+
+
+def experiment(name: str) -> Experiment:
+    """Return an experiment.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of this name.
+    """
+    if name not in EXPERIMENTS:
+        known = ", ".join(EXPERIMENTS)
+        raise ParameterError.of("experiment", "papers", f"one of {known}", name)
+    return EXPERIMENTS[name]
+
+
+def measure(
+    name: str,
+    n: int,
+    *,
+    device: Any = None,
+    repeat: int = 3,
+    settings: Settings | None = None,
+    limit: float | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Run an experiment.
+
+    Parameters
+    ----------
+    name : str
+        In `EXPERIMENTS`.
+    n : int
+        Vertices, or what else the size of a problem is.
+    device : optional
+        See `pyapsp.device.choose`.
+    repeat : int
+        Timed turns.
+    settings : mapping of str to sequence, optional
+        What to try, by names in `SETTINGS`, instead of the published values or those that suit the
+        device.
+    limit : float, optional
+        Seconds after which a search from sources is ended and left out.
+    progress : callable
+        Told what runs next.
+
+    Returns
+    -------
+    dict
+        ``runs``: the record of each, with its label; ``left_out``: the labels of those that did not
+        run, each with ``why``; ``inputs``: what there is to tell of each; and the experiment, n and
+        the device.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such experiment or setting, or a value is out of range.
+    VerificationError
+        If an answer is wrong.
+    PyApspError
+        If nothing could run: why the first contender could not.
+    """
+    chosen, given = experiment(name), dict(settings or {})
+    chosen.check(name, n, given)
+    if repeat < 1:
+        raise ParameterError.of("repeat", "papers", "at least 1", repeat)
+    if limit is not None and not limit > 0:
+        raise ParameterError.of("limit", "papers", "positive", limit)
+    device_found = choose(device)
+    found = chosen.measure(n, Request(device_found, given, repeat, limit, progress))
+    if not found["runs"]:
+        reasons = [each["why"] for each in found["left_out"]] or ["there is nothing to try"]
+        raise PyApspError(f"{name}, n = {n}: {reasons[0]}")
+    return {
+        "schema": 4,
+        "pyapsp": __version__,
+        "experiment": name,
+        "n": n,
+        "device": {
+            "id": device_found.id,
+            **device_found.identity,
+            "units": device_found.capabilities.compute_units,
+            "one_item_groups": device_found.traits.scalar_groups,
+        },
+        **found,
+    }

@@ -1,0 +1,9 @@
+"""[M]: the poster of K. Matsumoto, N. Nakasato and S. G. Sedukhin, SC 2012."""
+
+from pyapsp.papers.source import Source
+
+__all__ = ["SOURCE"]
+
+SOURCE = Source(
+    "matsumoto", "Matsumoto, Nakasato and Sedukhin 2012: a matrix that the device does not hold"
+)

@@ -1,0 +1,1 @@
+"""[O], chapter 4: iterative blocked Floyd-Warshall."""

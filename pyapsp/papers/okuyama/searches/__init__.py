@@ -1,0 +1,1 @@
+"""[O], chapter 3: searches from sources."""

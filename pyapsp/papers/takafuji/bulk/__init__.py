@@ -1,0 +1,1 @@
+"""[T], chapter 4: bulk execution."""

@@ -1,0 +1,218 @@
+"""`strongly_connected_components`: which vertices of a graph reach each other."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from pyapsp import runs
+from pyapsp.device import choose
+from pyapsp.errors import FormatError, GraphError, ParameterError
+from pyapsp.files import atomic_write
+from pyapsp.graph import as_graph
+from pyapsp.graph.io import archive
+from pyapsp.registry import Method, Options, Request, method_of, problem
+
+__all__ = ["Components", "requested", "strongly_connected_components"]
+
+_SCHEMA = 1
+_OWNER = "strongly_connected_components"
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """The strongly connected components of a graph.
+
+    Attributes
+    ----------
+    labels : (n,) int32 ndarray
+        The component of each vertex, numbered from 0 in the order of their smallest vertices.
+    names : (n,) ndarray or None
+        The ids of the vertices in the file that the graph came from.
+    stats : dict
+        The record of the run: method, device, times in seconds, arcs per second, bytes.
+    reasons : tuple of str
+        What was chosen and why; `explain` prints them.
+    """
+
+    labels: np.ndarray
+    names: np.ndarray | None = None
+    stats: dict[str, Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of components."""
+        return self.sizes.size
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The number of vertices of each component, (count,) int64."""
+        return np.bincount(self.labels)
+
+    @property
+    def largest(self) -> int:
+        """The number of vertices of the largest component; 0 for a graph without vertices."""
+        return int(self.sizes.max(initial=0))
+
+    def vertices(self, component: int) -> np.ndarray:
+        """Return the vertices of a component in increasing order, int64.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such component.
+        """
+        if not (isinstance(component, Integral) and 0 <= component < self.count):
+            rule = f"a component in [0, {self.count})"
+            raise ParameterError.of("component", "Components.vertices", rule, component)
+        return np.flatnonzero(self.labels == component)
+
+    def explain(self) -> str:
+        """Return what was chosen for this run, and why, one sentence a line."""
+        return "\n".join(self.reasons)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a NumPy ``.npz`` file, which appears only when it is complete.
+
+        Raises
+        ------
+        GraphError
+            If names are neither all integers nor all strings (NetworkX nodes can be anything):
+            such cannot be read back without running code from the file.
+        """
+        arrays = {"labels": self.labels}
+        if self.names is not None:
+            if self.names.dtype.kind not in "iU":
+                raise GraphError(
+                    "names that are neither all integers nor all strings cannot be saved: "
+                    "dataclasses.replace(components, names=None) goes without"
+                )
+            arrays["names"] = self.names
+        about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
+        with atomic_write(path, "wb") as file:
+            np.savez(file, components=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Components:
+        """Read a file written by `save`.
+
+        Raises
+        ------
+        FormatError
+            If the file is not one, or is damaged.
+        """
+        try:
+            arrays = archive.load(path, "not saved components")
+            about = json.loads(str(arrays["components"]))
+            if about["schema"] != _SCHEMA:
+                raise ValueError(f"its schema {about['schema']} is not known")
+            labels, names = arrays["labels"], arrays.get("names")
+            if labels.ndim != 1 or labels.dtype != np.int32 or not _is_canonical(labels):
+                raise ValueError("its labels are not those of components")
+            if names is not None and names.shape != labels.shape:
+                raise ValueError(f"there are not {labels.size} names")
+            return cls(labels, names, dict(about["stats"]), tuple(map(str, about["reasons"])))
+        except FormatError:
+            raise
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise FormatError(path, None, f"not saved components: {error}") from None
+
+
+def strongly_connected_components(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Components:
+    """Find the strongly connected components: two vertices are in one if each reaches the other.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        Anything that `solve` takes; n vertices. Weights do not matter. In an undirected graph
+        these are the connected components.
+    method : str or Method
+        ``"auto"``, a method id (see ``pyapsp.methods("scc")``), or
+        ``pyapsp.method(id, group=64, ...)``.
+    device : str, int, Device or pyopencl object, optional
+        Which device; see `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Bytes of device memory the run may use.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of vertices whose component is known;
+        an exception from it ends the run.
+
+    Returns
+    -------
+    Components
+
+    Raises
+    ------
+    GraphError
+        If the graph is not one.
+    FormatError
+        If a graph file is malformed; with path and line.
+    ParameterError
+        If an argument is outside its rule.
+    NoDeviceError, CapabilityError, DeviceMemoryError
+        If there is no device, or it cannot do this, or not in its memory.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> arcs = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1], [0, 0, 0, 0]])
+    >>> found = pyapsp.strongly_connected_components(arcs)
+    >>> found.labels, found.count, found.largest
+    (array([0, 0, 0, 1], dtype=int32), 2, 3)
+    """
+    started = time.perf_counter()
+    request = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
+    solved = runs.solve(request, started)
+    names = request.input.labels
+    return Components(solved.answer.labels, names, solved.record, solved.reasons)
+
+
+def requested(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Request:
+    """Check what was asked for; as of `strongly_connected_components`.
+
+    Parameters
+    ----------
+    dtype : dtype-like, optional
+        Of the labels: int32.
+    """
+    if dtype is not None and np.dtype(dtype) != np.int32:
+        raise ParameterError.of("dtype", _OWNER, "int32", str(dtype))
+    graph = as_graph(graph)
+    if memory_limit is not None and not (isinstance(memory_limit, Integral) and memory_limit > 0):
+        raise ParameterError.of("memory_limit", _OWNER, "a positive number of bytes", memory_limit)
+    if progress is not None and not callable(progress):
+        raise ParameterError.of("progress", _OWNER, "a function of (done, total)", progress)
+    options = Options(
+        choose(device), np.dtype(np.int32), memory_limit=memory_limit, progress=progress
+    )
+    return Request(problem("scc"), graph, method_of("scc", method, _OWNER), options)
+
+
+def _is_canonical(labels: np.ndarray) -> bool:
+    """Return whether numbers of components come in the order of their smallest vertices."""
+    before = np.maximum.accumulate(np.concatenate([[-1], labels]))[:-1]
+    return bool(np.all(labels >= 0) and np.all(labels <= before + 1))

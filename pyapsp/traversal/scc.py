@@ -1,0 +1,291 @@
+"""scc-forward-backward: two searches find a component in each part of a graph, and divide it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import device_errors
+from pyapsp.errors import GraphError, ParameterError, PyApspError
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.registry import Answer, Method, Options, Plan, check_memory, register
+from pyapsp.tuning import tuned
+
+__all__ = ["Labels", "SccForwardBackward", "numbered"]
+
+# Part numbers are below 3 n + 1.
+_MOST_VERTICES = (2**31 - 2) // 3
+# Vertices that a work-item looks at in an election.
+_VERTICES = 16
+# Launches that are enqueued before the host looks whether they were needed: 1, 2, 4, ... at most.
+_AHEAD = 16
+# Places in the state of the kernels, as in cl/traversal/scc.cl.
+_TRIMMED, _ACTIVE, _REACHED = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Labels(Answer):
+    """The strongly connected component of each vertex.
+
+    Attributes
+    ----------
+    labels : (n,) int32 ndarray
+        Components are numbered from 0 in the order of their smallest vertices.
+    """
+
+    labels: np.ndarray = field(kw_only=True)
+
+
+@register
+class SccForwardBackward(Method):
+    """A forward and a backward search from a pivot of each part, all parts at once.
+
+    Trimming comes before every round of searches.
+
+    Source: L. Fleischer, B. Hendrickson, A. Pinar, IPDPS 2000; trimming: W. McLendon III et al.,
+    JPDC 65, 2005; all parts at once: J. Barnat et al., IPDPS 2011.
+    """
+
+    id = "scc-forward-backward"
+    problem = "scc"
+    area = "traversal"
+    summary = "forward and backward search from a pivot of each part, with trimming"
+    source = "Fleischer et al. 2000; Barnat et al. 2011, doi:10.1109/IPDPS.2011.45"
+    # width: work-items for the arcs of a vertex; trim: turns of trimming before a round
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "width": (1, 2, 4, 8, 16, 32, 64),
+        "group": (1, 32, 64, 128, 256, 512),
+        "trim": (0, 1, 2, 3, "full"),
+    }
+    tunable = True
+    carries_predecessors: ClassVar[bool] = False
+
+    def unmet(self, about: Any, options: Options) -> PyApspError | None:
+        """Return the error of what the method needs, and this graph or device does not have."""
+        if about.n > _MOST_VERTICES:
+            return GraphError(f"{self.id} takes at most {_MOST_VERTICES:,} vertices")
+        return super().unmet(about, options)
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield what is right for the kind of device, in groups that it has."""
+        width = 1 if options.device.traits.scalar_groups else 8
+        for group in (128, 64, 32, 1):
+            yield {"width": min(width, group), "group": group, "trim": "full"}
+
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+        """Return whether the work-items of a vertex are in one group, which the device has."""
+        group: int = parameters["group"]
+        limit = options.device.capabilities.max_work_group_size
+        return bool(parameters["width"] <= group <= limit)
+
+    def rule(self, options: Options) -> str:
+        """Return in words what `fits` asks."""
+        limit = options.device.capabilities.max_work_group_size
+        return f"width must be at most group, and group at most {limit}"
+
+    def plan(self, graph: Graph, options: Options) -> Plan:
+        """Check the memory, choose parameters and build the kernels."""
+        started = time.perf_counter()
+        parameters, row = self._chosen(graph, options)
+        buffers = _buffers(graph)
+        check_memory(buffers, options)
+        defines = {"PYAPSP_GROUP": parameters["group"], "PYAPSP_WIDTH": parameters["width"]}
+        program = build(options.device, "traversal/scc.cl", defines)
+        seconds = time.perf_counter() - started
+        return Plan(graph, options, parameters, sum(buffers), program, seconds, row)
+
+    def _chosen(
+        self, graph: Graph, options: Options
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """Return what was asked for, completed by what was tuned or by a candidate; and the row."""
+        found = tuned(self, graph.n, options, graph.family)
+        if found is not None:
+            return found[0], found[1].describe()
+        for candidate in self.candidates(options):
+            parameters = candidate | self.parameters
+            if self.fits(parameters, options):
+                return parameters, None
+        raise ParameterError(
+            f"no parameters of {self.id} with {self.parameters} fit {options.device.name}: "
+            f"{self.rule(options)}"
+        )
+
+    def run(self, plan: Plan) -> Labels:
+        """Find the components."""
+        graph, watch, more = plan.input, Stopwatch(), {}
+        started = time.perf_counter()
+        entering = graph.reversed()
+        more["reverse_seconds"] = time.perf_counter() - started
+        started = time.perf_counter()
+        roots = np.empty(0, np.int32)
+        if graph.n:
+            with device_errors(plan.options.device, plan.device_bytes):
+                search = _Search(plan, entering, watch)
+                roots = search.run()
+            more |= {"rounds": search.rounds, "levels": search.level, "trims": search.turns}
+        labels = numbered(roots)
+        transfers = watch.seconds("transfer")
+        stats = {
+            # by the clock of the host: looking at the state between launches is part of the work
+            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
+            "transfer_seconds": transfers,
+            "kernel_hash": plan.state.hash,
+            "more": more,
+        }
+        return Labels(labels=labels, stats=stats)
+
+
+def numbered(roots: np.ndarray) -> np.ndarray:
+    """Return the numbers of components, from 0 in the order of their smallest vertices.
+
+    Parameters
+    ----------
+    roots : (n,) integer ndarray
+        A number in [0, n) for each vertex, the same in all of a component and in no other.
+
+    Returns
+    -------
+    (n,) int32 ndarray
+    """
+    vertices = np.arange(roots.size, dtype=np.int32)
+    smallest = np.empty(roots.size, np.int32)
+    smallest[roots[::-1]] = vertices[::-1]  # of several values the last one stays
+    first = smallest[roots]
+    numbers: np.ndarray = np.cumsum(first == vertices, dtype=np.int32) - np.int32(1)
+    labels: np.ndarray = numbers[first]
+    return labels
+
+
+def _buffers(graph: Graph) -> list[int]:
+    """Return the bytes of each buffer of a run: arcs, words, pivots, stamps, state."""
+    n = graph.n
+    arcs = [8 * (n + 1), max(4 * graph.m, 4)] * (1 + graph.directed)
+    return [*arcs, 4 * n, 4 * n, 4 * (3 * n + 1), 8 * n, 8 * n, 12]
+
+
+class _Search:
+    """A graph on the device, and the launches that find its components.
+
+    Attributes
+    ----------
+    rounds, level, turns : int
+        How many rounds, levels of searches and turns of trimming were launched.
+    """
+
+    def __init__(self, plan: Plan, entering: Graph, watch: Stopwatch) -> None:
+        graph, options, program = plan.input, plan.options, plan.state
+        self._queue, self._watch = options.device.queue(), watch
+        self._program: Program = program
+        self._group, self._width = plan.parameters["group"], plan.parameters["width"]
+        trim = plan.parameters["trim"]
+        self._trims = graph.n if trim == "full" else trim
+        self._n, self._progress = graph.n, options.progress
+        leaving = self._upload(graph.indptr), self._upload(graph.indices)
+        back = leaving
+        if graph.directed:
+            back = self._upload(entering.indptr), self._upload(entering.indices)
+        self._arcs = *leaving, *back
+        *_, words, spare, pivots, even, odd, _ = _buffers(graph)
+        self._words = self._filled(words, 3 * graph.n)
+        self._spare = self._filled(spare, 0)
+        self._pivots = self._filled(pivots, -1)
+        self._stamps = self._filled(even, -1), self._filled(odd, -1)
+        self._host = np.zeros(3, np.int32)
+        self._state = self._filled(self._host.nbytes, 0)
+        self.rounds = self.level = self.turns = 0
+
+    def run(self) -> np.ndarray:
+        """Return for each vertex the one that stands for its component, int32."""
+        while True:
+            self._trim()
+            active = self._elect()
+            if self._progress is not None:
+                self._progress(self._n - active, self._n)
+            if not active:
+                break
+            self._reach()
+            arrays = self._words, self._pivots, *self._stamps, self._state
+            self._launch("scc_divide", self._n, *arrays, np.int32(self._n))
+            self.rounds += 1
+        words = np.empty(self._n, np.int32)
+        self._queue.finish()
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, words, self._words)
+        return -1 - words
+
+    def _trim(self) -> None:
+        """Take away what is a component of its own, for as many turns as asked for."""
+        left, ahead = self._trims, 1
+        while left:
+            for _ in range(min(ahead, left)):
+                self.turns += 1
+                arrays = *self._arcs, self._words, self._spare, self._state
+                sizes = np.int32(self._n), np.int32(self.turns)
+                self._launch("scc_trim", self._n, *arrays, *sizes)
+                self._words, self._spare = self._spare, self._words
+                left -= 1
+            if left and self._read(_TRIMMED) < self.turns:
+                return
+            ahead = min(2 * ahead, _AHEAD)
+
+    def _elect(self) -> int:
+        """Elect a pivot for each part, and return how many vertices are active."""
+        first, _, before, _ = self._arcs
+        arrays = first, before, self._words, self._pivots, self._state
+        self._launch("scc_elect", -(-self._n // _VERTICES), *arrays, np.int32(self._n))
+        return self._read(_ACTIVE)
+
+    def _reach(self) -> None:
+        """Search from all pivots, forward and backward."""
+        n, ahead = np.int32(self._n), 1
+        begun = self._words, self._pivots, *self._ordered()
+        self._launch("scc_begin", self._n, *begun, n, np.int32(self.level))
+        while True:
+            for _ in range(ahead):
+                stamps, items = self._ordered(), self._n * self._width
+                arguments = *self._arcs, self._words, *stamps, self._state
+                self._launch("scc_reach", items, *arguments, n, np.int32(self.level))
+                self.level += 1
+            if self._read(_REACHED) < self.level:
+                return
+            ahead = min(2 * ahead, _AHEAD)
+
+    def _ordered(self) -> tuple[cl.Buffer, cl.Buffer]:
+        """Return the stamps that a level is in, and those of the next."""
+        even, odd = self._stamps
+        return (odd, even) if self.level % 2 else (even, odd)
+
+    def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
+        shape = (-(-items // self._group) * self._group,), (self._group,)
+        self._program.kernel(kernel)(self._queue, *shape, *arguments)
+
+    def _read(self, place: int) -> int:
+        """Return an entry of the state, when all that was enqueued is done."""
+        cl.enqueue_copy(self._queue, self._host, self._state)
+        return int(self._host[place])
+
+    def _filled(self, size: int, value: int) -> cl.Buffer:
+        buffer = cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
+        cl.enqueue_fill_buffer(self._queue, buffer, np.full(1, value, np.int32), 0, size)
+        return buffer
+
+    def _upload(self, array: np.ndarray) -> cl.Buffer:
+        """Return a buffer with the content of a read-only array, of at least 4 bytes.
+
+        Where the device is the host, the array is the buffer.
+        """
+        flags, context = cl.mem_flags, self._queue.context
+        if not array.size:
+            return cl.Buffer(context, flags.READ_ONLY, 4)
+        if self._queue.device.type & cl.device_type.CPU:
+            return cl.Buffer(context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
+        buffer = cl.Buffer(context, flags.READ_ONLY, array.nbytes)
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, buffer, array)
+        return buffer

@@ -1,0 +1,359 @@
+"""Experiments of papers without a method on a graph: sweeps, batches, bulk execution."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pyapsp.profiling.papers import ino, takafuji_batches, takafuji_bulk
+from pyapsp.profiling.papers.c_program import CProgram
+from pyapsp.profiling.papers.experiment import InTurns
+from pyapsp.profiling.papers.turns import Runner, Turn, require_equal, spread, take_turns
+from scipy.sparse import csgraph
+
+from pyapsp.bulk import Program, Stream
+from pyapsp.dense.batch import Pipeline
+from pyapsp.errors import CapabilityError, ParameterError, PyApspError, VerificationError
+from pyapsp.profiling import papers
+
+SIZES = {
+    "takafuji-batches": (20, {"counts": [3, 9]}),
+    "takafuji-sort": (32, {"counts": [20, 70]}),
+    "takafuji-warshall": (5, {"counts": [20, 70]}),
+    "takafuji-montgomery": (96, {"counts": [20, 70]}),
+    "takafuji-sort-groups": (32, {"groups": [3, 20]}),
+    "takafuji-warshall-groups": (5, {"groups": [3, 20]}),
+    "takafuji-montgomery-groups": (96, {"groups": [3, 20]}),
+    "ino-neural": (35, {}),
+    "ino-paths": (40, {"tasks": [36]}),
+    "ino-histogram": (1, {"pixels": [8]}),
+    "ino-filter": (12, {}),
+}
+
+
+def measured(experiment, device, **more):
+    n, settings = SIZES[experiment]
+    document = papers.measure(
+        experiment, n, device=device, repeat=1, settings=more.get("settings", settings)
+    )
+    assert json.loads(json.dumps(document)) == document
+    return document
+
+
+def labels(document, *names):
+    return [tuple(run["label"].get(name) for name in names) for run in document["runs"]]
+
+
+# --- turns ---------------------------------------------------------------------------------------
+
+
+class Recorder:
+    """Runners that take given times, and note when it is their turn."""
+
+    def __init__(self):
+        self.order = []
+
+    def runner(self, name, *seconds, error=None):
+        times = iter(seconds)
+
+        def turn():
+            self.order.append(name)
+            if error is not None:
+                raise error
+            took = next(times)
+            return Turn({"kernel": took}, {"last": took})
+
+        return Runner({"name": name}, turn)
+
+
+def test_all_take_turns_and_the_first_is_a_warm_up():
+    notes = Recorder()
+    told = []
+    runners = [notes.runner("a", 9, 1, 2, 6), notes.runner("b", 8, 5, 4, 3)]
+    (a, b), left_out = take_turns(runners, 3, told.append)
+    assert notes.order == ["a", "b"] * 4
+    assert (a["seconds"], a["times"]) == ({"kernel": 2}, {"kernel": [1, 2, 6]})
+    assert (b["seconds"], b["label"], b["repeat"]) == ({"kernel": 4}, {"name": "b"}, 3)
+    assert (a["last"], b["last"]) == (6, 3)
+    assert a["verified"] is True
+    assert left_out == []
+    assert told[-1] == "turn 3 of 3: name b"
+
+
+def test_what_takes_long_has_one_turn_and_what_cannot_run_is_left_out():
+    notes = Recorder()
+    cannot = notes.runner("c", error=PyApspError("no memory"))
+    runs, left_out = take_turns([notes.runner("a", 30), cannot], 2, lambda text: None)
+    assert notes.order == ["a", "c"]
+    assert (runs[0]["seconds"], runs[0]["repeat"]) == ({"kernel": 30}, 1)
+    assert left_out == [{"name": "c", "why": "no memory"}]
+    wrong = notes.runner("w", error=VerificationError("wrong"))
+    with pytest.raises(VerificationError):
+        take_turns([wrong], 1, lambda text: None)
+    with pytest.raises(ParameterError, match="'repeat'"):
+        take_turns([], 0, lambda text: None)
+
+
+def test_answers_are_compared():
+    right = np.array([1.0, np.inf])
+    require_equal(right.copy(), right, "x")
+    require_equal(np.array([1.5, 2.0]), np.array([1.0, 2.0]), "x", 0.5)
+    for found in ([1.0, 5.0], [1.0, np.nan], [1.0, -np.inf], [1.0]):
+        with pytest.raises(VerificationError, match="x: the answer is wrong"):
+            require_equal(np.array(found), right, "x", 0.5)
+    assert spread(1000, 3).tolist() == [0, 499, 999]
+    assert spread(2, 5).tolist() == [0, 1]
+
+
+# --- all of them ---------------------------------------------------------------------------------
+
+
+def test_every_experiment_is_tried_here():
+    known = {name for name, each in papers.EXPERIMENTS.items() if isinstance(each, InTurns)}
+    assert known == SIZES.keys()
+    assert papers.EXPERIMENTS["ino-histogram"].least == 1
+
+
+# --- [I] -----------------------------------------------------------------------------------------
+
+FORMS = [("naive", 1), ("interleaved", 32), ("naive", "all"), ("interleaved", "all")]
+TASKS = {"ino-neural": 35, "ino-paths": 36, "ino-histogram": 32, "ino-filter": 32}
+
+
+@pytest.mark.parametrize("experiment", TASKS)
+def test_sweeps_run_as_published_and_with_many_tasks(experiment, device, monkeypatch):
+    monkeypatch.setattr(ino, "_SAMPLES", {1: 3, 32: 34})
+    document = measured(experiment, device)
+    assert document["left_out"] == []
+    assert labels(document, "scheme", "at_once") == [*FORMS, ("auto", "all")]
+    tasks = TASKS[experiment]
+    assert [run["tasks"] for run in document["runs"]] == [3, min(34, tasks), tasks, tasks, tasks]
+    one, block, *_, auto = document["runs"]
+    # one task is a slice of its own, and 32 are
+    assert (one["slices"], block["slices"]) == (3, -(-min(34, tasks) // 32))
+    assert one["lanes"] == 1
+    assert block["lanes"] > 1
+    assert auto["scheme"] in ("naive", "interleaved")
+    for run in document["runs"]:
+        phases = {"upload", "arrangement", "kernel", "readback", "total"}
+        assert run["seconds"].keys() == phases
+        assert run["seconds"]["total"] >= run["seconds"]["kernel"] > 0
+    (about,) = document["inputs"]
+    assert about["tasks"] == tasks
+
+
+def test_applications_are_as_large_as_in_the_paper(monkeypatch):
+    made = {}
+
+    def stop(self, request):
+        made[self.output] = self
+        raise InterruptedError
+
+    monkeypatch.setattr(ino._Application, "case", stop)
+    monkeypatch.setattr(ino, "_PIXELS", 6)
+    request = SimpleNamespace(chosen=lambda name, default: default)
+    for experiment, n in (("neural", 32), ("paths", 3000), ("histogram", 2), ("filter", 9)):
+        with pytest.raises(InterruptedError):
+            next(papers.EXPERIMENTS[f"ino-{experiment}"].cases(n, request))
+    assert made["scores"].own["image"].shape == (32, 29, 29)
+    assert made["costs"].common["heads"].size == 4 * 3000
+    # at most so many sources, and checked are some
+    assert (made["costs"].tasks, made["costs"].right.shape) == (2048, (32, 3000))
+    monkeypatch.setattr(ino, "_COSTS", 4 * 3000 * 7)
+    with pytest.raises(InterruptedError):
+        next(papers.EXPERIMENTS["ino-paths"].cases(3000, request))
+    assert (made["costs"].tasks, len(made["costs"].right)) == (7, 7)
+    assert made["histogram"].own["moving"].shape == (32, 2, 6, 6)
+    assert made["histogram"].checked.tolist() == [0, 10, 20, 31]
+    assert made["result"].own["image"].shape == (32, 9, 9)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "output"), [("ino-filter", "result"), ("ino-paths", "costs")]
+)
+def test_a_wrong_sweep_ends_the_experiment(experiment, output, device, monkeypatch):
+    module = {"result": ino.gaussian_filter, "costs": ino.shortest_paths}[output]
+    right = module.reference
+    monkeypatch.setattr(
+        module, "reference", lambda *arguments: {output: right(*arguments)[output] + 1}
+    )
+    with pytest.raises(VerificationError, match=f"{output}, naive: the answer is wrong"):
+        measured(experiment, device)
+
+
+# --- [T] chapter 3 -------------------------------------------------------------------------------
+
+
+def test_batches_in_every_form(device):
+    document = measured("takafuji-batches", device)
+    assert document["left_out"] == []
+    forms = {(32, "multiple"), (32, "single"), (4, "multiple"), (4, "single"), (32, "ours")}
+    found = labels(document, "m", "bits", "form", "how")
+    assert len(found) == 20
+    assert set(found) == {
+        (m, *form, how) for m in (3, 9) for form in forms for how in ("together", "low latency")
+    }
+    for run in document["runs"]:
+        assert run["seconds"]["total"] >= run["seconds"]["kernel"] > 0
+        if run["label"]["how"] == "together":
+            assert run["group"] == run["label"]["m"]
+    assert [each["label"] for each in document["inputs"]] == [{"m": 3}, {"m": 9}]
+    assert {each["ours"] for each in document["inputs"]} == {"fw-onegroup"}
+
+
+def test_low_latency_is_what_a_pipeline_chooses(device, monkeypatch):
+    asked = []
+
+    def pipeline(make, n, options, graphs, **choices):
+        asked.append((graphs, choices))
+        return Pipeline(make, n, options, graphs, **choices)
+
+    monkeypatch.setattr(takafuji_batches, "Pipeline", pipeline)
+    measured("takafuji-batches", device, settings={"counts": [3]})
+    assert asked == [(3, {"group": 3, "slots": 1}), (3, {})] * 5
+
+
+def test_graphs_of_batches_fit_their_types():
+    whole = takafuji_batches._Graphs(20, 11, *takafuji_batches._WHOLE)
+    assert whole.weights.shape == (11, 20, 20)
+    assert whole.weights.max() > 90
+    # three are copies
+    assert np.array_equal(whole.weights[8:], whole.weights[:3])
+    assert not np.array_equal(whole.weights[0], whole.weights[1])
+    packed = takafuji_batches._Graphs(20, 5, *takafuji_batches._PACKED)
+    assert packed.different == 5
+    assert packed.right.max() < 15
+    whole.require(whole.right[[*range(8), 0, 1]], "x")
+    with pytest.raises(VerificationError, match="x, graph 9"):
+        whole.require(whole.right[[*range(8), 0, 2]], "x")
+    assert np.isinf(csgraph.floyd_warshall(np.zeros((2, 2)))[0, 1])
+    assert takafuji_batches._Graphs(2, 1, 1, 0.0).right[0, 0, 1] == 2**30 - 1
+
+
+def test_a_wrong_batch_ends_the_experiment(device, monkeypatch):
+    monkeypatch.setattr(takafuji_batches, "infinity", lambda dtype: 5)
+    monkeypatch.setattr(takafuji_batches, "_WHOLE", (100, 0.01))
+    with pytest.raises(VerificationError, match="graph 0: the answer is wrong"):
+        measured("takafuji-batches", device)
+
+
+# --- [T] chapter 4 -------------------------------------------------------------------------------
+
+PROGRAMS = ("takafuji-sort", "takafuji-warshall", "takafuji-montgomery")
+
+
+@pytest.mark.parametrize("experiment", PROGRAMS)
+def test_programs_run_in_both_arrangements_and_on_one_core(experiment, device):
+    document = measured(experiment, device)
+    assert document["left_out"] == []
+    found = labels(document, "arrangement", "p")
+    both = [(arrangement, p) for p in (20, 70) for arrangement in ("column", "row")]
+    assert found == [*both, ("none", None)]
+    *_, core = document["runs"]
+    assert core["p"] == 70
+    for run in document["runs"]:
+        assert run["seconds"]["kernel"] > 0
+    (about,) = document["inputs"]
+    assert about["words"] == {"sort": 32, "warshall": 25, "montgomery": 12}[experiment[9:]]
+    assert about["accesses"] > 0
+    machine, lines = about["machine"], about["lines"]
+    assert machine["width"] >= 1
+    for arrangement, groups in (("column", 1 / machine["width"]), ("row", 1)):
+        a, b = lines[arrangement]["predicted"]
+        assert a == pytest.approx((machine["latency"] - 1) * about["accesses"] * machine["unit"])
+        share = min(groups, about["words"] / machine["width"])
+        assert b == pytest.approx(share * about["accesses"] * machine["unit"])
+        times = [run["seconds"]["kernel"] for run in document["runs"][:-1]]
+        a, b = lines[arrangement]["measured"]
+        assert 0.2 * min(times) < a + 70 * b < 5 * max(times)
+        bounds = about["bounds"]
+        longer = max(bounds["memory"][arrangement], bounds["computing"])
+        assert bounds["seconds"][arrangement] == longer > 0
+
+
+@pytest.mark.parametrize("experiment", PROGRAMS)
+def test_groups_pass_through(experiment, device):
+    document = measured(f"{experiment}-groups", device)
+    assert labels(document, "b") == [(3,), (20,)]
+    assert [run["instances"] for run in document["runs"]] == [96, 640]
+    (about,) = document["inputs"]
+    assert about["bytes"] == {"sort": 128, "warshall": 100, "montgomery": 36}[experiment[9:]]
+    for run in document["runs"]:
+        seconds = run["seconds"]
+        assert 0 < seconds["latency"] <= seconds["largest_latency"] <= seconds["total"]
+
+
+def test_without_a_compiler_there_is_no_core_to_compare_with(device, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    document = measured("takafuji-sort", device, settings={"counts": [20]})
+    assert len(document["runs"]) == 2
+    (left_out,) = document["left_out"]
+    assert left_out == {"arrangement": "none", "why": "there is no C compiler 'no-such-compiler'"}
+    # one point is no line
+    assert document["inputs"][0]["machine"] is document["inputs"][0]["bounds"] is None
+
+
+def test_what_the_compiler_refuses_is_told(device, monkeypatch):
+    monkeypatch.setenv("CC", "false")
+    translation = takafuji_bulk._ALGORITHMS["sort"].load(8, device).translation
+    with pytest.raises(CapabilityError, match=r"false refused .*bitonic_sort"):
+        CProgram(translation, {"N": 8})
+
+
+def spoiled(call, spoil):
+    """A method that gives another answer."""
+
+    def wrapper(self, *arguments):
+        answer = call(self, *arguments)
+        spoil(answer)
+        return answer
+
+    return wrapper
+
+
+def test_a_wrong_answer_of_any_program_ends_the_experiment(device, monkeypatch):
+    def spoil_run(run):
+        run.outputs["A"][7, 3] += 1
+
+    def spoil_group(outputs):
+        outputs["A"][2, 3] += 1
+
+    def spoil_core(answer):
+        answer[1]["A"][69, 3] += 1
+
+    for experiment, place, name, spoil, words in (
+        ("takafuji-sort", Program, "run", spoil_run, "column, p = 20: the answer is wrong"),
+        ("takafuji-sort", CProgram, "run", spoil_core, "C, p = 70: the answer is wrong"),
+        ("takafuji-sort-groups", Stream, "_finish", spoil_group, "the last group, p = 3"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, spoiled(getattr(place, name), spoil))
+            with pytest.raises(VerificationError, match=words):
+                measured(experiment, device)
+
+
+def test_what_programs_have_to_find():
+    graphs = takafuji_bulk._graphs(6, 4)
+    for graph, found in zip(graphs["D"], takafuji_bulk._distances(graphs), strict=True):
+        dense = csgraph.csgraph_from_dense(graph, null_value=np.inf)
+        assert np.array_equal(found, csgraph.floyd_warshall(dense))
+    factors = takafuji_bulk._factors(64, 5)
+    for x, y, m, z in zip(*factors.values(), takafuji_bulk._products(factors), strict=True):
+        a, b, c, d = (int(low) + (int(high) << 32) for low, high in (x, y, m, z))
+        assert max(a, b, d) < c
+        assert c % 2 == 1
+        assert (d << 64) % c == a * b % c
+
+
+def test_counts_reach_as_far_as_in_the_thesis():
+    gpu = SimpleNamespace(traits=SimpleNamespace(scalar_groups=False))
+    sort, montgomery = (takafuji_bulk._ALGORITHMS[name] for name in ("sort", "montgomery"))
+    assert sort.counts(32, gpu, 4) == [64 * 4**power for power in range(9)]
+    assert sort.counts(32, gpu, 4)[-1] == 4 * 2**20
+    assert sort.counts(1024, gpu, 4)[-1] == 128 * 2**10
+    assert sort.counts(32768, gpu, 2)[-1] == 4 * 2**10
+    assert montgomery.counts(512, gpu, 4)[-1] == 2 * 2**20
+    assert montgomery.counts(2**24, gpu, 4) == [64]
+    assert sort.counts(2**16, gpu, 2) == [64, 128, 256, 512, 1024, 2048]

@@ -1,6 +1,0 @@
-# Every sparse method on the graphs of the config.
-
-
-rule sparse:
-    input:
-        verified_files("sparse"),
