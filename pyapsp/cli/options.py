@@ -166,23 +166,29 @@ def parameter_of(text: str) -> tuple[str, int | str]:
     return match[1], match[3] if match[2] is None else int(match[2])
 
 
-def method_of(arguments: argparse.Namespace) -> str | Method:
-    """Return the method that was asked for, with its parameters.
+def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
+    """Return the method that a command was asked for, with its parameters.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    problem : str
+        The id of the problem that the command solves.
 
     Raises
     ------
     ParameterError
-        If there is no such method, parameter or value.
+        If the problem has no such method, or the method no such parameter or value.
     """
-    import pyapsp
+    from pyapsp import registry
     from pyapsp.errors import ParameterError
 
-    parameters = dict(arguments.set)
-    if arguments.method != "auto":
-        return pyapsp.method(arguments.method, **parameters)
-    if parameters:
+    method = registry.method_of(problem, arguments.method, arguments.command)
+    if not arguments.set:
+        return method
+    if method == "auto":
         raise ParameterError("--set needs --method: the parameters are those of one method")
-    return "auto"
+    return registry.method(arguments.method, **dict(arguments.set))
 
 
 def vertices(

@@ -64,7 +64,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     check_outputs(arguments.output, arguments.record)
     if arguments.output is not None and not arguments.output.endswith((".npz", ".csv")):
         raise ParameterError.of("-o", arguments.command, "OUT.npz or OUT.csv", arguments.output)
-    method, graph = method_of(arguments), read(arguments.graph)
+    method, graph = method_of(arguments, arguments.command), read(arguments.graph)
     if graph.n == 0:
         raise ParameterError(f"{arguments.graph} has no vertex to search from")
     if arguments.source is None:

@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.errors import ParameterError
     from pyapsp.progress import Progress
 
-    method = method_of(arguments)
+    method = method_of(arguments, "all-pairs")
     if arguments.output is None and not arguments.dry_run:
         raise ParameterError("-o OUT is needed: where the result goes")
     check_outputs(arguments.output, arguments.record)
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
     stats = result.stats
     rate, fraction = stats["rate"], stats["fraction_of_roof"]
     print(
-        f"solved n = {stats['graph']['n']:,}, m = {stats['graph']['m']:,} in "
+        f"solved n = {stats['input']['n']:,}, m = {stats['input']['m']:,} in "
         f"{stats['wall_seconds']:.3f} s (kernels {stats['kernel_seconds']:.3f} s"
         + (f", {rate / 1e9:.2f} G updates/s" if rate else "")
         + (f", {100 * fraction:.1f} % of the roof)" if fraction else ")")
