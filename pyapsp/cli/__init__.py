@@ -21,6 +21,8 @@ __all__ = ["main", "parser"]
 
 _COMMANDS = (
     "solve",
+    "bfs",
+    "sssp",
     "path",
     "measure",
     "scc",

@@ -60,7 +60,7 @@ class SsspNearFar(Search):
         """Yield wide steps and few work-items for each vertex on GPUs, small steps on CPUs."""
         if options.device.traits.scalar_groups:
             for group in (64, 1):
-                yield {"width": 1, "group": group, "delta": 400}
+                yield {"width": 1, "group": group, "delta": 200}
             return
         for group in (256, 128, 64, 32, 1):
             yield {"width": min(4, group), "group": group, "delta": 3200}
