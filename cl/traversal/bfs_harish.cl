@@ -22,9 +22,9 @@
  * Cost      Two launches for each level, with n work-items; an atomic for each arc to a vertex that
  *           is not visited. O(n D + m) for D levels.
  *
- * Source    P. Harish, P. J. Narayanan, accelerating large graph algorithms on the GPU using CUDA,
- *           HiPC 2007, doi:10.1007/978-3-540-77220-0_21. There several work-items may write the same
- *           level and flag; here the one that sets the flag writes the level.
+ * Source    P. Harish, P. J. Narayanan, large graph algorithms on the GPU, in LNCS 4873, HiPC 2007,
+ *           doi:10.1007/978-3-540-77220-0_21. There several work-items may write the same level and
+ *           flag; here the one that sets the flag writes the level.
  */
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 64

@@ -17,9 +17,8 @@
  * Cost      A launch for each level, with n LANES work-items; an atomic for each arc of what is
  *           reached. O(n D + m) for D levels.
  *
- * Source    S. Hong, S. K. Kim, T. Oguntebi, K. Olukotun, accelerating CUDA graph algorithms at
- *           maximum warp, PPoPP 2011, doi:10.1145/1941553.1941590. There lanes run in lock-step and
- *           write levels without atomics.
+ * Source    S. Hong, S. K. Kim, T. Oguntebi, K. Olukotun, PPoPP 2011, doi:10.1145/1941553.1941590.
+ *           There lanes run in lock-step, and levels are written without atomics.
  */
 #ifndef PYAPSP_LANES
 #define PYAPSP_LANES 1

@@ -21,8 +21,11 @@ __all__ = ["main", "parser"]
 
 _COMMANDS = (
     "solve",
+    "bfs",
+    "sssp",
     "path",
     "measure",
+    "scc",
     "verify",
     "check",
     "fetch",

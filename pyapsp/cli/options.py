@@ -17,10 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
+    from pyapsp.registry import Method
 
 __all__ = [
+    "add_cutoff",
     "add_device",
+    "add_dtype",
     "add_json",
+    "add_memory_limit",
+    "add_method",
     "add_parameters",
     "add_progress",
     "add_size",
@@ -29,6 +34,7 @@ __all__ = [
     "check_outputs",
     "commit",
     "facts",
+    "method_of",
     "parameter_of",
     "print_json",
     "printer",
@@ -39,6 +45,16 @@ __all__ = [
 ]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
+
+
+def add_cutoff(parser: argparse.ArgumentParser) -> None:
+    """Add ``--cutoff``."""
+    parser.add_argument(
+        "--cutoff",
+        type=float,
+        metavar="LENGTH",
+        help="report what is farther as unreachable",
+    )
 
 
 def add_device(parser: argparse.ArgumentParser, several: str = "") -> None:
@@ -52,12 +68,46 @@ def add_device(parser: argparse.ArgumentParser, several: str = "") -> None:
     )
 
 
+def add_dtype(parser: argparse.ArgumentParser) -> None:
+    """Add ``--dtype``, of the distances."""
+    parser.add_argument(
+        "--dtype",
+        metavar="TYPE",
+        help="float64 (default), float32, float16, int64, int32, int16, uint16 or auto",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add ``--json``, for `print_json`."""
     parser.add_argument(
         "--json",
         action="store_true",
         help="print one JSON document in place of text; null stands for what is not a number",
+    )
+
+
+def add_memory_limit(parser: argparse.ArgumentParser) -> None:
+    """Add ``--memory-limit``."""
+    parser.add_argument(
+        "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
+    )
+
+
+def add_method(parser: argparse.ArgumentParser) -> None:
+    """Add ``--method`` and ``--set``, for `method_of`."""
+    parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
+    add_parameters(parser)
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Add ``--set``, for parameters of the method."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=parameter_of,
+        metavar="NAME=VALUE",
+        help="a parameter of the method, e.g. tile=32; may be repeated",
     )
 
 
@@ -116,19 +166,34 @@ def parameter_of(text: str) -> tuple[str, int | str]:
     return match[1], match[3] if match[2] is None else int(match[2])
 
 
-def add_parameters(parser: argparse.ArgumentParser) -> None:
-    """Add ``--set``, for parameters of the method."""
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=parameter_of,
-        metavar="NAME=VALUE",
-        help="a parameter of the method, e.g. tile=32; may be repeated",
-    )
+def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
+    """Return the method that a command was asked for, with its parameters.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    problem : str
+        The id of the problem that the command solves.
+
+    Raises
+    ------
+    ParameterError
+        If the problem has no such method, or the method no such parameter or value.
+    """
+    from pyapsp import registry
+    from pyapsp.errors import ParameterError
+
+    method = registry.method_of(problem, arguments.method, arguments.command)
+    if not arguments.set:
+        return method
+    if method == "auto":
+        raise ParameterError("--set needs --method: the parameters are those of one method")
+    return registry.method(arguments.method, **dict(arguments.set))
 
 
-def vertices(labels: Any, n: int, names: Iterable[str], owner: str) -> list[int]:
+def vertices(
+    labels: Any, n: int, names: Iterable[str], owner: str, option: str = "--sources"
+) -> list[int]:
     """Return the vertices of names, and of those in files ``@FILE``.
 
     Parameters
@@ -137,8 +202,8 @@ def vertices(labels: Any, n: int, names: Iterable[str], owner: str) -> list[int]
         The names of all vertices; 0..n-1 where None.
     n : int
     names : iterable of str
-    owner : str
-        The command, for messages.
+    owner, option : str
+        The command and the option, for messages.
 
     Raises
     ------
@@ -156,7 +221,7 @@ def vertices(labels: Any, n: int, names: Iterable[str], owner: str) -> list[int]
         listed = Path(name[1:]).read_text().split() if name.startswith("@") else [name]
         for each in listed:
             if each not in vertex:
-                raise ParameterError.of("--sources", owner, "vertices of the graph", each)
+                raise ParameterError.of(option, owner, "vertices of the graph", each)
             found.append(vertex[each])
     return found
 

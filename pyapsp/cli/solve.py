@@ -17,15 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import (
+    add_cutoff,
     add_device,
+    add_dtype,
     add_json,
-    add_parameters,
+    add_memory_limit,
+    add_method,
     add_progress,
     add_sources,
-    bytes_of,
     check_outputs,
     commit,
     facts,
+    method_of,
     print_json,
     vertices,
     wants_progress,
@@ -51,26 +54,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the result; OUT.npy has the distances alone, and is written through a mapping: for "
         "matrices larger than memory",
     )
-    parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
-    add_parameters(parser)
-    parser.add_argument(
-        "--dtype",
-        metavar="TYPE",
-        help="float64 (default), float32, float16, int64, int32, int16, uint16 or auto",
-    )
+    add_method(parser)
+    add_dtype(parser)
     add_device(parser, several="of several the first leads, for methods that use several")
     parser.add_argument("--predecessors", action="store_true", help="also store the paths")
     parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
     add_sources(parser, "only the rows of")
-    parser.add_argument(
-        "--cutoff",
-        type=float,
-        metavar="LENGTH",
-        help="report what is farther as unreachable",
-    )
-    parser.add_argument(
-        "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
-    )
+    add_cutoff(parser)
+    add_memory_limit(parser)
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="folder for checkpoints, for methods that write them"
     )
@@ -95,12 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.errors import ParameterError
     from pyapsp.progress import Progress
 
-    parameters = dict(arguments.set)
-    if arguments.method == "auto" and parameters:
-        raise ParameterError("--set needs --method: the parameters are those of one method")
-    method = arguments.method
-    if method != "auto":
-        method = pyapsp.method(method, **parameters)
+    method = method_of(arguments, "all-pairs")
     if arguments.output is None and not arguments.dry_run:
         raise ParameterError("-o OUT is needed: where the result goes")
     check_outputs(arguments.output, arguments.record)
@@ -147,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
     stats = result.stats
     rate, fraction = stats["rate"], stats["fraction_of_roof"]
     print(
-        f"solved n = {stats['graph']['n']:,}, m = {stats['graph']['m']:,} in "
+        f"solved n = {stats['input']['n']:,}, m = {stats['input']['m']:,} in "
         f"{stats['wall_seconds']:.3f} s (kernels {stats['kernel_seconds']:.3f} s"
         + (f", {rate / 1e9:.2f} G updates/s" if rate else "")
         + (f", {100 * fraction:.1f} % of the roof)" if fraction else ")")

@@ -19,6 +19,8 @@ _SEARCHES = "Rows are computed some at a time, as they are asked for."
 _CYCLE = "A negative cycle raises NetworkXUnbounded."
 _SUMS = "Only sums over the rows of distances are kept, not the distances."
 
+_HOST = "It is found on the host, by SciPy, whatever the device."
+
 _FUNCTIONS = {
     "all_pairs_bellman_ford_path": f"{_SEARCHES} {_TIES}",
     "all_pairs_bellman_ford_path_length": _SEARCHES,
@@ -30,15 +32,19 @@ _FUNCTIONS = {
     "average_shortest_path_length": _SUMS,
     "center": _SUMS,
     "closeness_centrality": _SUMS,
+    "condensation": _HOST,
     "diameter": "Few vertices are searched from, those that bounds leave.",
     "eccentricity": _SUMS,
     "floyd_warshall": _CYCLE,
     "floyd_warshall_numpy": _CYCLE,
     "floyd_warshall_predecessor_and_distance": f"{_CYCLE} {_TIES}",
     "global_efficiency": _SUMS,
+    "is_strongly_connected": _HOST,
     "johnson": _TIES,
+    "number_strongly_connected_components": _HOST,
     "periphery": _SUMS,
     "radius": _SUMS,
+    "strongly_connected_components": _HOST,
     "wiener_index": _SUMS,
 }
 

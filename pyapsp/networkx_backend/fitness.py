@@ -10,7 +10,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from pyapsp.networkx_backend import lengths, measures
+from pyapsp.networkx_backend import components, lengths, measures
 from pyapsp.networkx_backend.converted import ConvertedGraph, weights_of
 
 __all__ = ["can_run", "should_run"]
@@ -44,6 +44,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
         return "a weight function would have to be called for every edge"
     if given.get("sp") is not None or given.get("e") is not None:
         return "the distances are given: there is nothing to compute"
+    if given.get("scc") is not None:
+        return "the components are given: there is nothing to compute"
     cutoff = given.get("cutoff")
     if not (cutoff is None or (isinstance(cutoff, int | float) and cutoff >= 0)):
         return "the cutoff is no number from zero up"
@@ -69,7 +71,8 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 
 
 def _function(name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(lengths if name in lengths.__all__ else measures, name)
+    room = next(each for each in (lengths, measures, components) if name in each.__all__)
+    found: Callable[..., Any] = getattr(room, name)
     return found
 
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from pyapsp.networkx_backend.components import (
+    condensation,
+    is_strongly_connected,
+    number_strongly_connected_components,
+    strongly_connected_components,
+)
 from pyapsp.networkx_backend.converted import convert_from_nx, convert_to_nx
 from pyapsp.networkx_backend.fitness import can_run, should_run
 from pyapsp.networkx_backend.lengths import (
@@ -41,6 +47,7 @@ __all__ = [
     "can_run",
     "center",
     "closeness_centrality",
+    "condensation",
     "convert_from_nx",
     "convert_to_nx",
     "diameter",
@@ -49,9 +56,12 @@ __all__ = [
     "floyd_warshall_numpy",
     "floyd_warshall_predecessor_and_distance",
     "global_efficiency",
+    "is_strongly_connected",
     "johnson",
+    "number_strongly_connected_components",
     "periphery",
     "radius",
     "should_run",
+    "strongly_connected_components",
     "wiener_index",
 ]

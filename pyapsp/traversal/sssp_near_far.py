@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import PathOptions, Weights
-from pyapsp.precision import arithmetic_defines, infinity
+from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.search import Launcher, Search
 from pyapsp.traversal.tree import Tree
@@ -59,7 +60,7 @@ class SsspNearFar(Search):
         """Yield wide steps and few work-items for each vertex on GPUs, small steps on CPUs."""
         if options.device.traits.scalar_groups:
             for group in (64, 1):
-                yield {"width": 1, "group": group, "delta": 400}
+                yield {"width": 1, "group": group, "delta": 200}
             return
         for group in (256, 128, 64, 32, 1):
             yield {"width": min(4, group), "group": group, "delta": 3200}

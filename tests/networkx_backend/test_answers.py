@@ -18,7 +18,7 @@ PATHS += ["johnson"]
 OTHERS = sorted(
     set(FUNCTIONS)
     - {*PATHS, "all_pairs_dijkstra", "floyd_warshall_predecessor_and_distance"}
-    - {"floyd_warshall_numpy"}
+    - {"floyd_warshall_numpy", "condensation", "strongly_connected_components"}
 )
 
 

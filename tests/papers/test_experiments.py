@@ -14,7 +14,7 @@ import pytest
 
 from pyapsp import papers
 from pyapsp.dense import performance_model
-from pyapsp.dense.outofcore import planner
+from pyapsp.dense.outofcore import speeds
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import generators
 from pyapsp.papers.experiment import OnGraphs, Task
@@ -377,7 +377,7 @@ def test_with_one_device_there_is_no_hybrid(device, monkeypatch):
 
 def test_speeds_of_memory_that_is_shared_are_none(device, monkeypatch):
     found = SimpleNamespace(product=2e9, up=math.inf, down=math.inf, read=3e9, write=4e9)
-    monkeypatch.setattr(planner, "measure", lambda *arguments: found)
+    monkeypatch.setattr(speeds, "measure", lambda *arguments: found)
     task = Task(generators.ring(40), AllPairsOptions(device, np.dtype("float32")), {})
     assert matsumoto._speeds(task) == {
         "speeds": {"product": 2e9, "up": None, "down": None, "read": 3e9, "write": 4e9}

@@ -1,0 +1,29 @@
+"""Search a graph file breadth first: how many arcs each vertex is away from a source.
+
+For example:
+  pyapsp bfs rome99.gr --source 1
+  pyapsp bfs rome99.gr --source 1 -o levels.csv --undirected
+  pyapsp bfs graph.mtx --source 7 -o levels.npz --method bfs-edge --set group=128
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from pyapsp.cli.searches import add_search, asked, tell
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add_search(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search, save, and say what was done."""
+    import pyapsp
+
+    graph, options = asked(arguments)
+    found = pyapsp.bfs(graph, parents=arguments.output is not None, **options)
+    return tell(arguments, found.rows, "level")

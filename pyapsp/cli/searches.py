@@ -1,0 +1,137 @@
+"""What the commands that search from a source share."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from typing import TYPE_CHECKING, Any
+
+from pyapsp.cli.options import (
+    add_device,
+    add_json,
+    add_memory_limit,
+    add_method,
+    check_outputs,
+    commit,
+    method_of,
+    print_json,
+    vertices,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from pyapsp.graph import Graph
+    from pyapsp.result import Result
+
+__all__ = ["add_search", "asked", "tell"]
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of a search, for `asked` and `tell`."""
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    parser.add_argument(
+        "--source",
+        metavar="VERTEX",
+        help="where to start, as it is named in the graph file; the vertex with the most leaving "
+        "arcs unless given",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT.npz",
+        help="the result with the paths, for 'pyapsp path'; OUT.csv has a line for each vertex",
+    )
+    add_method(parser)
+    add_device(parser)
+    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    add_memory_limit(parser)
+    parser.add_argument("--record", metavar="FILE.json", help="also write the record of the run")
+    add_json(parser)
+
+
+def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
+    """Return the graph, and the options that all searches have.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such vertex or method, or an output cannot be.
+    """
+    from pyapsp.errors import ParameterError
+    from pyapsp.graph import read
+    from pyapsp.traversal.search import default_source
+
+    check_outputs(arguments.output, arguments.record)
+    if arguments.output is not None and not arguments.output.endswith((".npz", ".csv")):
+        raise ParameterError.of("-o", arguments.command, "OUT.npz or OUT.csv", arguments.output)
+    method, graph = method_of(arguments, arguments.command), read(arguments.graph)
+    if graph.n == 0:
+        raise ParameterError(f"{arguments.graph} has no vertex to search from")
+    if arguments.source is None:
+        searched = graph.symmetrized() if arguments.undirected else graph
+        sources = default_source(searched).tolist()
+    else:
+        named, command = [arguments.source], arguments.command
+        sources = vertices(graph.labels, graph.n, named, command, "--source")
+    if len(sources) != 1:  # a file @FILE may have several
+        raise ParameterError.of("--source", arguments.command, "one vertex", arguments.source)
+    return graph, {
+        "source": sources[0],
+        "method": method,
+        "directed": not arguments.undirected,
+        "device": arguments.device,
+        "memory_limit": arguments.memory_limit,
+    }
+
+
+def tell(arguments: argparse.Namespace, rows: Result, length: str) -> int:
+    """Save what was found, and say what was done.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    rows : Result
+        The row of the source.
+    length : str
+        What its distances are called in CSV files: ``"level"`` or ``"distance"``.
+    """
+    distances = rows.distances[0]
+    names = range(distances.size) if rows.labels is None else rows.labels.tolist()
+    if arguments.output is not None and arguments.output.endswith(".csv"):
+        _write_csv(arguments.output, rows, list(names), length)
+    elif arguments.output is not None:
+        rows.save(arguments.output)
+    record = {**rows.stats, "commit": commit()}
+    if arguments.record:
+        write_json(arguments.record, record)
+    reached = distances[distances < rows.infinity]
+    source, farthest = names[int(rows.sources[0])], reached.max()
+    if arguments.json:
+        print_json({**record, "reached": reached.size, f"largest_{length}": farthest})
+        return 0
+    stats = rows.stats
+    rate = f", {stats['rate'] / 1e6:,.1f} M arcs/s" if stats["rate"] else ""
+    print(rows.explain())
+    print(
+        f"from {source}: {reached.size:,} of {distances.size:,} vertices reached, largest {length} "
+        f"{farthest:,}, in {stats['wall_seconds']:.3f} s (kernels {stats['kernel_seconds']:.3f} s"
+        f"{rate})" + (f" -> {arguments.output}" if arguments.output else "")
+    )
+    return 0
+
+
+def _write_csv(path: str, rows: Result, names: list[Any], length: str) -> None:
+    """Write a line for each vertex, with nothing where there is no path or nobody before."""
+    from pyapsp.files import atomic_write
+
+    assert rows.predecessors is not None
+    parent = "parent" if length == "level" else "predecessor"
+    found = zip(names, rows.distances[0].tolist(), rows.predecessors[0].tolist(), strict=True)
+    with atomic_write(path) as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(["vertex", length, parent])
+        for name, distance, before in found:
+            reached = distance < rows.infinity
+            lines.writerow(
+                [name, distance if reached else "", names[before] if before >= 0 else ""]
+            )

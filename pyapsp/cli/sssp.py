@@ -1,0 +1,38 @@
+"""Compute shortest paths of a graph file from one source.
+
+For example:
+  pyapsp sssp rome99.gr --source 1
+  pyapsp sssp rome99.gr --source 1 -o distances.csv --dtype auto
+  pyapsp sssp graph.mtx --source 7 -o rows.npz --method sssp-near-far --set delta=400 --cutoff 99
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from pyapsp.cli.options import add_cutoff, add_dtype
+from pyapsp.cli.searches import add_search, asked, tell
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add_search(parser)
+    add_dtype(parser)
+    add_cutoff(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search, save, and say what was done."""
+    import pyapsp
+
+    graph, options = asked(arguments)
+    found = pyapsp.sssp(
+        graph,
+        dtype=arguments.dtype,
+        cutoff=arguments.cutoff,
+        predecessors=arguments.output is not None,
+        **options,
+    )
+    return tell(arguments, found.rows, "distance")
