@@ -13,8 +13,9 @@ import pyopencl as cl
 from pyapsp.device import device_errors
 from pyapsp.errors import GraphError, PyApspError
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.registry import Answer, Options, Plan, register
+from pyapsp.traversal.search import Launcher
 from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["Labels", "SccForwardBackward", "numbered"]
@@ -159,18 +160,17 @@ class _Search:
     """
 
     def __init__(self, plan: Plan, entering: Graph, watch: Stopwatch) -> None:
-        graph, options, program = plan.input, plan.options, plan.state
+        graph, options, parameters = plan.input, plan.options, plan.parameters
         self._queue, self._watch = options.device.queue(), watch
-        self._program: Program = program
-        self._group, self._width = plan.parameters["group"], plan.parameters["width"]
-        trim = plan.parameters["trim"]
+        self._launch = Launcher(self._queue, plan.state, parameters["group"])
+        self._width, trim = parameters["width"], parameters["trim"]
         self._trims = graph.n if trim == "full" else trim
         self._n, self._progress = graph.n, options.progress
-        leaving = self._upload(graph.indptr), self._upload(graph.indices)
-        back = leaving
+        arrays = [graph.indptr, graph.indices]
         if graph.directed:
-            back = self._upload(entering.indptr), self._upload(entering.indices)
-        self._arcs = *leaving, *back
+            arrays += [entering.indptr, entering.indices]
+        arcs = [upload(self._queue, array, watch) for array in arrays]
+        self._arcs = arcs if graph.directed else [*arcs, *arcs]
         *_, words, spare, pivots, even, odd, _ = _buffers(graph)
         self._words = self._filled(words, 3 * graph.n)
         self._spare = self._filled(spare, 0)
@@ -241,10 +241,6 @@ class _Search:
         even, odd = self._stamps
         return (odd, even) if self.level % 2 else (even, odd)
 
-    def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
-        shape = (-(-items // self._group) * self._group,), (self._group,)
-        self._program.kernel(kernel)(self._queue, *shape, *arguments)
-
     def _read(self, place: int) -> int:
         """Return an entry of the state, when all that was enqueued is done."""
         cl.enqueue_copy(self._queue, self._host, self._state)
@@ -253,19 +249,4 @@ class _Search:
     def _filled(self, size: int, value: int) -> cl.Buffer:
         buffer = cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
         cl.enqueue_fill_buffer(self._queue, buffer, np.full(1, value, np.int32), 0, size)
-        return buffer
-
-    def _upload(self, array: np.ndarray) -> cl.Buffer:
-        """Return a buffer with the content of a read-only array, of at least 4 bytes.
-
-        Where the device is the host, the array is the buffer.
-        """
-        flags, context = cl.mem_flags, self._queue.context
-        if not array.size:
-            return cl.Buffer(context, flags.READ_ONLY, 4)
-        if self._queue.device.type & cl.device_type.CPU:
-            return cl.Buffer(context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
-        buffer = cl.Buffer(context, flags.READ_ONLY, array.nbytes)
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, buffer, array)
         return buffer
