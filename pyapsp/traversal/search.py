@@ -213,7 +213,7 @@ class Search(PathMethod):
 
     def _sets(self, graph: Graph, options: Any) -> Iterator[tuple[dict[str, Any], Match | None]]:
         """Yield what was tuned and then the candidates, completed by what was asked for."""
-        found = tuned(self, graph.n, options)
+        found = tuned(self, graph.n, options, graph.family)
         if found is not None:
             yield found
         for candidate in self.candidates(options):
