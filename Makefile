@@ -24,7 +24,7 @@ demo: $(VENV)/.demo
 	@echo "The report: $(CURDIR)/results/report/index.html"
 
 papers: $(VENV)/.demo
-	$(BIN)/snakemake --cores $(CORES) --quiet rules --configfile workflow/config/papers.yaml -- papers
+	$(BIN)/snakemake --cores $(CORES) --quiet rules -- papers
 	@echo
 	@echo "The tables and figures:"
 	@ls $(CURDIR)/results/papers/*/*/index.html

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from types import CodeType, FunctionType
 
 import pyapsp
 from pyapsp import cli, networkx_backend
 from pyapsp.bulk import programs
-from pyapsp.profiling import papers
+from pyapsp.papers import SOURCES
 from pyapsp.registry import Method
 from pyapsp.sweep import applications
 
@@ -49,43 +47,11 @@ def _found(tree: str, area: str, pattern: str) -> list[Path]:
 def exhibits(name: str) -> dict[str, list[str]]:
     """Return what a method, program or sweep has part in: target -> tables and figures."""
     found: dict[str, list[str]] = {}
-    family = name.rstrip("0123456789")  # of f"fw-packed{bits}", where bits is a constant
-    for experiment, about in papers.EXPERIMENTS.items():
-        mentioned = set(_mentioned(getattr(about, "contenders", None) or about.cases))
-        if name in mentioned or {family, name.removeprefix(family)} <= mentioned:
-            target, what = experiment.partition("-")[0], about.summary.partition("] ")[2]
-            found.setdefault(target, []).append(what)
+    for source in SOURCES.values():
+        for experiment in source.experiments.values():
+            if name in experiment.methods:
+                found.setdefault(source.name, []).append(experiment.exhibits)
     return found
-
-
-def _mentioned(start: FunctionType | partial[object]) -> Iterator[str]:
-    """Yield names, texts and numbers in a function and in those of its module that it calls."""
-    if isinstance(start, partial):
-        yield from (str(value) for argument in start.args for value in vars(argument).values())
-        start = start.func
-    seen, codes = {start}, [start.__code__]
-    while codes:
-        code = codes.pop()
-        for constant in _flat(code.co_consts):
-            if isinstance(constant, CodeType):
-                codes.append(constant)
-            else:
-                yield str(constant)
-        for name in code.co_names:
-            yield name
-            called = start.__globals__.get(name)
-            if isinstance(called, FunctionType) and called not in seen:
-                seen.add(called)
-                if called.__module__ == start.__module__:
-                    codes.append(called.__code__)
-
-
-def _flat(values: tuple[object, ...]) -> Iterator[object]:
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _flat(value)
-        else:
-            yield value
 
 
 def methods_table() -> str:

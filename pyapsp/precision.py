@@ -1,4 +1,4 @@
-"""Number types: what infinity is in each, which one is exact for a graph, and what was lost.
+"""Number types: what infinity is in each, which one is exact for a graph, how far rounding goes.
 
 Integer types hold distances below half of their range, so that the sum of two never wraps round;
 the value just there is the distance of what cannot be reached. Whether a type is wide enough is
@@ -9,24 +9,16 @@ weight, or than what a few searches find), and otherwise checked on the answer.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from pyapsp.bounds import distance_bound, eccentricity_bound, hop_bound
-from pyapsp.device import Capabilities, Device
-from pyapsp.errors import CapabilityError, NegativeCycleError, ParameterError, PrecisionError
+from pyapsp.errors import ParameterError
 from pyapsp.graph import Facts, Graph
-from pyapsp.graph.negative_cycle import find_negative_cycle
 
 __all__ = [
     "DTYPES",
     "Tolerance",
-    "arithmetic_defines",
-    "check_answer",
-    "check_diagonal",
-    "check_weights",
-    "converted",
     "holds_all",
     "infinity",
     "is_exact",
@@ -37,28 +29,9 @@ __all__ = [
     "tolerance_for",
 ]
 
-_C_TYPES = {
-    "float64": "double",
-    "float32": "float",
-    "float16": "half",
-    "int64": "long",
-    "int32": "int",
-    "int16": "short",
-    "uint16": "ushort",
-}
-DTYPES = tuple(_C_TYPES)
-# The integers as which values are compared bit by bit, by their size.
-_BITS = {2: "short", 4: "int", 8: "long"}
-# What the device must have for a type that is not in every OpenCL, and what to ask for instead.
-_NEEDS = {
-    "float64": ("fp64", "float32"),
-    "float16": ("fp16", "float32"),
-    "int64": ("int64", "int32"),
-}
+DTYPES = ("float64", "float32", "float16", "int64", "int32", "int16", "uint16")
 # From the narrowest: what "auto" tries.
 _AUTOMATIC = ("uint16", "int16", "int32", "int64")
-# Values that change their type at a time.
-_BLOCK = 2**20
 
 
 def infinity(dtype: np.dtype) -> int | float:
@@ -97,7 +70,7 @@ def narrower(graph: Graph | Facts, dtype: np.dtype, bound: int | float) -> np.dt
     Returns
     -------
     numpy.dtype or None
-        None where no narrower type is proved to give the same answer, after `converted`.
+        None where no narrower type is proved to give the same answer, after `checks.converted`.
     """
     candidate = _narrowest(graph, bound)
     if candidate is None or candidate.itemsize >= dtype.itemsize:
@@ -105,26 +78,6 @@ def narrower(graph: Graph | Facts, dtype: np.dtype, bound: int | float) -> np.dt
     # a float that does not count that far in ones would have rounded
     exact = dtype.kind in "iu" or bound <= 2 ** (np.finfo(dtype).nmant + 1)
     return candidate if exact else None
-
-
-def converted(distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = None) -> np.ndarray:
-    """Return distances in another type that holds them, infinity as its infinity.
-
-    Parameters
-    ----------
-    distances : (k, n) ndarray
-    dtype : numpy.dtype
-    out : (k, n) ndarray, optional
-        Where to put them.
-    """
-    target = np.empty(distances.shape, dtype) if out is None else out
-    before, after = infinity(distances.dtype), infinity(dtype)
-    rows = max(1, _BLOCK // max(distances.shape[1], 1))
-    for start in range(0, len(distances), rows):
-        some = slice(start, start + rows)
-        target[some] = distances[some]
-        np.copyto(target[some], after, where=distances[some] == before)
-    return target
 
 
 def is_exact(graph: Graph, dtype: np.dtype) -> bool:
@@ -288,172 +241,7 @@ def tolerance_for(
     return Tolerance(roundings, 0.0)
 
 
-def check_weights(graph: Graph, dtype: np.dtype) -> None:
-    """Refuse weights that this type cannot hold.
-
-    Float weights round to a float type, as floats do; integer weights are exact by declaration,
-    so a float type must hold each of them exactly.
-
-    Raises
-    ------
-    PrecisionError
-        If the type is an integer and a weight is not whole, the type has no sign and a weight has,
-        a weight is out of range, an integer weight would be rounded, or a weight would become zero.
-    """
-    if graph.m == 0:
-        return
-    if dtype.kind == "f" and graph.dtype != dtype:
-        with np.errstate(over="ignore", under="ignore"):
-            held = graph.weights.astype(dtype)
-        lost = (held == 0) & (graph.weights != 0)
-        if graph.dtype.kind == "i" and graph.max_magnitude > 2 ** (np.finfo(dtype).nmant + 1):
-            # compared as integers; what rounds up to 2**63 would not convert back
-            held = held.astype(np.float64)
-            lost |= (held >= 2.0**63) | (held < -(2.0**63))
-            lost[~lost] = held[~lost].astype(np.int64) != graph.weights[~lost]
-        if lost.any():
-            raise PrecisionError(
-                f"{dtype} does not hold the weight {graph.weights[lost][0]}: use int64, or give "
-                "the graph weights of a float type if they may be rounded"
-            )
-    if dtype.kind in "iu" and not graph.is_integer:
-        raise PrecisionError(f"the weights are not whole numbers: {dtype} would round them")
-    if dtype.kind == "u" and graph.has_negative:
-        raise PrecisionError(
-            f"{dtype} does not hold the negative weight {graph.min_weight}: use a signed dtype"
-        )
-    heaviest = graph.max_magnitude
-    limit = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
-    if heaviest > limit or (dtype.kind in "iu" and heaviest == limit):
-        raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}")
-
-
 def holds_all(graph: Graph, dtype: np.dtype) -> bool:
     """Return whether a type holds the length of every path of a graph."""
     limit = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
     return distance_bound(graph) < limit
-
-
-def check_answer(graph: Graph, distances: np.ndarray) -> None:
-    """Refuse an answer in which a distance was too large for its type.
-
-    A vertex j that is reached but reported as infinitely far has, on its shortest path, a first
-    such vertex, so some arc leads from a finite distance to an infinite one: no other sign of a
-    sum past infinity is needed. Distances at the negative end were clamped there. Rows that
-    reach the same vertices are looked at once.
-
-    Parameters
-    ----------
-    graph : Graph
-        What was solved.
-    distances : (k, n) ndarray
-        Rows of the distance matrix.
-
-    Raises
-    ------
-    PrecisionError
-        If a distance is past the range of the type.
-    """
-    dtype = distances.dtype
-    limit = infinity(dtype)
-    if holds_all(graph, dtype):
-        return
-    clipped = bool(np.any(distances <= -limit))
-    reached = distances < limit
-    if not clipped and not reached.all():
-        tails, heads, _ = graph.arcs()
-        for row in {bits.tobytes() for bits in np.packbits(reached, axis=1)}:
-            finite = np.unpackbits(np.frombuffer(row, np.uint8), count=graph.n).view(bool)
-            clipped |= bool(np.any(finite[tails] & ~finite[heads]))
-    if clipped:
-        raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
-
-
-def check_diagonal(graph: Graph, diagonal: np.ndarray) -> None:
-    """Refuse an answer with a negative cycle.
-
-    Parameters
-    ----------
-    graph : Graph
-        What was solved.
-    diagonal : (n,) ndarray
-        The distance of each vertex from itself.
-
-    Raises
-    ------
-    NegativeCycleError
-        With one such cycle.
-    PrecisionError
-        If there is none in exact arithmetic.
-    """
-    if not np.any(diagonal < 0):
-        return
-    found = find_negative_cycle(graph)
-    if found is None:
-        raise PrecisionError(
-            f"rounding in {diagonal.dtype} made a cycle that is not negative look negative: use a "
-            "wider dtype, or whole-number weights with an integer dtype"
-        )
-    cycle, weight = found
-    labels = None if graph.labels is None else [graph.labels[vertex] for vertex in cycle]
-    raise NegativeCycleError(cycle, weight, labels)
-
-
-def arithmetic_defines(
-    device: Device, dtype: np.dtype, *, width: int = 1, guard: bool = False, bits: bool = False
-) -> dict[str, str | int]:
-    """Return the macros of ``cl/common/types.h`` and ``semiring.h``.
-
-    Parameters
-    ----------
-    device : Device
-        Decides which form of the minimum is used.
-    dtype : numpy.dtype
-        Of the distances.
-    width : int
-        Values in a strip.
-    guard : bool
-        Whether integer sums must know infinity: there are negative weights.
-    bits : bool
-        Whether floats are compared as integers: no sum is negative.
-
-    Raises
-    ------
-    CapabilityError
-        If the device has no such type.
-    """
-    integer = dtype.kind in "iu"
-    traits, bits = device.traits, bits and not integer
-    least = traits.integer_min if integer or bits else traits.float_min
-    return dict(_arithmetic(device.name, device.capabilities, dtype, width, guard, bits, least))
-
-
-@lru_cache(maxsize=1024)
-def _arithmetic(
-    name: str,
-    capabilities: Capabilities,
-    dtype: np.dtype,
-    width: int,
-    guard: bool,
-    bits: bool,
-    least: str,
-) -> tuple[tuple[str, str | int], ...]:
-    """Return the items of `arithmetic_defines`."""
-    capability, instead = _NEEDS.get(dtype.name, (None, None))
-    if capability is not None and not getattr(capabilities, capability):
-        raise CapabilityError(f"{name} has no {dtype}: ask for dtype='{instead}'")
-    integer = dtype.kind in "iu"
-    suffix = "L" if dtype == np.int64 else ""
-    macros: dict[str, str | int] = {
-        "PYAPSP_VALUE": _C_TYPES[dtype.name],
-        "PYAPSP_INTEGER": int(integer),
-        "PYAPSP_INFINITY": f"{infinity(dtype)}{suffix}" if integer else "INFINITY",
-        "PYAPSP_WIDTH": width,
-        "PYAPSP_HAS_FP64": int(capabilities.fp64),
-        "PYAPSP_HAS_FP16": int(capabilities.fp16),
-        "PYAPSP_GUARD": int(dtype.kind == "i" and guard),
-        "PYAPSP_MIN_BUILTIN": int(least == "builtin"),
-        "PYAPSP_MIN_BITS": int(bits),
-        "PYAPSP_BITS": _BITS[dtype.itemsize],
-    }
-    return tuple(macros.items())

@@ -14,12 +14,14 @@ import numpy as np
 import pyopencl as cl
 import scipy.sparse.csgraph as scipy_csgraph
 
+from pyapsp.arithmetic import arithmetic_defines
+from pyapsp.checks import check_weights
 from pyapsp.device import Device, choose, device_errors
 from pyapsp.errors import GraphError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
 from pyapsp.paths import PathOptions, Rows
-from pyapsp.precision import Tolerance, arithmetic_defines, check_weights, infinity, tolerance
+from pyapsp.precision import Tolerance, infinity, tolerance
 from pyapsp.registry import Check
 from pyapsp.result import Result
 

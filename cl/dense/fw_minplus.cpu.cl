@@ -488,15 +488,16 @@ static inline size_t right_place(const int k, const int depth, const int width, 
 }
 
 /* Columns of a right factor, those from `at` on: its steps k from `first` on are `rows` rows of a
- * block. A group for each slab. */
+ * block, from its column `start` on. A group for each slab. */
 __kernel ALONE void fw_minplus_pack_right(__global const value_t *block, const int pitch,
-                                          const int rows, const int first, const int depth,
-                                          __global value_t *right, const int width, const int at)
+                                          const int start, const int rows, __global value_t *right,
+                                          const int depth, const int width, const int first,
+                                          const int at)
 {
     const int column = (int)get_group_id(0) * SPAN;
     for (int k = 0; k < rows; k++) {
         __global value_t *packed = right + right_place(first + k, depth, width, at + column);
-        __global const value_t *row = block + (size_t)k * pitch + column;
+        __global const value_t *row = block + (size_t)k * pitch + start + column;
         for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
             STRIP(__global, packed + s) = STRIP(__global const, row + s);
     }
@@ -504,14 +505,14 @@ __kernel ALONE void fw_minplus_pack_right(__global const value_t *block, const i
 
 /* The same back: rows of a block from a right factor. */
 __kernel ALONE void fw_minplus_unpack_right(__global value_t *block, const int pitch,
-                                            const int rows, const int first, const int depth,
-                                            __global const value_t *right, const int width,
-                                            const int at)
+                                            const int start, const int rows,
+                                            __global const value_t *right, const int depth,
+                                            const int width, const int first, const int at)
 {
     const int column = (int)get_group_id(0) * SPAN;
     for (int k = 0; k < rows; k++) {
         __global const value_t *packed = right + right_place(first + k, depth, width, at + column);
-        __global value_t *row = block + (size_t)k * pitch + column;
+        __global value_t *row = block + (size_t)k * pitch + start + column;
         for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
             STRIP(__global, row + s) = STRIP(__global const, packed + s);
     }

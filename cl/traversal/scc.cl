@@ -91,16 +91,17 @@ __kernel GROUP void scc_trim(__global const long *first, __global const int *hea
     trimmed[v] = word;
 }
 
+/* Another order of vertices, as good as random: the factor is odd, so that no two have one place. */
+#define PLACE(v) ((uint)(v) * 2654435769u)
+
 /* Whether v makes a better pivot than u: a vertex with many arcs in and out is likely in a large
- * component. Among equals the order is as good as random, so that a part is not cut at its end. */
+ * component. Equals are not taken in their order, which would cut a chain at its end. */
 static inline int better(__global const long *first, __global const long *before, const int v,
                          const int u)
 {
     const ulong of_v = (ulong)(first[v + 1] - first[v]) * (ulong)(before[v + 1] - before[v]);
     const ulong of_u = (ulong)(first[u + 1] - first[u]) * (ulong)(before[u + 1] - before[u]);
-    /* odd, so that no two vertices have the same product */
-    const uint mixed_v = (uint)v * 2654435769u, mixed_u = (uint)u * 2654435769u;
-    return of_v > of_u || (of_v == of_u && mixed_v > mixed_u);
+    return of_v > of_u || (of_v == of_u && PLACE(v) > PLACE(u));
 }
 
 /* Propose v as the pivot of a part. */

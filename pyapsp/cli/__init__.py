@@ -25,6 +25,7 @@ _COMMANDS = (
     "sssp",
     "path",
     "measure",
+    "scc",
     "verify",
     "check",
     "fetch",

@@ -181,6 +181,7 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
     drawn = {name: getattr(arguments, name) for name in ("n", "density", "seed")}
     drawn = {name: value for name, value in drawn.items() if value is not None}
     sizes, seed = drawn.pop("n", [512, 1024]), drawn.get("seed", 0)
+    found: Iterator[Any]
     if arguments.graph == _DENSE:
         found = (dense_graph(n, **drawn) for n in sizes)
     elif arguments.graph in problem.families:

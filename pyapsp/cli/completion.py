@@ -65,6 +65,7 @@ def _words() -> dict[str, list[str]]:
     import pyapsp
     from pyapsp.errors import NoDeviceError
     from pyapsp.graph import datasets
+    from pyapsp.papers import EXPERIMENTS, SOURCES
     from pyapsp.precision import DTYPES
     from pyapsp.tuning.tuner import STRATEGIES
 
@@ -78,4 +79,6 @@ def _words() -> dict[str, list[str]]:
         "SPEC": ["gpu", "cpu", *devices],
         "DATASET": datasets.names(),
         "STRATEGY": list(STRATEGIES),
+        "EXPERIMENT": list(EXPERIMENTS),
+        "SOURCE": list(SOURCES),
     }

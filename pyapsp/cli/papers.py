@@ -1,6 +1,7 @@
 """Measure again what papers measured, and put their figures beside ours.
 
 For example:
+  pyapsp papers list
   pyapsp papers measure okuyama-times -n 512 -o 512.json
   pyapsp papers report okuyama 256.json 512.json -o report
 """
@@ -8,6 +9,7 @@ For example:
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 from pyapsp.cli.options import (
@@ -22,51 +24,12 @@ from pyapsp.cli.options import (
 
 __all__ = ["configure", "run"]
 
-# the names of pyapsp.profiling.papers and pyapsp.report.papers, here so that --help loads neither
-_EXPERIMENTS = (
-    "okuyama-times",
-    "okuyama-tuning",
-    "okuyama-sources",
-    "okuyama-degrees",
-    "okuyama-weights",
-    "okuyama-topologies",
-    "takafuji-threads",
-    "takafuji-packed",
-    "takafuji-multicore",
-    "takafuji-diameter",
-    "takafuji-batches",
-    "takafuji-sort",
-    "takafuji-warshall",
-    "takafuji-montgomery",
-    "takafuji-sort-groups",
-    "takafuji-warshall-groups",
-    "takafuji-montgomery-groups",
-    "matsumoto-tiles",
-    "matsumoto-blocks",
-    "matsumoto-sizes",
-    "matsumoto-devices",
-    "ino-neural",
-    "ino-paths",
-    "ino-histogram",
-    "ino-filter",
-)
-_SOURCES = ("okuyama", "takafuji", "matsumoto", "ino")
-_SETTINGS = {
-    "threads": "work-items of a group (takafuji-threads, takafuji-packed)",
-    "cores": "compute units (takafuji-multicore)",
-    "sides": "rows and columns of a tile (matsumoto-tiles)",
-    "blocks": "blocking factors (matsumoto-blocks)",
-    "degrees": "arcs for each vertex (okuyama-degrees)",
-    "weights": "largest weights (okuyama-weights)",
-    "densities": "per cent of all edges (takafuji-diameter)",
-    "counts": "graphs or instances at once (takafuji-batches, -sort, -warshall, -montgomery)",
-    "groups": "instances of a group (takafuji-sort-groups, -warshall-groups, -montgomery-groups)",
-    "tasks": "sources at most (ino-paths)",
-    "pixels": "width and height of a slice (ino-histogram)",
-}
+_LIST = """\
+  pyapsp papers list
+"""
 _MEASURE = """\
   pyapsp papers measure okuyama-times -n 512 -o 512.json
-  pyapsp papers measure matsumoto-blocks -n 1024 --blocks 128 256 --device gpu -o blocks.json
+  pyapsp papers measure matsumoto-blocks -n 1024 --set blocks=128,256 --device gpu -o blocks.json
 """
 _REPORT = """\
   pyapsp papers report okuyama 256.json 512.json -o report
@@ -77,10 +40,9 @@ _SIZE = "vertices; images, slices, pixels across (ino-); numbers, bits (takafuji
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
+    _part(parts, "list", "List the sources, their experiments and what these can be told.", _LIST)
     measure = _part(parts, "measure", "Run an experiment of size n.", _MEASURE)
-    measure.add_argument(
-        "experiment", choices=_EXPERIMENTS, metavar="EXPERIMENT", help=", ".join(_EXPERIMENTS)
-    )
+    measure.add_argument("experiment", metavar="EXPERIMENT", help="see 'pyapsp papers list'")
     add_size(measure, _SIZE, required=True)
     measure.add_argument("--repeat", type=int, default=3, metavar="N", help="timed turns (3)")
     measure.add_argument(
@@ -89,20 +51,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="a search from sources that takes longer is ended and left out",
     )
-    for name, what in _SETTINGS.items():
-        kind = float if name == "densities" else int
-        measure.add_argument(f"--{name}", nargs="+", type=kind, default=[], metavar="N", help=what)
+    measure.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="NAME=VALUE",
+        help="what to try, e.g. blocks=128,256; may be repeated",
+    )
     add_device(measure)
     measure.add_argument(
         "-o", "--output", required=True, metavar="OUT.json", help="write all that was measured"
     )
     add_progress(measure)
     report = _part(parts, "report", "Make the tables and figures of a source.", _REPORT)
-    report.add_argument("source", choices=_SOURCES, metavar="SOURCE", help=", ".join(_SOURCES))
+    report.add_argument("source", metavar="SOURCE", help="see 'pyapsp papers list'")
     report.add_argument(
         "measured", nargs="+", metavar="MEASURED.json", help="from 'pyapsp papers measure'"
     )
     report.add_argument("-o", "--output", required=True, metavar="DIR", help="for the files")
+
+
+def _setting(text: str) -> tuple[str, list[int | float]]:
+    """Parse ``name=value,value``; for argparse's ``type=``."""
+    name, _, values = text.partition("=")
+    try:
+        numbers = [
+            float(each) if re.search(r"[.e]", each) else int(each) for each in values.split(",")
+        ]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not name=number,number") from None
+    return name, numbers
 
 
 def _part(parts: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
@@ -118,22 +97,33 @@ def _part(parts: Any, name: str, summary: str, examples: str) -> argparse.Argume
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, or report."""
-    return _measure(arguments) if arguments.part == "measure" else _report(arguments)
+    """List, measure, or report."""
+    return {"list": _list, "measure": _measure, "report": _report}[arguments.part](arguments)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from pyapsp.papers import SETTINGS, SOURCES
+
+    for source in SOURCES.values():
+        print(f"{source.name}: {source.title}")
+        for name, experiment in source.experiments.items():
+            print(f"    {name}: {experiment.exhibits}\n        {', '.join(experiment.methods)}")
+            for setting in experiment.settings:
+                print(f"        {setting}: {SETTINGS[setting].summary}")
+    return 0
 
 
 def _measure(arguments: argparse.Namespace) -> int:
-    from pyapsp.profiling import papers
+    from pyapsp import papers
 
     check_outputs(arguments.output)
-    settings = {name: getattr(arguments, name) for name in _SETTINGS}
     with status(arguments) as tell:
         measured = papers.measure(
             arguments.experiment,
             arguments.n,
             device=arguments.device,
             repeat=arguments.repeat,
-            settings=settings,
+            settings=dict(arguments.set),
             limit=arguments.limit,
             progress=tell,
         )
@@ -149,7 +139,7 @@ def _report(arguments: argparse.Namespace) -> int:
     from pyapsp.errors import PyApspError
 
     try:
-        from pyapsp.report.papers import write_source
+        from pyapsp.papers.report import write_source
     except ModuleNotFoundError as error:
         raise PyApspError(
             f"pyapsp papers report needs {error.name}; install the extra 'report' of pyapsp"

@@ -149,16 +149,18 @@ def _dry_run(
     from pyapsp import runs
     from pyapsp.distances.request import requested
     from pyapsp.errors import DeviceError
+    from pyapsp.paths import AllPairsMethod
 
     request = requested(graph, method, **asked)
     refused: list[DeviceError] = []
     planned = next(runs.plans(request, refused), None)
     if planned is None:
         raise runs.least(refused)
-    plan, options = planned.plan, request.options
+    plan, options, chosen = planned.plan, request.options, planned.method
+    assert isinstance(chosen, AllPairsMethod)
     seconds, reasons = planned.choice.seconds, runs.reasons(request, planned)
     if method != "auto":
-        seconds = planned.method.predict(plan.input.facts, plan.options, options.count(graph.n))
+        seconds = chosen.predict(plan.input.facts, plan.options, options.count(graph.n))
     each = options.dtype.itemsize + (4 if options.predecessors else 0)
     answer = options.count(graph.n) * graph.n * each
     if arguments.json:
@@ -182,9 +184,8 @@ def _dry_run(
     print(f"answer: {answer / 2**20:,.1f} MiB {where}")
     if seconds is not None:
         print(f"predicted time: {seconds:.3g} s")
-    elif not planned.method.outofcore:  # which has said it
-        tunable = planned.method.choices and hasattr(planned.method, "candidates")
-        hint = f"; 'pyapsp tune {planned.method.id}' finds out" if tunable else ""
+    elif not chosen.outofcore:  # which has said it
+        hint = f"; 'pyapsp tune {chosen.id}' finds out" if chosen.tunable else ""
         print(f"predicted time: not known here{hint}")
     return 0
 

@@ -111,9 +111,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     import numpy as np
 
+    from pyapsp.arithmetic import arithmetic_defines
     from pyapsp.device import choose
     from pyapsp.errors import DeviceError, ParameterError, VerificationError
-    from pyapsp.precision import arithmetic_defines
     from pyapsp.registry import method as find_method
     from pyapsp.tuning import database
     from pyapsp.tuning.tuner import Tuner, compared

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.checks import check_weights
 from pyapsp.dense.mending import mend_predecessors
 from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import Device, device_errors
@@ -19,7 +20,7 @@ from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
-from pyapsp.precision import check_weights, infinity
+from pyapsp.precision import infinity
 from pyapsp.registry import Plan, check_memory
 from pyapsp.result import NO_PREDECESSOR
 from pyapsp.tuning import Match, tuned, tuned_rate

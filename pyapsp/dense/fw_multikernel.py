@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, build
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines
 from pyapsp.registry import register
 
 __all__ = ["FwMultikernel", "TileShape", "integers", "tile_rounds"]

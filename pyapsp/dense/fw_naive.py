@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines
 from pyapsp.registry import register
 
 __all__ = ["FwNaive"]

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.bounds import distance_bound
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall, Layout
 from pyapsp.dense.fw_multikernel import TileShape, integers, tile_rounds
@@ -16,7 +17,7 @@ from pyapsp.errors import CapabilityError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
 from pyapsp.paths import AllPairsOptions, Rows, Weights
-from pyapsp.precision import arithmetic_defines, infinity
+from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 
 __all__ = ["FwPacked4", "FwPacked8", "FwPacked16", "lost", "pack", "unpack"]

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.dense.fw_multikernel import TileShape, integers
 from pyapsp.device import Device
@@ -15,7 +16,6 @@ from pyapsp.errors import StallError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, build
 from pyapsp.paths import AllPairsOptions, Weights
-from pyapsp.precision import arithmetic_defines
 from pyapsp.registry import register
 
 __all__ = ["FwSinglekernel", "SoftSync"]

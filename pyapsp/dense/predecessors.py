@@ -15,12 +15,13 @@ import numpy as np
 import pyopencl as cl
 from scipy.sparse import csr_array
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.dense.mending import mend_rows
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch, build
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import Tolerance, arithmetic_defines, tolerance, tolerance_for
+from pyapsp.precision import Tolerance, tolerance, tolerance_for
 
 __all__ = ["Recovery"]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.kernels import Program, build
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines
 
-__all__ = ["Product", "Region", "ints"]
+__all__ = ["Product", "Rectangle", "Region", "RightFactor", "ints"]
 
 Parameters = Mapping[str, Any]
 
@@ -54,6 +54,56 @@ class Region:
     def extent(self) -> int:
         """Rows, and columns, to be updated."""
         return self.high - self.low
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """The first rows, and some columns, of a row-major matrix in device memory.
+
+    Attributes
+    ----------
+    buffer : pyopencl.Buffer
+    pitch : int
+        Values of the matrix from row to row.
+    rows, columns : int
+        How many there are.
+    column : int
+        The first column.
+    """
+
+    buffer: cl.Buffer
+    pitch: int
+    rows: int
+    columns: int
+    column: int = 0
+
+    def part(self, column: int, columns: int) -> Rectangle:
+        """Return some of its columns, counted from its first."""
+        return replace(self, column=self.column + column, columns=columns)
+
+
+@dataclass(frozen=True)
+class RightFactor:
+    """The right factor of a product, in the order of its form, and a place in it.
+
+    Attributes
+    ----------
+    buffer : pyopencl.Buffer
+    depth, width : int
+        Its rows and columns.
+    row, column : int
+        The place.
+    """
+
+    buffer: cl.Buffer
+    depth: int
+    width: int
+    row: int = 0
+    column: int = 0
+
+    def at(self, row: int, column: int) -> RightFactor:
+        """Return the same factor with another place."""
+        return replace(self, row=row, column=column)
 
 
 class Product(ABC):
@@ -187,89 +237,33 @@ class Product(ABC):
 
     @abstractmethod
     def pack_left(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        column: int,
-        rows: int,
-        depth: int,
-        left: cl.Buffer,
+        self, queue: cl.CommandQueue, source: Rectangle, left: cl.Buffer
     ) -> list[cl.Event]:
-        """Enqueue: rows x depth values of a block, from a column on, become a left factor.
-
-        A left factor takes rows x depth values.
-        """
+        """Enqueue: a rectangle becomes a left factor, which takes as many values."""
 
     @abstractmethod
     def pack_right(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        rows: int,
-        first: int,
-        depth: int,
-        columns: int,
-        right: cl.Buffer,
-        width: int,
-        at: int,
+        self, queue: cl.CommandQueue, source: Rectangle, right: RightFactor
     ) -> list[cl.Event]:
-        """Enqueue: rows x columns values of a block become part of a right factor.
-
-        That has depth x width values; they are its rows from `first` and its columns from `at` on.
-        """
+        """Enqueue: a rectangle becomes the part of a right factor from its place on."""
 
     @abstractmethod
     def unpack_right(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        rows: int,
-        first: int,
-        depth: int,
-        columns: int,
-        right: cl.Buffer,
-        width: int,
-        at: int,
+        self, queue: cl.CommandQueue, right: RightFactor, target: Rectangle
     ) -> list[cl.Event]:
         """Enqueue the reverse of `pack_right`."""
 
     @abstractmethod
-    def copy(
-        self,
-        queue: cl.CommandQueue,
-        source: cl.Buffer,
-        source_pitch: int,
-        source_column: int,
-        target: cl.Buffer,
-        target_pitch: int,
-        target_column: int,
-        rows: int,
-        columns: int,
-    ) -> list[cl.Event]:
-        """Enqueue: rows x columns values of a block, from a column on, go into another block."""
+    def copy(self, queue: cl.CommandQueue, source: Rectangle, target: Rectangle) -> list[cl.Event]:
+        """Enqueue a copy of a rectangle into another one that is as large."""
 
     @abstractmethod
     def multiply(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        column: int,
-        rows: int,
-        columns: int,
-        depth: int,
-        left: cl.Buffer,
-        right: cl.Buffer,
-        width: int,
-        at: int,
+        self, queue: cl.CommandQueue, target: Rectangle, left: cl.Buffer, right: RightFactor
     ) -> list[cl.Event]:
-        """Enqueue D <- min(D, left (x) right) on rows x columns values of a block.
+        """Enqueue D <- min(D, left (x) right) on a rectangle.
 
-        From a column of it on, with the columns from `at` on of a right factor of depth x width
-        values.
+        The right factor takes part with all its rows, and its columns from its place on.
         """
 
 

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.dense.product import Parameters, Product, Region, ints
+from pyapsp.dense.product import (
+    Parameters,
+    Product,
+    Rectangle,
+    Region,
+    RightFactor,
+    ints,
+)
 from pyapsp.paths import AllPairsOptions
 
 __all__ = ["Panels"]
@@ -187,95 +194,52 @@ class Panels(Product):
         return (-(-columns // self.p["group_columns"]), -(-rows // self.p["group_rows"]))
 
     def pack_left(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        column: int,
-        rows: int,
-        depth: int,
-        left: cl.Buffer,
+        self, queue: cl.CommandQueue, source: Rectangle, left: cl.Buffer
     ) -> list[cl.Event]:
         """Enqueue the packing of a left factor."""
         kernel = self.program.kernel("fw_minplus_pack_left")
-        groups = (rows // self.p["rows"], -(-depth // self.p["block"]))
-        return [kernel(queue, groups, (1, 1), block, *ints(pitch, column, depth), left)]
+        groups = (source.rows // self.p["rows"], -(-source.columns // self.p["block"]))
+        place = ints(source.pitch, source.column, source.columns)
+        return [kernel(queue, groups, (1, 1), source.buffer, *place, left)]
 
     def pack_right(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        rows: int,
-        first: int,
-        depth: int,
-        columns: int,
-        right: cl.Buffer,
-        width: int,
-        at: int,
+        self, queue: cl.CommandQueue, source: Rectangle, right: RightFactor
     ) -> list[cl.Event]:
         """Enqueue the packing of a part of a right factor."""
-        kernel = self.program.kernel("fw_minplus_pack_right")
-        groups = (columns // (self.p["strips"] * self.p["width"]),)
-        place = ints(pitch, rows, first, depth)
-        return [kernel(queue, groups, (1,), block, *place, right, *ints(width, at))]
+        return self._pack("fw_minplus_pack_right", queue, source, right)
 
     def unpack_right(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        rows: int,
-        first: int,
-        depth: int,
-        columns: int,
-        right: cl.Buffer,
-        width: int,
-        at: int,
+        self, queue: cl.CommandQueue, right: RightFactor, target: Rectangle
     ) -> list[cl.Event]:
         """Enqueue the way back."""
-        kernel = self.program.kernel("fw_minplus_unpack_right")
-        groups = (columns // (self.p["strips"] * self.p["width"]),)
-        place = ints(pitch, rows, first, depth)
-        return [kernel(queue, groups, (1,), block, *place, right, *ints(width, at))]
+        return self._pack("fw_minplus_unpack_right", queue, target, right)
 
-    def copy(
-        self,
-        queue: cl.CommandQueue,
-        source: cl.Buffer,
-        source_pitch: int,
-        source_column: int,
-        target: cl.Buffer,
-        target_pitch: int,
-        target_column: int,
-        rows: int,
-        columns: int,
+    def _pack(
+        self, name: str, queue: cl.CommandQueue, plain: Rectangle, right: RightFactor
     ) -> list[cl.Event]:
+        """Enqueue the kernel that packs a rectangle into a right factor, or its reverse."""
+        kernel = self.program.kernel(name)
+        groups = (plain.columns // (self.p["strips"] * self.p["width"]),)
+        here = ints(plain.pitch, plain.column, plain.rows)
+        there = ints(right.depth, right.width, right.row, right.column)
+        return [kernel(queue, groups, (1,), plain.buffer, *here, right.buffer, *there)]
+
+    def copy(self, queue: cl.CommandQueue, source: Rectangle, target: Rectangle) -> list[cl.Event]:
         """Enqueue a copy of a rectangle."""
         kernel = self.program.kernel("fw_minplus_copy")
-        here, there = ints(source_pitch, source_column), ints(target_pitch, target_column)
-        last = np.int32(columns)
-        return [kernel(queue, (rows,), (1,), source, *here, target, *there, last)]
+        here, there = ints(source.pitch, source.column), ints(target.pitch, target.column)
+        rows, last = (source.rows,), np.int32(source.columns)
+        return [kernel(queue, rows, (1,), source.buffer, *here, target.buffer, *there, last)]
 
     def multiply(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        column: int,
-        rows: int,
-        columns: int,
-        depth: int,
-        left: cl.Buffer,
-        right: cl.Buffer,
-        width: int,
-        at: int,
+        self, queue: cl.CommandQueue, target: Rectangle, left: cl.Buffer, right: RightFactor
     ) -> list[cl.Event]:
-        """Enqueue the product of two packed factors into a block."""
+        """Enqueue the product of two packed factors into a rectangle."""
         kernel = self.program.kernel("fw_minplus_rectangle")
-        place = ints(pitch, column, rows, columns, depth)
-        groups, part = self._groups(rows, columns), ints(width, at)
-        return [kernel(queue, groups, (1, 1), block, *place, left, right, *part)]
+        place = ints(target.pitch, target.column, target.rows, target.columns, right.depth)
+        at, groups = ints(right.width, right.column), self._groups(target.rows, target.columns)
+        block, factors = target.buffer, (left, right.buffer)
+        return [kernel(queue, groups, (1, 1), block, *place, *factors, *at)]
 
 
 def _step(parameters: Mapping[str, Any]) -> int:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.dense.product import Parameters, Product, Region, ints
+from pyapsp.dense.product import (
+    Parameters,
+    Product,
+    Rectangle,
+    Region,
+    RightFactor,
+    ints,
+)
 from pyapsp.paths import AllPairsOptions
 
 __all__ = ["Tiles"]
@@ -18,6 +25,25 @@ __all__ = ["Tiles"]
 # Words in the register tile of a work-item on a CPU, where this form is only there for comparison:
 # one compiler dies of the code for 8 x 8.
 _MOST_ON_CPU = 16
+# How a kernel that copies is told a place: the matrix, its pitch, the first row and column.
+_Place: TypeAlias = tuple[Any, ...]
+
+
+class _Span(NamedTuple):
+    """Rows, or columns, `low` to `high` - 1, without `gap` of them from `at` on.
+
+    With no gap `at` is `high`.
+    """
+
+    low: int
+    high: int
+    at: int
+    gap: int = 0
+
+    @property
+    def extent(self) -> int:
+        """How many there are."""
+        return self.high - self.low - self.gap
 
 
 class Tiles(Product):
@@ -182,32 +208,32 @@ class Tiles(Product):
         self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
     ) -> list[cl.Event]:
         """Enqueue the product of the panels into everything else."""
-        everything = (region.low, region.high, region.high)
+        everything = _Span(region.low, region.high, region.high)
         if self.p["separate"]:
             return self._separately(queue, buffers, region)
         # inside a pivot block there are few tiles
         wide = region.extent == region.size
-        return [self._product(queue, buffers, region, everything, everything, wide=wide)]
+        place = (everything, everything)
+        return [self._product(queue, buffers, region, place, wide=wide)]
 
     def _product(
         self,
         queue: cl.CommandQueue,
         buffers: list[cl.Buffer],
         region: Region,
-        rows: tuple[int, int, int],
-        columns: tuple[int, int, int],
-        gap: int = 0,
+        place: tuple[_Span, _Span],
+        *,
         wide: bool = True,
     ) -> cl.Event:
-        """Enqueue D <- min(D, left x right) on rows and columns (from, to, where the gap is)."""
+        """Enqueue D <- min(D, left x right) on some rows and columns, whose gaps are the same."""
         program, p = (self.program, self.p) if wide else (self._small, self._small_p)
-        (row, row_end, row_gap), (column, column_end, column_gap) = rows, columns
-        height = row_end - row - (gap if row_gap < row_end else 0)
-        width = column_end - column - (gap if column_gap < column_end else 0)
+        rows, columns = place
         kernel = program.kernel("fw_minplus_remainder")
-        place = ints(region.size, region.depth, row, row_gap, column, column_gap, gap)
-        items, group = (*_items(p, height, width), region.graphs), (*_group(p), 1)
-        event: cl.Event = kernel(queue, items, group, buffers[0], *place, *buffers[2:4])
+        gap = max(rows.gap, columns.gap)
+        numbers = ints(region.size, region.depth, rows.low, rows.at, columns.low, columns.at, gap)
+        items = (*_items(p, rows.extent, columns.extent), region.graphs)
+        group = (*_group(p), 1)
+        event: cl.Event = kernel(queue, items, group, buffers[0], *numbers, *buffers[2:4])
         return event
 
     def _separately(
@@ -245,14 +271,15 @@ class Tiles(Product):
             end = min(start + block, size)
             beside.flush()
             cl.enqueue_barrier(queue, wait_for=events[-1:])
-            all_rows, cross, others = (0, size, size), (start, end, size), (0, size, start)
+            everything = _Span(0, size, size)
             if start >= size:
-                yield [*events, self._product(queue, here, region, all_rows, all_rows)]
+                yield [*events, self._product(queue, here, region, (everything, everything))]
                 return
             gap = end - start
+            cross, others = _Span(start, end, end), _Span(0, size, start, gap)
             events += [
-                self._product(queue, here, region, cross, all_rows, wide=False),
-                self._product(queue, here, region, others, cross, gap, wide=False),
+                self._product(queue, here, region, (cross, everything), wide=False),
+                self._product(queue, here, region, (others, cross), wide=False),
             ]
             queue.flush()
             cl.enqueue_barrier(beside, wait_for=events[-1:])
@@ -260,113 +287,63 @@ class Tiles(Product):
             next_events = self.close_block(beside, there, after)
             next_events += self.panels(beside, there, after)
             beside.flush()
-            events.append(self._product(queue, here, region, others, others, gap))
+            events.append(self._product(queue, here, region, (others, others)))
             queue.flush()
             yield events
             events, region = next_events, after
 
     def pack_left(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        column: int,
-        rows: int,
-        depth: int,
-        left: cl.Buffer,
+        self, queue: cl.CommandQueue, source: Rectangle, left: cl.Buffer
     ) -> list[cl.Event]:
         """Enqueue the packing of a left factor."""
         kernel = self.program.kernel("fw_minplus_pack_left")
-        place = ints(pitch, column)
-        return [kernel(queue, (depth, rows // 8), (32, 4), block, *place, left, np.int32(rows))]
+        items, place = (source.columns, source.rows // 8), ints(source.pitch, source.column)
+        return [kernel(queue, items, (32, 4), source.buffer, *place, left, np.int32(source.rows))]
 
     def pack_right(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        rows: int,
-        first: int,
-        depth: int,
-        columns: int,
-        right: cl.Buffer,
-        width: int,
-        at: int,
+        self, queue: cl.CommandQueue, source: Rectangle, right: RightFactor
     ) -> list[cl.Event]:
         """Enqueue a copy: a right factor is row-major."""
-        return [self._copy(queue, block, pitch, 0, 0, right, width, first, at, rows, columns)]
+        size = (source.columns, source.rows)
+        return [self._copy(queue, size, _of_rectangle(source), _of_factor(right))]
 
     def unpack_right(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        rows: int,
-        first: int,
-        depth: int,
-        columns: int,
-        right: cl.Buffer,
-        width: int,
-        at: int,
+        self, queue: cl.CommandQueue, right: RightFactor, target: Rectangle
     ) -> list[cl.Event]:
         """Enqueue the copy back."""
-        return [self._copy(queue, right, width, first, at, block, pitch, 0, 0, rows, columns)]
+        size = (target.columns, target.rows)
+        return [self._copy(queue, size, _of_factor(right), _of_rectangle(target))]
 
-    def copy(
-        self,
-        queue: cl.CommandQueue,
-        source: cl.Buffer,
-        source_pitch: int,
-        source_column: int,
-        target: cl.Buffer,
-        target_pitch: int,
-        target_column: int,
-        rows: int,
-        columns: int,
-    ) -> list[cl.Event]:
+    def copy(self, queue: cl.CommandQueue, source: Rectangle, target: Rectangle) -> list[cl.Event]:
         """Enqueue a copy of a rectangle."""
-        here, there = (source_pitch, 0, source_column), (target_pitch, 0, target_column)
-        return [self._copy(queue, source, *here, target, *there, rows, columns)]
+        size = (source.columns, source.rows)
+        return [self._copy(queue, size, _of_rectangle(source), _of_rectangle(target))]
 
     def _copy(
-        self,
-        queue: cl.CommandQueue,
-        source: cl.Buffer,
-        source_pitch: int,
-        source_row: int,
-        source_column: int,
-        target: cl.Buffer,
-        target_pitch: int,
-        target_row: int,
-        target_column: int,
-        rows: int,
-        columns: int,
+        self, queue: cl.CommandQueue, size: tuple[int, int], source: _Place, target: _Place
     ) -> cl.Event:
+        """Enqueue a copy of so many columns and rows."""
         kernel = self.program.kernel("fw_minplus_copy")
-        here = ints(source_pitch, source_row, source_column)
-        there = ints(target_pitch, target_row, target_column)
-        event: cl.Event = kernel(queue, (columns, rows), None, source, *here, target, *there)
+        event: cl.Event = kernel(queue, size, None, *source, *target)
         return event
 
     def multiply(
-        self,
-        queue: cl.CommandQueue,
-        block: cl.Buffer,
-        pitch: int,
-        column: int,
-        rows: int,
-        columns: int,
-        depth: int,
-        left: cl.Buffer,
-        right: cl.Buffer,
-        width: int,
-        at: int,
+        self, queue: cl.CommandQueue, target: Rectangle, left: cl.Buffer, right: RightFactor
     ) -> list[cl.Event]:
-        """Enqueue the product of two packed factors into a block."""
+        """Enqueue the product of two packed factors into a rectangle."""
         kernel = self.program.kernel("fw_minplus_rectangle")
-        place, columns_at = ints(pitch, column, depth, rows), ints(width, at)
-        items = _items(self.p, rows, columns)
-        return [kernel(queue, items, _group(self.p), block, *place, left, right, *columns_at)]
+        place = ints(target.pitch, target.column, right.depth, target.rows)
+        at, items = ints(right.width, right.column), _items(self.p, target.rows, target.columns)
+        group, block = _group(self.p), target.buffer
+        return [kernel(queue, items, group, block, *place, left, right.buffer, *at)]
+
+
+def _of_rectangle(rectangle: Rectangle) -> _Place:
+    return (rectangle.buffer, *ints(rectangle.pitch, 0, rectangle.column))
+
+
+def _of_factor(factor: RightFactor) -> _Place:
+    return (factor.buffer, *ints(factor.width, factor.row, factor.column))
 
 
 def _group(p: Parameters) -> tuple[int, int]:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.dense import performance_model
 from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.device import device_errors, event_seconds
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines, infinity
+from pyapsp.precision import infinity
 
 __all__ = [
     "COLUMNS",

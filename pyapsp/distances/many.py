@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from pyapsp.checks import check_weights
 from pyapsp.dense.batch import ONE_GROUP, Done, Pipeline, Remark, automatic, maker
 from pyapsp.dense.batch.jobs import Group, Listed, Part, array_dtype, check_out, padded
 from pyapsp.dense.batch.pinned import is_pinned
@@ -24,7 +25,7 @@ from pyapsp.distances.solver import solve
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
-from pyapsp.precision import check_weights, infinity, resolve
+from pyapsp.precision import infinity, resolve
 from pyapsp.registry import Method, Plan, Request, method_of, problem
 from pyapsp.registry import method as find_method
 from pyapsp.result import Result

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from pyapsp import runs
+from pyapsp.checks import check_answer, check_diagonal, converted
 from pyapsp.distances.request import requested
 from pyapsp.errors import DeviceError
 from pyapsp.paths import AllPairsOptions, Rows
-from pyapsp.precision import check_answer, check_diagonal, converted
 from pyapsp.registry import Method, Plan, Request
 from pyapsp.result import Result
 

@@ -22,6 +22,8 @@ _ONCE = "All nodes are searched, also where there is a target."
 _CONVERTED = "Only of a graph that was converted before: NetworkX searches faster than that."
 _SUMS = "Only sums over the rows of distances are kept, not the distances."
 
+_HOST = "It is found on the host, by SciPy, whatever the device."
+
 _FUNCTIONS = {
     "all_pairs_bellman_ford_path": f"{_SEARCHES} {_TIES}",
     "all_pairs_bellman_ford_path_length": _SEARCHES,
@@ -33,19 +35,23 @@ _FUNCTIONS = {
     "average_shortest_path_length": _SUMS,
     "center": _SUMS,
     "closeness_centrality": _SUMS,
+    "condensation": _HOST,
     "diameter": "Few vertices are searched from, those that bounds leave.",
     "eccentricity": _SUMS,
     "floyd_warshall": _CYCLE,
     "floyd_warshall_numpy": _CYCLE,
     "floyd_warshall_predecessor_and_distance": f"{_CYCLE} {_TIES}",
     "global_efficiency": _SUMS,
+    "is_strongly_connected": _HOST,
     "johnson": _TIES,
+    "number_strongly_connected_components": _HOST,
     "periphery": _SUMS,
     "radius": _SUMS,
     "single_source_dijkstra": f"{_ONCE} {_TIES}",
     "single_source_dijkstra_path": _TIES,
     "single_source_dijkstra_path_length": _NEAREST,
     "single_source_shortest_path_length": _CONVERTED,
+    "strongly_connected_components": _HOST,
     "wiener_index": _SUMS,
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from pyapsp.networkx_backend import lengths, measures, searches
+from pyapsp.networkx_backend import components, lengths, measures, searches
 from pyapsp.networkx_backend.converted import ConvertedGraph, weights_of
 
 __all__ = ["can_run", "should_run"]
@@ -51,6 +51,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
         return "a weight function would have to be called for every edge"
     if given.get("sp") is not None or given.get("e") is not None:
         return "the distances are given: there is nothing to compute"
+    if given.get("scc") is not None:
+        return "the components are given: there is nothing to compute"
     cutoff = given.get("cutoff")
     if not (cutoff is None or (isinstance(cutoff, int | float) and cutoff >= 0)):
         return "the cutoff is no number from zero up"
@@ -84,8 +86,9 @@ def _is_converted(graph: Any) -> bool:
 
 
 def _function(name: str) -> Callable[..., Any]:
-    rooms = lengths, measures, searches
-    found: Callable[..., Any] = getattr(next(r for r in rooms if name in r.__all__), name)
+    rooms = lengths, measures, searches, components
+    room = next(each for each in rooms if name in each.__all__)
+    found: Callable[..., Any] = getattr(room, name)
     return found
 
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from pyapsp.networkx_backend.components import (
+    condensation,
+    is_strongly_connected,
+    number_strongly_connected_components,
+    strongly_connected_components,
+)
 from pyapsp.networkx_backend.converted import convert_from_nx, convert_to_nx
 from pyapsp.networkx_backend.fitness import can_run, should_run
 from pyapsp.networkx_backend.lengths import (
@@ -47,6 +53,7 @@ __all__ = [
     "can_run",
     "center",
     "closeness_centrality",
+    "condensation",
     "convert_from_nx",
     "convert_to_nx",
     "diameter",
@@ -55,7 +62,9 @@ __all__ = [
     "floyd_warshall_numpy",
     "floyd_warshall_predecessor_and_distance",
     "global_efficiency",
+    "is_strongly_connected",
     "johnson",
+    "number_strongly_connected_components",
     "periphery",
     "radius",
     "should_run",
@@ -63,5 +72,6 @@ __all__ = [
     "single_source_dijkstra_path",
     "single_source_dijkstra_path_length",
     "single_source_shortest_path_length",
+    "strongly_connected_components",
     "wiener_index",
 ]

@@ -7,7 +7,7 @@ documentation take the list of them from here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyapsp import __version__
@@ -16,7 +16,7 @@ from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.papers import ino, matsumoto, okuyama, takafuji
 from pyapsp.papers.experiment import SETTINGS, Experiment, Request, Settings
 
-__all__ = ["EXPERIMENTS", "SETTINGS", "SOURCES", "experiment", "measure"]
+__all__ = ["EXPERIMENTS", "SETTINGS", "SOURCES", "experiment", "measure", "planned"]
 
 SOURCES = {
     each.name: each for each in (okuyama.SOURCE, takafuji.SOURCE, matsumoto.SOURCE, ino.SOURCE)
@@ -38,6 +38,33 @@ def experiment(name: str) -> Experiment:
         known = ", ".join(EXPERIMENTS)
         raise ParameterError.of("experiment", "papers", f"one of {known}", name)
     return EXPERIMENTS[name]
+
+
+def planned(sizes: Mapping[str, Sequence[int]], settings: Settings) -> dict[str, Sequence[int]]:
+    """Return the sizes of all experiments that the workflow measures.
+
+    Parameters
+    ----------
+    sizes : mapping of str to sequence of int
+        Experiment -> n; those that are not here have their own.
+    settings : mapping of str to sequence
+        What to try, by names in `SETTINGS`: in every experiment that knows them.
+
+    Raises
+    ------
+    ParameterError
+        If a name is unknown, or a value out of range.
+    """
+    for name in sizes:
+        experiment(name)
+    for name in settings:
+        if name not in SETTINGS:
+            raise ParameterError.of("settings", "papers", f"some of {', '.join(SETTINGS)}", name)
+    chosen = {name: sizes.get(name, each.sizes) for name, each in EXPERIMENTS.items()}
+    for name, each in EXPERIMENTS.items():
+        for n in chosen[name]:
+            each.check(name, n, each.known(settings))
+    return chosen
 
 
 def measure(

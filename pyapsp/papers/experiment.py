@@ -198,6 +198,10 @@ class Experiment(ABC):
                 raise ParameterError.of(setting, name, "absent: it has no such setting", values)
             SETTINGS[setting].check(setting, name, values)
 
+    def known(self, settings: Settings) -> dict[str, Sequence[Any]]:
+        """Return the settings that it knows."""
+        return {name: settings[name] for name in self.settings if name in settings}
+
     def measure(self, n: int, request: Request) -> Found:
         """Run all cases."""
         found: Found = {"inputs": [], "runs": [], "left_out": []}

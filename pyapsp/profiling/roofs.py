@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.kernels import Program, build
-from pyapsp.precision import arithmetic_defines
 
 __all__ = ["METERS", "Meter", "Roof", "copy_bandwidth", "measure", "with_roof"]
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.kernels.transfer import in_place
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines
 from pyapsp.sparse.totals import Totals, bins_of
 
 __all__ = ["DeviceBlock", "RowsTarget"]

@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.errors import CapabilityError
 from pyapsp.graph import Graph
 from pyapsp.host import cores
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsOptions, Weights
-from pyapsp.precision import arithmetic_defines, infinity
+from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.sparse.source_blocks import TunableBlocks
 

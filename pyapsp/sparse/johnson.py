@@ -10,13 +10,14 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.bounds import distance_bound
+from pyapsp.checks import check_weights, negative_cycle, refuse_negative_cycle
 from pyapsp.errors import PrecisionError
 from pyapsp.graph import Graph
-from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines, check_diagonal, check_weights, infinity
+from pyapsp.precision import infinity
 from pyapsp.registry import Plan, check_memory, register
 from pyapsp.sparse.dijkstra_cpu import DijkstraCpu
 from pyapsp.sparse.near_far import NearFar
@@ -178,12 +179,12 @@ def _potentials(
         if done & (done - 1) == 0 or done == graph.n:
             cl.enqueue_copy(queue, parents, found)
             if _goes_round(parents) or done == graph.n:
-                check_diagonal(graph, np.array([-1], dtype))
+                refuse_negative_cycle(graph, dtype)
     cl.enqueue_copy(queue, potentials, before)
     if potentials.min() <= -infinity(dtype):  # they would have fallen further
-        if find_negative_cycle(graph) is not None:
-            check_diagonal(graph, np.array([-1], dtype))
-        raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
+        raise negative_cycle(graph) or PrecisionError(
+            f"a distance is too large for {dtype}: use a wider dtype"
+        )
     return potentials
 
 

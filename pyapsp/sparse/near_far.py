@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.paths import AllPairsOptions, Weights
-from pyapsp.precision import arithmetic_defines, infinity
+from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.sparse.device_block import DeviceBlock
 from pyapsp.sparse.source_blocks import TunableBlocks

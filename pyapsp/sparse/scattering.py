@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.paths import AllPairsOptions, Weights
-from pyapsp.precision import arithmetic_defines
 from pyapsp.registry import Plan, register
 from pyapsp.sparse.device_block import DeviceBlock
 from pyapsp.sparse.source_blocks import TunableBlocks

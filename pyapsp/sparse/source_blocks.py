@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from pyapsp.checks import check_answer, check_weights, converted
 from pyapsp.device import device_errors
 from pyapsp.errors import DeviceError, DeviceMemoryError, ParameterError
 from pyapsp.graph import Facts, Graph
@@ -23,7 +24,7 @@ from pyapsp.graph.families import ARCS
 from pyapsp.host import empty_beside, flush
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
-from pyapsp.precision import check_answer, check_weights, converted, holds_all
+from pyapsp.precision import holds_all
 from pyapsp.progress import of_sources
 from pyapsp.registry import Plan, check_memory
 from pyapsp.sparse.totals import Totals, totals_of

@@ -16,12 +16,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.checks import check_answer, check_weights
 from pyapsp.device import device_errors
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch
 from pyapsp.paths import PathMethod, PathOptions, Rows
-from pyapsp.precision import check_answer, check_weights
 from pyapsp.progress import of_sources
 from pyapsp.registry import Plan, check_memory
 from pyapsp.tuning import Match, tuned

@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
+from pyapsp.checks import refuse_negative_cycle
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import cycle_of
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import PathOptions
-from pyapsp.precision import arithmetic_defines, check_diagonal, infinity
+from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.search import Launcher, Search
 
@@ -145,7 +147,7 @@ class _Rounds:
         reachable = Graph.from_arcs(
             n, tails[taken], heads[taken], weights[taken], labels=graph.labels
         )
-        check_diagonal(reachable, -np.ones(1, self._dtype))
+        refuse_negative_cycle(reachable, self._dtype)
 
 
 def _sizes(n: int, dtype: np.dtype) -> list[int]:

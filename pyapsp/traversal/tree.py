@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import PathOptions
-from pyapsp.precision import arithmetic_defines
 from pyapsp.traversal.search import Launcher
 
 __all__ = ["Tree"]

@@ -117,8 +117,8 @@ class Row:
         if not isinstance(content, dict):
             raise ValueError(f"not an object: {content!r}")
         row = cls(**{field.name: content.get(field.name) for field in fields(cls)})  # type: ignore[arg-type]
-        texts = (row.method, row.platform, row.kind, row.architecture, row.device, row.dtype)
-        texts += (row.family,)
+        device = (row.platform, row.kind, row.architecture, row.device)
+        texts = (row.method, *device, row.dtype, row.family)
         sound = (
             all(isinstance(text, str) for text in texts)
             and isinstance(row.predecessors, bool)

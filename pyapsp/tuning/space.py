@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from pyapsp.registry import Answer, Plan, Requirements
+from pyapsp.registry import Answer, Plan
 
 __all__ = ["Key", "Space", "Tunable", "key"]
 
@@ -26,7 +26,7 @@ class Tunable(Protocol):
 
     Attributes
     ----------
-    id, area, requires, choices
+    id, area, choices
         As in `pyapsp.registry.Method`.
     parameters : dict
         Those that were asked for.
@@ -36,7 +36,6 @@ class Tunable(Protocol):
 
     id: ClassVar[str]
     area: ClassVar[str]
-    requires: ClassVar[Requirements]
     choices: ClassVar[Mapping[str, Sequence[Any]]]
     carries_predecessors: ClassVar[bool]
     parameters: dict[str, int | str]

@@ -34,10 +34,10 @@ from pyapsp.errors import (
 )
 from pyapsp.kernels import source
 from pyapsp.registry import Answer, Check, Method, Plan, Problem, problem
+from pyapsp.timing import enough, in_turns
 from pyapsp.tuning.database import Row, matches
 from pyapsp.tuning.journal import Journal, Outcome
 from pyapsp.tuning.space import Key, Space, Tunable, key
-from pyapsp.tuning.timing import enough, in_turns
 
 __all__ = ["STRATEGIES", "Report", "Tuner", "compared"]
 

@@ -20,6 +20,7 @@ LAYERS = [
     {"kernels"},
     {"bounds"},
     {"precision"},
+    {"arithmetic", "checks"},
     {"result", "progress", "timing"},
     {"registry"},
     {"paths"},

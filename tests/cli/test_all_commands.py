@@ -83,9 +83,9 @@ def test_an_option_means_the_same_in_every_command():
     for name, action in ARGUMENTS:
         for option in action.option_strings:
             kinds.setdefault(option, {}).setdefault((action.dest, action.metavar), []).append(name)
-    # the files that are written differ; the bench spreads sources, papers have weights of their own
+    # the files that are written differ; the bench spreads sources
     differing = {option for option, found in kinds.items() if len(found) > 1}
-    assert differing == {"-o", "--output", "--sources", "--weights"}
+    assert differing == {"-o", "--output", "--sources"}
     assert {dest for dest, _ in kinds["-o"]} == {"output"}
     assert kinds["-n"].keys() == kinds["--n"].keys() == {("n", "N")}
     assert kinds["-n"] == kinds["--n"]
@@ -124,6 +124,7 @@ JSON = {
     "sssp": ("sssp g.gr --method sssp-bellman-ford", "method", "sssp-bellman-ford"),
     "path": ("path d.npz 1 1", "path", ["1"]),
     "measure": ("measure g.gr radius --undirected", "graph", None),
+    "scc": ("scc g.gr", "problem", "scc"),
     "verify": ("verify g.gr d.npz", "verified", True),
     "fetch": ("fetch ring-40", "n", 40),
     "fetch --list": ("fetch --list", None, None),

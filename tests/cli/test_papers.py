@@ -8,10 +8,9 @@ import sys
 
 import pytest
 
-from pyapsp.cli import main, papers
-from pyapsp.profiling import papers as experiments
-from pyapsp.profiling import sweeps
-from pyapsp.report.papers import SOURCES
+from pyapsp.cli import main
+from pyapsp.papers import EXPERIMENTS, SETTINGS, SOURCES, contender
+from pyapsp.registry import Check
 
 
 def run(capsys, *arguments):
@@ -24,13 +23,18 @@ def run(capsys, *arguments):
     return code, captured.out, captured.err
 
 
-def test_the_names_of_the_help_are_the_names_there_are():
-    assert tuple(experiments.EXPERIMENTS) == papers._EXPERIMENTS
-    assert tuple(SOURCES) == papers._SOURCES
-    known = frozenset().union(*(each.settings for each in experiments.EXPERIMENTS.values()))
-    assert known == set(papers._SETTINGS)
-    made_from = {experiment for _, parts in SOURCES.values() for experiment, _ in parts}
-    assert made_from == set(experiments.EXPERIMENTS)
+def test_everything_is_listed(capsys):
+    code, text, _ = run(capsys, "list")
+    assert code == 0
+    lines = text.splitlines()
+    assert [line.partition(":")[0] for line in lines if not line.startswith(" ")] == list(SOURCES)
+    for name, experiment in EXPERIMENTS.items():
+        place = lines.index(f"    {name}: {experiment.exhibits}")
+        told = lines[place + 1 : place + 2 + len(experiment.settings)]
+        assert told[0].strip() == ", ".join(experiment.methods)
+        assert told[1:] == [
+            f"        {each}: {SETTINGS[each].summary}" for each in experiment.settings
+        ]
 
 
 def test_what_is_measured_is_reported(tmp_path, capsys, device):
@@ -38,7 +42,7 @@ def test_what_is_measured_is_reported(tmp_path, capsys, device):
     n = 256 if device.traits.scalar_groups else 1024
     out, folder = tmp_path / "x.json", tmp_path / "made" / "report"
     code, text, _ = run(
-        capsys, "measure", "matsumoto-blocks", "--n", n, "--repeat", 1, "--blocks", n // 8,
+        capsys, "measure", "matsumoto-blocks", "--n", n, "--repeat", 1, "--set", f"blocks={n // 8}",
         "--device", device.id, "-o", out,
     )  # fmt: skip
     assert code == 0
@@ -61,25 +65,28 @@ def test_what_is_measured_is_reported(tmp_path, capsys, device):
 
 
 def test_a_wrong_answer_is_exit_code_1_and_leaves_no_file(tmp_path, capsys, monkeypatch, device):
-    monkeypatch.setattr(sweeps.Reference, "difference", lambda self, graph, result: 3.0)
+    wrong = Check(False, "from 1 to 2 it found 3, not 4", "SciPy", 1.0)
+    monkeypatch.setattr(contender, "oracle", lambda graph, options: lambda answer: wrong)
     out = tmp_path / "x.json"
     code, _, error = run(
         capsys, "measure", "okuyama-times", "--n", 40, "--device", device.id, "-o", out
     )
     assert code == 1
-    assert "is wrong, with a difference of 3" in error
+    assert "the answer is wrong: from 1 to 2 it found 3" in error
     assert not out.exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("measure", "okuyama", "--n", 40), 2, "invalid choice"),
+        (("measure", "okuyama", "--n", 40), 2, "'experiment' parameter"),
         (("measure", "okuyama-times"), 2, "--n"),
         (("measure", "okuyama-times", "--n", 1), 2, "'n' parameter"),
-        (("measure", "okuyama-times", "--n", 40, "--blocks", 64), 2, "'blocks' parameter"),
+        (("measure", "okuyama-times", "--n", 40, "--set", "blocks=64"), 2, "'blocks' parameter"),
+        (("measure", "matsumoto-blocks", "--n", 40, "--set", "blocks"), 2, "not name=number"),
+        (("measure", "matsumoto-blocks", "--n", 40, "--set", "blocks=1.5"), 2, "Got 1.5"),
         (("report", "okuyama", "nowhere.json"), 3, "nowhere.json"),
-        (("report", "nobody", "x.json"), 2, "invalid choice"),
+        (("report", "nobody", "x.json"), 2, "'source' parameter"),
         ((), 2, "PART"),
     ],
 )
@@ -91,7 +98,8 @@ def test_mistakes_have_their_exit_codes(tmp_path, capsys, arguments, code, words
 
 
 def test_the_missing_extra_is_named(tmp_path, capsys, monkeypatch):
-    for module in [name for name in sys.modules if name.startswith("pyapsp.report")]:
+    without = ("pyapsp.report", "pyapsp.papers")
+    for module in [name for name in sys.modules if name.startswith(without)]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "pandas", None)
     code, _, error = run(capsys, "report", "okuyama", "x.json", "-o", tmp_path / "out")

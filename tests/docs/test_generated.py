@@ -12,14 +12,13 @@ import pytest
 
 import pyapsp
 from pyapsp import bulk, cli
+from pyapsp.papers import EXPERIMENTS
 from pyapsp.sweep import applications
 
 TOP = Path(__file__).resolve().parents[2]
 PAGES = sorted((TOP / "docs").rglob("*.md"))
 # runs on the host, compiled by Numba
 WITHOUT_KERNEL = {"dijkstra-cpu"}
-# which target of the workflow measures again what a file of published values holds
-TARGETS = {"okuyama2013": "okuyama", "takafuji2020": "takafuji"}
 
 
 @pytest.mark.parametrize("method", pyapsp.methods(), ids=lambda method: method.id)
@@ -55,13 +54,25 @@ def test_published_methods_are_measured_again(generated):
     """What a paper gives a figure for takes part in the target of that paper."""
     exhibits = {method.id: generated.exhibits(method.id) for method in pyapsp.methods()}
     checked = 0
-    for path in sorted((TOP / "data" / "papers").glob("*.csv")):
+    folder = TOP / "pyapsp" / "papers"
+    for path in sorted(folder.rglob("published.csv")):
         with path.open(encoding="utf-8", newline="") as file:
             published = {row.get("method") for row in csv.DictReader(file)} & exhibits.keys()
         for name in published:
-            assert TARGETS[path.stem.partition("-")[0]] in exhibits[name], (path.name, name)
+            assert path.relative_to(folder).parts[0] in exhibits[name], (path, name)
             checked += 1
     assert checked > 10
+
+
+def test_what_experiments_time_has_a_row(generated):
+    """Every name that they declare is one of a method, a program or a sweep."""
+    tables = generated.methods_table() + generated.programs_table()
+    for name, experiment in EXPERIMENTS.items():
+        assert experiment.methods
+        for each in experiment.methods:
+            row = next(line for line in tables.splitlines() if line.startswith(f"| `{each}` "))
+            assert f"`{name.partition('-')[0]}`: " in row
+            assert experiment.exhibits in row
 
 
 def test_exhibits_are_those_of_the_method_alone(generated):

@@ -10,10 +10,10 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.device import Device
 from pyapsp.errors import KernelBuildError
 from pyapsp.kernels import Stopwatch, assemble, build, program, source
-from pyapsp.precision import arithmetic_defines
 
 KERNEL_FILES = sorted(
     path.relative_to(source.root()).as_posix() for path in source.root().rglob("*.cl")

@@ -191,10 +191,11 @@ def test_whole_numbers_stay_exact():
         ("all_pairs_shortest_path_length", {"cutoff": -1}, "cutoff"),
         ("all_pairs_dijkstra_path_length", {"cutoff": math.nan}, "cutoff"),
         ("center", {}, "tree"),
+        ("condensation", {"scc": [{0}, {1}, {2}]}, "nothing to compute"),
     ],
 )
 def test_calls_that_stay_with_networkx(name, options, reason):
-    graph = nx.path_graph(3)
+    graph = nx.path_graph(3, create_using=nx.DiGraph if name == "condensation" else nx.Graph)
     assert reason in interface.can_run(name, (graph,), options)
     with pytest.raises(NotImplementedError, match="given arguments"):
         getattr(nx, name)(graph, backend="pyapsp", **options)

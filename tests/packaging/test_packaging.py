@@ -69,6 +69,9 @@ def test_one_pure_wheel_holds_code_kernels_and_data(built):
     assert SAMPLES
     assert {f"pyapsp/_data/samples/{name}" for name in SAMPLES} <= names
     assert {"pyapsp/_data/datasets.csv", "pyapsp/py.typed"} <= names
+    published = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("pyapsp/papers/**/*.csv")}
+    assert published
+    assert {*published, "pyapsp/papers/exhibits.html.j2"} <= names
     assert {f"pyapsp/report/page.{kind}" for kind in ("css", "html.j2", "js")} <= names
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "pyapsp").rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == modules

@@ -41,7 +41,7 @@ def run(milliseconds, phases=None, transfer=1.0, **label):
 
 def document(experiment, n, runs, *, graphs=None, **facts):
     """A document of one graph, or of those with these labels and facts."""
-    about = {"label": {}, "n": n, "reference": {"what": "SciPy's Dijkstra", "seconds": 0.25}}
+    about = {"label": {}, "n": n, "reference": {"what": "SciPy"}}
     return {
         "experiment": experiment,
         "n": n,
@@ -88,7 +88,7 @@ def near(value, rel=1e-9):
 
 
 def okuyama(exhibit, **where):
-    return Published("okuyama2013").value(exhibit=exhibit, **where)
+    return Published("okuyama/blocked").value(exhibit=exhibit, **where)
 
 
 def test_the_thesis_of_2013_is_transcribed_as_its_text_has_it():
@@ -113,7 +113,7 @@ def test_the_thesis_of_2013_is_transcribed_as_its_text_has_it():
     # fw-mm is 9.0 to 32 % faster than fw-twolevel with t = 32
     ratios = [
         100 * (1 - time(n, "fw-mm", 32) / time(n, "fw-twolevel", 32))
-        for n in sorted(Published("okuyama2013").sizes(exhibit="table 4.6"))
+        for n in sorted(Published("okuyama/blocked").sizes(exhibit="table 4.6"))
     ]
     assert len(ratios) == 10
     assert min(ratios) == near(9.0, 0.02)
@@ -130,7 +130,7 @@ def test_the_thesis_of_2013_is_transcribed_as_its_text_has_it():
 
 
 def test_the_thesis_of_2020_is_transcribed_as_its_text_has_it():
-    paper = Published("takafuji2020")
+    paper = Published("takafuji/blocked")
     launches = {
         "table 3.1": ({"method": "fw-multikernel"}, {"method": "fw-singlekernel"}),
         "table 3.2": ({"single": 0}, {"single": 1}),
@@ -162,12 +162,12 @@ def test_the_thesis_of_2020_is_transcribed_as_its_text_has_it():
 
 
 def test_the_searches_of_2020_are_transcribed_as_their_text_has_it():
-    paper = Published("takafuji2020-diameter")
+    paper = Published("takafuji/diameter")
     speedups = []
     for n in sorted(paper.sizes(quantity="computation time")):
         ours = paper.value(method="fw-packed4", n=n)
         # the best of table 3.2
-        packed = Published("takafuji2020").rows(
+        packed = Published("takafuji/blocked").rows(
             exhibit="table 3.2", quantity="computation time", single=1, n=n
         )
         assert ours == min(each["value"] for each in packed)
@@ -188,7 +188,7 @@ def test_the_searches_of_2020_are_transcribed_as_their_text_has_it():
 
 
 def test_the_searches_of_2013_are_transcribed_as_their_text_has_it():
-    paper = Published("okuyama2013-sources")
+    paper = Published("okuyama/searches")
 
     def time(method, topology):
         return paper.value(exhibit="table 3.1", method=method, topology=topology)
@@ -208,7 +208,7 @@ def test_the_searches_of_2013_are_transcribed_as_their_text_has_it():
 
 
 def test_what_is_not_published_is_none_and_what_is_not_one_value_is_an_error():
-    paper = Published("okuyama2013")
+    paper = Published("okuyama/blocked")
     assert paper.value(exhibit="table 4.6", n=9216, method="fw-recursive", tile=32) is None
     with pytest.raises(LookupError, match="9 rows"):
         paper.value(exhibit="table 4.6", n=128)
@@ -250,7 +250,7 @@ def okuyama_folder(tmp_path_factory):
 def test_table_4_6(okuyama_folder):
     found = rows(okuyama_folder, "table-4.6")
     sizes = [int(each["n"]) for each in found]
-    assert sizes == sorted({100, *Published("okuyama2013").sizes(exhibit="table 4.6")})
+    assert sizes == sorted({100, *Published("okuyama/blocked").sizes(exhibit="table 4.6")})
     here = row(okuyama_folder, "table-4.6", n=512)
     for base, method in ((1, "fw-mm"), (2, "fw-twolevel"), (3, "fw-recursive")):
         for tile in TILES:
@@ -687,7 +687,7 @@ def test_tiles_and_their_bandwidth(tmp_path):
 def outofcore(n, b, milliseconds, predicted=1.0, devices=("A CPU",), moved=0, held=0, **label):
     """A record of fw-outofcore; the label need not say which block it was."""
     return run(milliseconds, method="fw-outofcore", **label) | {
-        "graph": {"n": n},
+        "input": {"n": n},
         "parameters": {"block": b},
         "predicted_seconds": predicted / 1e3,
         "moved_bytes": moved,

@@ -60,7 +60,7 @@ def near(*values):
 
 
 def test_the_batches_of_2020_are_transcribed_as_their_text_has_them():
-    paper = Published("takafuji2020-batches")
+    paper = Published("takafuji/batches")
     speedups = {
         "table 3.6": [("single", "multiple")],
         "table 3.7": [("single", "multiple")],
@@ -102,7 +102,7 @@ def test_the_batches_of_2020_are_transcribed_as_their_text_has_them():
 
 
 def test_bulk_execution_of_2020_is_transcribed_as_its_text_has_it():
-    paper = Published("takafuji2020-bulk")
+    paper = Published("takafuji/bulk")
     for exhibit in ("figure 4.10", "figure 4.11", "figure 4.12"):
         a, b = (paper.value(exhibit=exhibit, quantity=name) for name in "ab")
         few, many = paper.rows(exhibit=exhibit, quantity="computing time")
@@ -118,7 +118,7 @@ def test_bulk_execution_of_2020_is_transcribed_as_its_text_has_it():
 
 
 def test_the_sweeps_of_2013_are_transcribed_as_their_text_has_them():
-    paper = Published("ino2013")
+    paper = Published("ino")
     rows = paper.rows(application="APSP", quantity="speedup")
     speedups = {row["n"]: row["value"] for row in rows}
     assert speedups == {32: 9.9, 256: 26.2, 32768: 8.5, 2**21: 2.5}

@@ -11,15 +11,16 @@ import networkx as nx
 import numpy as np
 import pyopencl as cl
 import pytest
-from pyapsp.profiling.papers import matsumoto, okuyama
-from pyapsp.profiling.papers.experiment import OnGraphs, Task
 
+from pyapsp import papers
 from pyapsp.dense import performance_model
-from pyapsp.dense.outofcore import planner
+from pyapsp.dense.outofcore import speeds
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import generators
+from pyapsp.papers.experiment import OnGraphs, Task
+from pyapsp.papers.matsumoto import experiments as matsumoto
+from pyapsp.papers.okuyama.blocked import experiments as okuyama
 from pyapsp.paths import AllPairsOptions
-from pyapsp.profiling import papers, sweeps
 
 SMALL = {
     "okuyama-degrees": {"degrees": [2, 30]},
@@ -237,7 +238,7 @@ def test_runs_and_what_is_left_out_say_of_which_graph(device):
             for graph in document["inputs"]
             if graph["label"]["percent"] == run["label"]["percent"]
         )
-        assert run["graph"]["m"] == of_run["m"]
+        assert run["input"]["m"] == of_run["m"]
 
 
 def test_groups_have_the_asked_work_items(planned):
@@ -376,7 +377,7 @@ def test_with_one_device_there_is_no_hybrid(device, monkeypatch):
 
 def test_speeds_of_memory_that_is_shared_are_none(device, monkeypatch):
     found = SimpleNamespace(product=2e9, up=math.inf, down=math.inf, read=3e9, write=4e9)
-    monkeypatch.setattr(planner, "measure", lambda *arguments: found)
+    monkeypatch.setattr(speeds, "measure", lambda *arguments: found)
     task = Task(generators.ring(40), AllPairsOptions(device, np.dtype("float32")), {})
     assert matsumoto._speeds(task) == {
         "speeds": {"product": 2e9, "up": None, "down": None, "read": 3e9, "write": 4e9}
@@ -401,7 +402,7 @@ def test_experiments_run_and_verify(experiment, device):
     assert document["runs"]
     for record in document["runs"]:
         assert record["verified"] is True
-        assert record["graph"]["n"] == n
+        assert record["input"]["n"] == n
         assert record["kernel_seconds"] > 0
         roofed = record["method"].startswith("fw-") and "packed" not in record["method"]
         if not roofed or len(record.get("devices", [])) > 1:
@@ -414,6 +415,9 @@ def test_experiments_run_and_verify(experiment, device):
             assert record["moved_bytes"] > 4 * n**2
             assert record["predicted_seconds"] > 0
             assert len(record["devices"]) == 1 + (record["label"].get("set") in HYBRID)
+    assert {record["method"] for record in document["runs"]} == set(
+        papers.EXPERIMENTS[experiment].methods
+    )
     phases = {name for record in document["runs"] for name in record["phases"] or {}}
     assert phases == {
         "okuyama-times": {"pivot", "panels", "others"},
@@ -433,7 +437,7 @@ def test_mistakes_are_named(device):
     def measure(experiment="matsumoto-blocks", n=40, **more):
         return papers.measure(experiment, n, device=device, **more)
 
-    with pytest.raises(ParameterError, match=r"one of okuyama-times, .*Got 'okuyama'"):
+    with pytest.raises(ParameterError, match=r"one of okuyama-sources, .*Got 'okuyama'"):
         measure("okuyama")
     with pytest.raises(ParameterError, match="'n'"):
         measure(n=1)
@@ -441,17 +445,60 @@ def test_mistakes_are_named(device):
         measure(settings={"cores": [1]})
     with pytest.raises(ParameterError, match="'block'"):
         measure(settings={"blocks": [33]})
+    for settings, words in (
+        ({"blocks": [0]}, "whole number. Got 0"),
+        ({"blocks": [1.5]}, "whole number. Got 1.5"),
+        ({"blocks": ["8"]}, "whole number. Got '8'"),
+        ({"blocks": []}, "one or more numbers"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            measure(settings=settings)
+    with pytest.raises(ParameterError, match=r"in \(0, 100\]. Got 101"):
+        measure("takafuji-diameter", settings={"densities": [101]})
+    with pytest.raises(ParameterError, match="one number"):
+        measure("ino-paths", settings={"tasks": [3, 4]})
     with pytest.raises(ParameterError, match="'limit'"):
         measure(limit=0)
+    with pytest.raises(ParameterError, match="'repeat'"):
+        measure(repeat=0)
+
+
+def test_the_workflow_measures_all_in_sizes_of_their_own_or_those_given():
+    own = {name: each.sizes for name, each in papers.EXPERIMENTS.items()}
+    assert papers.planned({}, {}) == own
+    given = {"ino-paths": [7, 8]}
+    assert papers.planned(given, {"tasks": [3], "counts": [4, 5]}) == own | given
+    for sizes, settings, words in (
+        ({"ino": [7]}, {}, "'experiment'.*Got 'ino'"),
+        ({"ino-paths": [7, 1]}, {}, "'n' parameter of ino-paths must be at least 2. Got 1"),
+        ({}, {"task": [3]}, "some of threads, .*Got 'task'"),
+        ({}, {"tasks": [3, 4]}, "'tasks' parameter of ino-paths"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            papers.planned(sizes, settings)
+
+
+def test_experiments_say_what_they_need():
+    def needs(name, n, settings=None, limit=600):
+        return papers.EXPERIMENTS[name].needs(n, settings or {}, limit)
+
+    # searches from sources end at their limit, products do not
+    assert needs("okuyama-weights", 10**5, limit=9)[1] == 1200 + 100 * 9
+    assert needs("okuyama-times", 10**4)[1] == 1200 + 100 * 10**12 / 1e9
+    assert needs("takafuji-batches", 100, {"counts": [3, 50]})[0] == 1e9 + 20 * 50 * 100**2
+    for name in papers.EXPERIMENTS:
+        bytes_, seconds = needs(name, 64)
+        assert 1e9 < bytes_ < 1e11
+        assert 1000 < seconds < 10000
 
 
 def test_when_nothing_can_run_the_reason_is_told(device, monkeypatch):
-    def nothing(graph, contenders, *arguments, **options):
-        return {"runs": [], "left_out": [{"why": "no memory"}], "reference": {}}
+    def nothing(*arguments, **options):
+        raise PyApspError("no memory")
 
-    monkeypatch.setattr(sweeps, "run", nothing)
-    with pytest.raises(PyApspError, match="matsumoto-blocks, n = 40: no memory"):
-        papers.measure("matsumoto-blocks", 40, device=device)
+    monkeypatch.setattr("pyapsp.papers.contender.solve", nothing)
+    with pytest.raises(PyApspError, match="matsumoto-tiles, n = 40: no memory"):
+        papers.measure("matsumoto-tiles", 40, device=device)
 
 
 def test_a_device_that_cannot_be_divided_is_named(planned, device, monkeypatch):

@@ -7,16 +7,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from pyapsp.profiling.papers import ino, takafuji_batches, takafuji_bulk
-from pyapsp.profiling.papers.c_program import CProgram
-from pyapsp.profiling.papers.experiment import InTurns
-from pyapsp.profiling.papers.turns import Runner, Turn, require_equal, spread, take_turns
 from scipy.sparse import csgraph
 
+from pyapsp import papers
 from pyapsp.bulk import Program, Stream
 from pyapsp.dense.batch import Pipeline
-from pyapsp.errors import CapabilityError, ParameterError, PyApspError, VerificationError
-from pyapsp.profiling import papers
+from pyapsp.errors import CapabilityError, PyApspError, VerificationError
+from pyapsp.papers.experiment import InTurns
+from pyapsp.papers.ino import experiments as ino
+from pyapsp.papers.runner import Runner, require_equal, take_turns
+from pyapsp.papers.takafuji.batches import experiments as takafuji_batches
+from pyapsp.papers.takafuji.bulk import experiments as takafuji_bulk
+from pyapsp.papers.takafuji.bulk.c_program import CProgram
+from pyapsp.timing import Turn
 
 SIZES = {
     "takafuji-batches": (20, {"counts": [3, 9]}),
@@ -46,54 +49,29 @@ def labels(document, *names):
     return [tuple(run["label"].get(name) for name in names) for run in document["runs"]]
 
 
-# --- turns ---------------------------------------------------------------------------------------
+def test_a_runner_records_the_medians_of_its_turns():
+    times = iter([9.0, 1.0, 2.0, 6.0])
 
+    def turn():
+        took = next(times)
+        return Turn({"kernel": took, "total": 2 * took}, {"last": took})
 
-class Recorder:
-    """Runners that take given times, and note when it is their turn."""
+    def cannot():
+        raise PyApspError("no memory")
 
-    def __init__(self):
-        self.order = []
-
-    def runner(self, name, *seconds, error=None):
-        times = iter(seconds)
-
-        def turn():
-            self.order.append(name)
-            if error is not None:
-                raise error
-            took = next(times)
-            return Turn({"kernel": took}, {"last": took})
-
-        return Runner({"name": name}, turn)
-
-
-def test_all_take_turns_and_the_first_is_a_warm_up():
-    notes = Recorder()
+    runners = [Runner({"name": "a", "m": 3}, turn), Runner({"name": "b", "m": 3}, cannot)]
     told = []
-    runners = [notes.runner("a", 9, 1, 2, 6), notes.runner("b", 8, 5, 4, 3)]
-    (a, b), left_out = take_turns(runners, 3, told.append)
-    assert notes.order == ["a", "b"] * 4
-    assert (a["seconds"], a["times"]) == ({"kernel": 2}, {"kernel": [1, 2, 6]})
-    assert (b["seconds"], b["label"], b["repeat"]) == ({"kernel": 4}, {"name": "b"}, 3)
-    assert (a["last"], b["last"]) == (6, 3)
-    assert a["verified"] is True
-    assert left_out == []
-    assert told[-1] == "turn 3 of 3: name b"
-
-
-def test_what_takes_long_has_one_turn_and_what_cannot_run_is_left_out():
-    notes = Recorder()
-    cannot = notes.runner("c", error=PyApspError("no memory"))
-    runs, left_out = take_turns([notes.runner("a", 30), cannot], 2, lambda text: None)
-    assert notes.order == ["a", "c"]
-    assert (runs[0]["seconds"], runs[0]["repeat"]) == ({"kernel": 30}, 1)
-    assert left_out == [{"name": "c", "why": "no memory"}]
-    wrong = notes.runner("w", error=VerificationError("wrong"))
-    with pytest.raises(VerificationError):
-        take_turns([wrong], 1, lambda text: None)
-    with pytest.raises(ParameterError, match="'repeat'"):
-        take_turns([], 0, lambda text: None)
+    (record,), left_out = take_turns(runners, 3, told.append)
+    assert record == {
+        "label": {"name": "a", "m": 3},
+        "seconds": {"kernel": 2, "total": 4},
+        "times": {"kernel": [1, 2, 6], "total": [2, 4, 12]},
+        "last": 6,
+        "repeat": 3,
+        "verified": True,
+    }
+    assert left_out == [{"name": "b", "m": 3, "why": "no memory"}]
+    assert told[0] == "warm-up: name a, m 3"
 
 
 def test_answers_are_compared():
@@ -103,8 +81,6 @@ def test_answers_are_compared():
     for found in ([1.0, 5.0], [1.0, np.nan], [1.0, -np.inf], [1.0]):
         with pytest.raises(VerificationError, match="x: the answer is wrong"):
             require_equal(np.array(found), right, "x", 0.5)
-    assert spread(1000, 3).tolist() == [0, 499, 999]
-    assert spread(2, 5).tolist() == [0, 1]
 
 
 # --- all of them ---------------------------------------------------------------------------------
@@ -153,7 +129,11 @@ def test_applications_are_as_large_as_in_the_paper(monkeypatch):
 
     monkeypatch.setattr(ino._Application, "case", stop)
     monkeypatch.setattr(ino, "_PIXELS", 6)
-    request = SimpleNamespace(chosen=lambda name, default: default)
+    monkeypatch.setattr(ino, "_PIXELS_CPU", 5)
+    traits = SimpleNamespace(scalar_groups=False)
+    request = SimpleNamespace(
+        chosen=lambda name, default: default, device=SimpleNamespace(traits=traits)
+    )
     for experiment, n in (("neural", 32), ("paths", 3000), ("histogram", 2), ("filter", 9)):
         with pytest.raises(InterruptedError):
             next(papers.EXPERIMENTS[f"ino-{experiment}"].cases(n, request))
@@ -168,6 +148,10 @@ def test_applications_are_as_large_as_in_the_paper(monkeypatch):
     assert made["histogram"].own["moving"].shape == (32, 2, 6, 6)
     assert made["histogram"].checked.tolist() == [0, 10, 20, 31]
     assert made["result"].own["image"].shape == (32, 9, 9)
+    traits.scalar_groups = True
+    with pytest.raises(InterruptedError):
+        next(papers.EXPERIMENTS["ino-histogram"].cases(2, request))
+    assert made["histogram"].own["moving"].shape == (32, 2, 5, 5)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import pyopencl as cl
 import pytest
 
 import pyapsp
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.device import Device, event_seconds, model
 from pyapsp.errors import CapabilityError
 from pyapsp.graph import generators
 from pyapsp.kernels import build
-from pyapsp.precision import DTYPES, arithmetic_defines
+from pyapsp.precision import DTYPES
 from pyapsp.profiling import roofs
 
 ROUNDS = 16

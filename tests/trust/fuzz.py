@@ -136,12 +136,12 @@ def _load_checkpoint(path: Path) -> None:
 
 def _signed(path: Path) -> None:
     """Load a manifest with a sound checksum: what somebody wrote, not what a disk spoiled."""
-    from pyapsp.dense.outofcore import checkpoint
+    from pyapsp.dense.outofcore import manifest
 
     try:
         content = json.loads(path.read_bytes())
         content.pop("sha256", None)
-        path.write_bytes(checkpoint._encoded(content))
+        path.write_bytes(manifest.encoded(content))
     except (ValueError, AttributeError, TypeError, RecursionError):
         pass
     _load_checkpoint(path)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from pyapsp.dense.outofcore import checkpoint as module
+from pyapsp.dense.outofcore import manifest
 from pyapsp.dense.outofcore.checkpoint import Checkpoint
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.errors import CheckpointError, FormatError, ProgramError
@@ -292,7 +292,7 @@ def test_manifests_that_somebody_wrote(spoil, tmp_path):
         content = json.loads(path.read_bytes())
         del content["sha256"]
         spoil(content)
-        path.write_bytes(module._encoded(content))
+        path.write_bytes(manifest.encoded(content))
         with (
             pytest.raises(CheckpointError, match="c"),
             Checkpoint(tmp_path / "c", subject) as again,

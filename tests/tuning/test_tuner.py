@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 import time
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +24,6 @@ from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning import Space, tuner
 from pyapsp.tuning.journal import Outcome
 from pyapsp.tuning.space import key
-from pyapsp.tuning.timing import in_turns
 from pyapsp.tuning.tuner import Tuner
 
 DEFAULT = {"tile": 16, "width": 1, "rows": 2, "group_x": 1, "group_y": 2}
@@ -368,21 +366,6 @@ def test_methods_from_sources_are_tuned(method, device, tmp_path):
     report = tuner.run(max_configurations=2)
     assert report.row.method == method
     assert not [each for each in report.outcomes if each.state in ("wrong", "failed")]
-
-
-def test_methods_take_turns_by_the_clock_of_the_host():
-    """The first call of each, which builds, does not count."""
-    order = []
-
-    def call(name, seconds):
-        order.append(name)
-        time.sleep(0.2 if order.count(name) == 1 else seconds)
-
-    first, second = in_turns([partial(call, "a", 0.02), partial(call, "b", 0.04)], 1)
-    assert 0.02 <= first < second < 0.2
-    turns = {"".join(order[k : k + 2]) for k in range(2, len(order), 2)}
-    assert order[:2] == ["a", "b"]
-    assert turns == {"ab", "ba"}
 
 
 def test_tuners_of_a_size_share_the_memory_of_answers(device, tmp_path):

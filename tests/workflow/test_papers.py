@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import csv
 import json
 import re
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pyapsp.profiling.papers import EXPERIMENTS
+from pyapsp.papers import EXPERIMENTS, SOURCES
 
 if sys.version_info < (3, 11):
     pytest.skip("Snakemake 9 needs Python 3.11", allow_module_level=True)
@@ -23,7 +22,6 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGETS = ("okuyama", "takafuji", "matsumoto", "ino")
 
 TINY = {
     "papers": {
@@ -55,16 +53,18 @@ TINY = {
             "matsumoto-sizes": [256],
             "matsumoto-devices": [256],
         },
-        "threads": [1],
-        "sides": [2],
-        "blocks": [32],
-        "degrees": [4, 39],
-        "weights": [9],
-        "densities": [12.5],
-        "counts": [2, 8],
-        "groups": [8],
-        "tasks": [16],
-        "pixels": [8],
+        "settings": {
+            "threads": [1],
+            "sides": [2],
+            "blocks": [32],
+            "degrees": [4, 39],
+            "weights": [9],
+            "densities": [12.5],
+            "counts": [2, 8],
+            "groups": [8],
+            "tasks": [16],
+            "pixels": [8],
+        },
     }
 }
 
@@ -106,11 +106,6 @@ def config_file(checkout, content):
     return "own.yaml"
 
 
-def config_of(checkout, name):
-    path = checkout / "workflow" / "config" / f"{name}.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
-
-
 def of_experiment(command):
     return command.split()[3]
 
@@ -119,68 +114,71 @@ def number(option, command):
     return int(re.search(rf"--{option} (\d+)", command)[1])
 
 
-def valid(config):
-    """A config with every default, if the schema has nothing against it."""
-    config = copy.deepcopy({"datasets": ["grid-8x8"]} | config)
-    validate(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
-    return config["papers"]
-
-
-@pytest.mark.parametrize(("name", "targets"), [("papers", ("papers",)), ("papers-gpu", TARGETS)])
-def test_a_config_plans_every_experiment_of_every_size(checkout, name, targets):
-    sizes = config_of(checkout, name)["papers"]["sizes"]
-    assert set(sizes) == set(EXPERIMENTS)
-    jobs, commands = planned(checkout, *targets, "--configfile", f"workflow/config/{name}.yaml")
+def plans(checkout, sizes, targets, *arguments):
+    """Look whether targets plan every experiment in these sizes; return the commands."""
+    jobs, commands = planned(checkout, *targets, *arguments)
     assert jobs["measure_paper"] == sum(map(len, sizes.values()))
-    assert jobs["tabulate_paper"] == len(TARGETS)
-    assert not {"solve_graph", "collect_runs"} & jobs.keys()
+    assert jobs["tabulate_paper"] == len(SOURCES)
+    assert not {"check_method", "collect_runs"} & jobs.keys()
     measured = [command for command in commands if " measure " in command]
     for experiment, each in sizes.items():
         found = [command for command in measured if of_experiment(command) == experiment]
         assert {number("n", command) for command in found} == set(each)
-        assert all(("--device gpu" in command) == (name == "papers-gpu") for command in found)
     assert all("--repeat 3" in command for command in measured)
     assert all("--limit 600" in command for command in measured)
-    assert not [command for command in measured if "--threads" in command]
     # each report is made of its own experiments
     for command in set(commands) - set(measured):
         source, files = re.search(r"report (\w+) (.*) -o", command).groups()
-        of = {experiment for experiment in sizes if experiment.startswith(f"{source}-")}
+        of = SOURCES[source].experiments.keys()
         assert {Path(file).parent.name for file in files.split()} == of
+    return measured
 
 
-def test_the_defaults_are_those_of_the_config(checkout):
-    config = config_of(checkout, "papers")
-    assert valid({}) == valid(config)
-    assert valid({})["sizes"] == config["papers"]["sizes"]
+def test_every_experiment_has_sizes_of_its_own(checkout):
+    sizes = {name: each.sizes for name, each in EXPERIMENTS.items()}
+    measured = plans(checkout, sizes, ["papers"])
+    assert not [each for each in measured if "--set" in each or "--device" in each]
     # what the papers do not take part in is as before
     assert "measure_paper" not in planned(checkout)[0]
 
 
-def test_devices_and_choices_get_to_their_experiments(checkout):
-    settings = {
-        **{"threads": [64, 128], "cores": [1], "blocks": [96], "sides": [4], "repeat": 5},
-        **{"degrees": [3, 8], "weights": [1], "densities": [0.5, 2], "limit": 1.5},
-        **{"counts": [7, 9], "groups": [11], "tasks": [77], "pixels": [12]},
+def test_the_config_for_gpus_plans_every_experiment(checkout):
+    path = checkout / "workflow" / "config" / "papers-gpu.yaml"
+    sizes = yaml.safe_load(path.read_text(encoding="utf-8"))["papers"]["sizes"]
+    assert set(sizes) == set(EXPERIMENTS)
+    options = ("--configfile", "workflow/config/papers-gpu.yaml")
+    measured = plans(checkout, sizes, [*SOURCES], *options)
+    assert all("--device gpu" in command for command in measured)
+
+
+def test_devices_and_settings_get_to_their_experiments(checkout):
+    content = {
+        "repeat": 5,
+        "limit": 1.5,
+        "settings": {
+            **{"threads": [64, 128], "cores": [1], "blocks": [96], "sides": [4]},
+            **{"degrees": [3, 8], "weights": [1], "densities": [0.5, 2]},
+            **{"counts": [7, 9], "groups": [11], "tasks": [77], "pixels": [12]},
+        },
     }
-    file = config_file(checkout, {"papers": settings, "devices": ["0:0", "auto"]})
+    file = config_file(checkout, {"papers": content, "devices": ["0:0", "auto"]})
     jobs, commands = planned(checkout, "papers", "--configfile", file)
-    assert jobs["tabulate_paper"] == 2 * len(TARGETS)
+    assert jobs["tabulate_paper"] == 2 * len(SOURCES)
     measured = [command for command in commands if " measure " in command]
     assert sum("--device 0:0" in command for command in measured) == len(measured) / 2
     programs = {"takafuji-sort", "takafuji-warshall", "takafuji-montgomery"}
     for option, experiments in {
-        "--threads 64 128": {"takafuji-threads", "takafuji-packed"},
-        "--cores 1": {"takafuji-multicore"},
-        "--blocks 96": {"matsumoto-blocks"},
-        "--sides 4": {"matsumoto-tiles"},
-        "--degrees 3 8": {"okuyama-degrees"},
-        "--weights 1": {"okuyama-weights"},
-        "--densities 0.5 2": {"takafuji-diameter"},
-        "--counts 7 9": {"takafuji-batches", *programs},
-        "--groups 11": {f"{each}-groups" for each in programs},
-        "--tasks 77": {"ino-paths"},
-        "--pixels 12": {"ino-histogram"},
+        "--set threads=64,128": {"takafuji-threads", "takafuji-packed"},
+        "--set cores=1": {"takafuji-multicore"},
+        "--set blocks=96": {"matsumoto-blocks"},
+        "--set sides=4": {"matsumoto-tiles"},
+        "--set degrees=3,8": {"okuyama-degrees"},
+        "--set weights=1": {"okuyama-weights"},
+        "--set densities=0.5,2": {"takafuji-diameter"},
+        "--set counts=7,9": {"takafuji-batches", *programs},
+        "--set groups=11": {f"{each}-groups" for each in programs},
+        "--set tasks=77": {"ino-paths"},
+        "--set pixels=12": {"ino-histogram"},
         "--repeat 5": set(EXPERIMENTS),
         "--limit 1.5": set(EXPERIMENTS),
     }.items():
@@ -188,34 +186,37 @@ def test_devices_and_choices_get_to_their_experiments(checkout):
 
 
 @pytest.mark.parametrize(
-    ("setting", "words"),
+    ("content", "words"),
     [
         ({"repeat": 0}, "On instance['papers']['repeat']"),
-        ({"sizes": {"okuyama": [64]}}, "'okuyama' was unexpected"),
-        ({"sizes": {"okuyama-times": [1]}}, "['okuyama-times'][0]"),
         ({"sizes": {"okuyama-times": []}}, "['okuyama-times']"),
         ({"sizes": {"ino-histogram": [0]}}, "['ino-histogram'][0]"),
-        ({"threads": 64}, "On instance['papers']['threads']"),
-        ({"tasks": [1, 2]}, "On instance['papers']['tasks']"),
+        ({"settings": {"threads": 64}}, "['threads']"),
+        ({"settings": {"threads": ["x"]}}, "['threads'][0]"),
         ({"limit": 0}, "On instance['papers']['limit']"),
-        ({"densities": [101]}, "On instance['papers']['densities'][0]"),
+        ({"size": {}}, "'size' was unexpected"),
     ],
 )
-def test_a_bad_value_names_the_key(setting, words):
+def test_a_bad_value_names_the_key(content, words):
+    config = {"datasets": ["grid-8x8"], "papers": content}
     with pytest.raises(WorkflowError, match=re.escape(words)):
-        valid({"papers": setting})
+        validate(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
 
 
-def test_a_bad_config_stops_the_workflow(checkout):
-    file = config_file(checkout, {"papers": {"size": {}}})
-    done = snakemake(checkout, "papers", "--dry-run", "--configfile", file)
-    assert done.returncode != 0
-    assert "'size' was unexpected" in done.stdout
+def test_what_an_experiment_does_not_take_stops_the_workflow(checkout):
+    for content, words in (
+        ({"sizes": {"okuyama-times": [1]}}, "The 'n' parameter of okuyama-times"),
+        ({"settings": {"tasks": [1, 2]}}, "The 'tasks' parameter of ino-paths"),
+    ):
+        file = config_file(checkout, {"papers": content})
+        done = snakemake(checkout, "papers", "--dry-run", "--configfile", file)
+        assert done.returncode != 0
+        assert f"config key 'papers': {words}" in done.stdout
 
 
 @pytest.mark.slow
 def test_the_targets_run_to_the_end(checkout):
-    options = (*TARGETS, "--configfile", config_file(checkout, TINY))
+    options = (*SOURCES, "--configfile", config_file(checkout, TINY))
     # two at a time, because nothing here depends on what they take
     done = snakemake(checkout, *options, "--set-threads", "measure_paper=1")
     assert done.returncode == 0, done.stdout
@@ -254,4 +255,4 @@ def test_the_targets_run_to_the_end(checkout):
     reported = snakemake(checkout, *options, "--report", "r.html")
     assert reported.returncode == 0, reported.stdout
     page = (checkout / "r.html").read_text(encoding="utf-8")
-    assert all(f"results/papers/auto/{target}/index.html" in page for target in TARGETS)
+    assert all(f"results/papers/auto/{target}/index.html" in page for target in SOURCES)

@@ -8,6 +8,8 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 import pyapsp
+from pyapsp.errors import ParameterError
+from pyapsp.papers import EXPERIMENTS, SOURCES, planned
 from pyapsp.profiling.peers import PEERS
 
 # The rules call the pyapsp of the environment that runs Snakemake, activated or not.
@@ -33,6 +35,17 @@ GRAPHS = known("datasets", list(DATASETS.index))
 PROBLEMS = known("problems", [problem.id for problem in pyapsp.problems()])
 METHODS = known("methods", [method.id for method in pyapsp.methods()])
 AREAS = {method.id: method.area for method in pyapsp.methods()}
+
+
+def paper_settings(experiment):
+    """Return the settings of the config that an experiment knows."""
+    return EXPERIMENTS[experiment].known(config["papers"]["settings"])
+
+
+try:
+    SIZES = planned(config["papers"]["sizes"], config["papers"]["settings"])
+except ParameterError as error:
+    raise WorkflowError(f"config key 'papers': {error}") from None
 
 
 def types(problem):
@@ -93,8 +106,8 @@ wildcard_constraints:
     device="[^/]+",
     format="[a-z]+",
     n="[0-9]+",
-    experiment="|".join(config["papers"]["sizes"]),
-    source="okuyama|takafuji|matsumoto|ino",
+    experiment="|".join(EXPERIMENTS),
+    source="|".join(SOURCES),
 
 
 def dataset_file(wildcards):
@@ -192,9 +205,8 @@ def measured_files(wildcards):
     """Return what is measured for a paper: a file for each experiment and size."""
     return [
         f"<results>/papers/{wildcards.device}/measured/{experiment}/{n}.json"
-        for experiment, sizes in config["papers"]["sizes"].items()
-        for n in sizes
-        if experiment.startswith(wildcards.source)
+        for experiment in SOURCES[wildcards.source].experiments
+        for n in SIZES[experiment]
     ]
 
 
@@ -208,59 +220,23 @@ def measure_options(wildcards):
     ]
     if wildcards.device != "auto":
         options += ["--device", wildcards.device]
-    choices = {
-        "takafuji-threads": "threads",
-        "takafuji-packed": "threads",
-        "takafuji-multicore": "cores",
-        "matsumoto-tiles": "sides",
-        "matsumoto-blocks": "blocks",
-        "okuyama-degrees": "degrees",
-        "okuyama-weights": "weights",
-        "takafuji-diameter": "densities",
-        "takafuji-batches": "counts",
-        "takafuji-sort": "counts",
-        "takafuji-warshall": "counts",
-        "takafuji-montgomery": "counts",
-        "takafuji-sort-groups": "groups",
-        "takafuji-warshall-groups": "groups",
-        "takafuji-montgomery-groups": "groups",
-        "ino-paths": "tasks",
-        "ino-histogram": "pixels",
-    }
-    name = choices.get(wildcards.experiment)
-    if name and config["papers"][name]:
-        options += [f"--{name}", *config["papers"][name]]
+    for name, values in paper_settings(wildcards.experiment).items():
+        options += ["--set", f"{name}={','.join(map(str, values))}"]
     return options
 
 
-# Experiments that search from sources; no search takes longer than the limit of the config.
-SEARCHES = (
-    "okuyama-sources",
-    "okuyama-degrees",
-    "okuyama-weights",
-    "okuyama-topologies",
-    "takafuji-diameter",
-)
-
-# Experiments without a matrix of n x n values.
-WITHOUT_MATRIX = ("ino-", "takafuji-sort", "takafuji-warshall", "takafuji-montgomery")
+def measure_needs(wildcards):
+    """Return the bytes and the seconds of an experiment."""
+    settings = paper_settings(wildcards.experiment)
+    limit = config["papers"]["limit"]
+    return EXPERIMENTS[wildcards.experiment].needs(int(wildcards.n), settings, limit)
 
 
 def measure_mem_mb(wildcards):
-    """Return the memory of an experiment: as that of a solve, but one at a time."""
-    if wildcards.experiment == "takafuji-batches":
-        graphs = max(config["papers"]["counts"], default=1024)
-        return 1000 + 20 * graphs * int(wildcards.n) ** 2 // 10**6
-    if wildcards.experiment.startswith(WITHOUT_MATRIX):
-        return 16000
-    return 1000 + 50 * int(wildcards.n) ** 2 // 10**6
+    """Return the memory of an experiment."""
+    return int(measure_needs(wildcards)[0] / 1e6)
 
 
 def measure_minutes(wildcards):
-    """Return the time limit of an experiment: a hundred runs of 10^9 updates a second."""
-    if wildcards.experiment.startswith(WITHOUT_MATRIX):
-        return 60
-    seconds = int(wildcards.n) ** 3 / 10**9
-    if wildcards.experiment in SEARCHES:
-        seconds = min(seconds, config["papers"]["limit"])
-    return 20 + int(100 * seconds) // 60
+    """Return the time limit of an experiment."""
+    return int(measure_needs(wildcards)[1] / 60)

@@ -45,33 +45,23 @@ rule tabulate_paper:
         " > {log:q} 2>&1"
 
 
-rule okuyama:
-    input:
-        expand("<results>/papers/{device}/okuyama/index.html", device=config["devices"]),
+for source in SOURCES:
 
-
-rule takafuji:
-    input:
-        expand(
-            "<results>/papers/{device}/takafuji/index.html", device=config["devices"]
-        ),
-
-
-rule matsumoto:
-    input:
-        expand(
-            "<results>/papers/{device}/matsumoto/index.html", device=config["devices"]
-        ),
-
-
-rule ino:
-    input:
-        expand("<results>/papers/{device}/ino/index.html", device=config["devices"]),
+    rule:
+        name:
+            source
+        input:
+            expand(
+                "<results>/papers/{device}/{source}/index.html",
+                source=source,
+                device=config["devices"],
+            ),
 
 
 rule papers:
     input:
-        rules.okuyama.input,
-        rules.takafuji.input,
-        rules.matsumoto.input,
-        rules.ino.input,
+        expand(
+            "<results>/papers/{device}/{source}/index.html",
+            source=SOURCES,
+            device=config["devices"],
+        ),

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines, infinity
+from pyapsp.precision import infinity
 
 __all__ = ["Buffers", "Form", "Remark", "raw_defines"]
 

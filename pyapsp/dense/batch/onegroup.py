@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.dense.batch.form import Buffers, Form, raw_defines
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError
 from pyapsp.kernels import build
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines
 
 __all__ = ["OneGroup"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.dense.batch.form import Buffers, raw_defines
 from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import device_errors
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch, build
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines
 from pyapsp.registry import check_memory
 
 __all__ = ["Search", "find_predecessors"]

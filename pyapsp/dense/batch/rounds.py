@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.dense.batch.form import Buffers, Form, raw_defines
 from pyapsp.dense.floyd_warshall import FloydWarshall
 from pyapsp.dense.fw_packed import FwPacked
 from pyapsp.graph import Graph
 from pyapsp.kernels import build
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import arithmetic_defines
 
 __all__ = ["Rounds"]
 

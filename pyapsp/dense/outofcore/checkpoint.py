@@ -8,9 +8,6 @@ only after that. So there is always one manifest at most, and what it names is w
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import json
 import os
 import re
 import secrets
@@ -27,20 +24,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pyapsp import __version__
-from pyapsp.dense.outofcore.storage import THREADS, Matrix, disk_space, transfer
-from pyapsp.errors import CheckpointError, DiskSpaceError, ParameterError
+from pyapsp.dense.outofcore import folders, manifest
+from pyapsp.dense.outofcore.files import disk_space, transfer
+from pyapsp.dense.outofcore.storage import THREADS, Matrix
+from pyapsp.errors import CheckpointError, DiskSpaceError
 from pyapsp.files import atomic_write
 
-__all__ = ["Checkpoint", "Interval"]
+__all__ = ["Checkpoint"]
 
-_FORMAT = "checkpoint of pyapsp"
-_SCHEMA = 2
 _MANIFEST = "manifest.json"
 _LOCK = "lock"
-_DATA = re.compile(r"distances-[0-9a-f]{16}\.bin")
 # What a killed save leaves behind: `atomic_write` puts a dot and a random end around the name.
-_STRAY = re.compile(rf"{_DATA.pattern}|\.{re.escape(_MANIFEST)}\..+")
+_STRAY = re.compile(rf"{manifest.DATA.pattern}|\.{re.escape(_MANIFEST)}\..+")
 # Bytes under one checksum, in whole rows.
 _BLOCK = 2**24
 # Blocks written to see how fast the disk is.
@@ -71,10 +66,10 @@ class Checkpoint:
 
     def __init__(self, folder: str | os.PathLike[str], subject: Mapping[str, Any]) -> None:
         self._folder = Path(folder)
-        self._subject = _plain(subject)
+        self._subject = manifest.plain(subject)
         with self._errors("use"):
-            _make(self._folder)
-            self._lock = self._locked()
+            folders.make(self._folder)
+            self._lock = folders.lock(self._folder / _LOCK)
             try:
                 self._manifest = self._read()
                 self._sweep(self._manifest)
@@ -92,7 +87,7 @@ class Checkpoint:
         """Let go of the folder; a snapshot in it stays."""
         if not self._lock.closed:
             with suppress(OSError):
-                if _names(self._folder / _LOCK, self._lock):
+                if folders.is_at(self._folder / _LOCK, self._lock):
                     (self._folder / _LOCK).unlink()
             self._lock.close()
 
@@ -165,9 +160,9 @@ class Checkpoint:
             snapshot is as it was.
         """
         started = time.perf_counter()
-        state = _plain(state)
+        state = manifest.plain(state)
         with self._errors("write", matrix.nbytes):
-            if not _names(self._folder / _LOCK, self._lock):
+            if not folders.is_at(self._folder / _LOCK, self._lock):
                 raise CheckpointError(f"{self._folder} was removed while the run used it")
             try:
                 self._manifest = self._replace(matrix, state)
@@ -197,36 +192,36 @@ class Checkpoint:
         DiskSpaceError
             If `matrix` is a new file and the disk is full.
         """
-        manifest = self._manifest
-        if manifest is None:
+        found = self._manifest
+        if found is None:
             return None
-        self._compare(manifest["matrix"], _described(matrix), "")
-        data = manifest["data"]
+        manifest.compare(self._folder, found["matrix"], _described(matrix))
+        data = found["data"]
         row_bytes = matrix.n * matrix.dtype.itemsize
-        path = self._folder / data["file"]
+        path, remedy = self._folder / data["file"], manifest.remedy(self._folder)
         with self._errors("read"):
             if not path.is_file():
-                raise CheckpointError(f"{path} is missing: {self._remedy}")
+                raise CheckpointError(f"{path} is missing: {remedy}")
             size = path.stat().st_size
             if size != data["bytes"]:
                 raise CheckpointError(
-                    f"{path} has {size} bytes instead of {data['bytes']}: {self._remedy}"
+                    f"{path} has {size} bytes instead of {data['bytes']}: {remedy}"
                 )
             with FileIO(path) as file:
 
                 def restore(number: int, first: int, rows: np.ndarray) -> None:
                     transfer(os.preadv, file, first * row_bytes, rows)
-                    found, expected = zlib.crc32(rows.data), data["crc32"][number]
-                    if found != expected:
+                    checksum, expected = zlib.crc32(rows.data), data["crc32"][number]
+                    if checksum != expected:
                         raise CheckpointError(
                             f"{path}: block {number} (rows {first} to {first + len(rows) - 1}) is "
-                            f"damaged, its checksum is {found:08x} instead of {expected:08x}: "
-                            f"{self._remedy}"
+                            f"damaged, its checksum is {checksum:08x} instead of {expected:08x}: "
+                            f"{remedy}"
                         )
                     matrix.write(first, first + len(rows), rows)
 
                 _each_block(matrix, data["rows"], matrix.n, restore)
-        state: dict[str, Any] = manifest["state"]
+        state: dict[str, Any] = found["state"]
         return state
 
     def remove(self) -> None:
@@ -240,17 +235,13 @@ class Checkpoint:
         with self._errors("clear"):
             # first what names the data
             (self._folder / _MANIFEST).unlink(missing_ok=True)
-            _sync(self._folder)
+            folders.sync(self._folder)
             self._manifest = None
             self._sweep()
 
     @property
     def _hint(self) -> str:
         return f"make room for the checkpoint in {self._folder}"
-
-    @property
-    def _remedy(self) -> str:
-        return f"remove {self._folder} to start from the beginning"
 
     @contextmanager
     def _errors(self, verb: str, needed: int = 0) -> Iterator[None]:
@@ -265,82 +256,18 @@ class Checkpoint:
                 f"cannot {verb} the checkpoint {self._folder}: {error}"
             ) from error
 
-    def _locked(self) -> FileIO:
-        """Return the lock file, open and locked."""
-        path = self._folder / _LOCK
-        while True:
-            file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+")
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # else a run that ended removed the file after we opened it
-                if _names(path, file):
-                    file.truncate(0)
-                    file.write(f"process {os.getpid()} on {os.uname().nodename}".encode())
-                    return file
-            except BlockingIOError:
-                holder = file.read().decode(errors="replace")
-                file.close()
-                raise CheckpointError(
-                    f"{self._folder} is in use by another run: {holder}"
-                ) from None
-            except BaseException:
-                file.close()
-                raise
-            file.close()
-
     def _read(self) -> dict[str, Any] | None:
         """Return the manifest in the folder, if it is one of this run."""
-        path = self._folder / _MANIFEST
-        try:
-            text = path.read_bytes()
-        except FileNotFoundError:
-            return None
-        try:
-            manifest = json.loads(text)
-        except (ValueError, RecursionError):
-            raise CheckpointError(f"{path} is damaged, no JSON: {self._remedy}") from None
-        if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
-            raise CheckpointError(f"{path} is not of a {_FORMAT}: choose another folder")
-        if manifest.get("schema") != _SCHEMA:
-            raise CheckpointError(
-                f"{path} has schema {manifest.get('schema')!r} and pyapsp {__version__} reads "
-                f"{_SCHEMA}: continue with pyapsp {manifest.get('pyapsp')}, or {self._remedy}"
-            )
-        content = {key: value for key, value in manifest.items() if key != "sha256"}
-        if text != _encoded(content):
-            raise CheckpointError(f"{path} is damaged, its checksum is wrong: {self._remedy}")
-        self._compare(manifest.get("subject"), self._subject, "")
-        if not _is_whole(manifest):
-            raise CheckpointError(f"{path} is damaged, it lacks a field: {self._remedy}")
-        return manifest
-
-    def _compare(self, theirs: Any, ours: Any, name: str) -> None:
-        """Refuse the first field in which two subjects differ."""
-        if isinstance(theirs, dict) and isinstance(ours, dict):
-            for key in [*ours, *(key for key in theirs if key not in ours)]:
-                field = f"{name}.{key}" if name else key
-                self._compare(theirs.get(key), ours.get(key), field)
-        elif theirs != ours or type(theirs) is not type(ours):
-            raise CheckpointError(
-                f"{self._folder} is the checkpoint of another run: {name} is {theirs!r} there and "
-                f"{ours!r} here; choose another folder, or {self._remedy}"
-            )
+        return manifest.read(self._folder / _MANIFEST, self._subject)
 
     def _replace(self, matrix: Matrix, state: dict[str, Any]) -> dict[str, Any]:
         """Write data and manifest, and return the manifest when it is safe on the disk."""
-        content = {
-            "format": _FORMAT,
-            "schema": _SCHEMA,
-            "pyapsp": __version__,
-            "subject": self._subject,
-            "state": state,
-            "matrix": _described(matrix),
-            "data": self._write(matrix, matrix.n),
-        }
-        _sync(self._folder)
+        data = self._write(matrix, matrix.n)
+        content = manifest.of(self._subject, state, _described(matrix), data)
+        folders.sync(self._folder)
         with atomic_write(self._folder / _MANIFEST, "wb") as file:
-            file.write(_encoded(content))
-        _sync(self._folder)
+            file.write(manifest.encoded(content))
+        folders.sync(self._folder)
         return content
 
     def _write(self, matrix: Matrix, last: int) -> dict[str, Any]:
@@ -365,49 +292,6 @@ class Checkpoint:
             if _STRAY.fullmatch(path.name) and path.name not in kept:
                 with suppress(OSError):  # the next sweep tries again
                     path.unlink()
-
-
-class Interval:
-    """Decides when the next snapshot is due.
-
-    Parameters
-    ----------
-    cost : float
-        Seconds that a snapshot is expected to take.
-    now : float
-        The start of the run, in seconds of any clock.
-    fraction : float, default 0.03
-        The part of the run time that snapshots may take, in (0, 1].
-    seconds : float, optional
-        Ask for one that often instead, whatever it costs.
-
-    Raises
-    ------
-    ParameterError
-        If `fraction` or `seconds` is outside its rule.
-    """
-
-    def __init__(
-        self, cost: float, now: float, *, fraction: float = 0.03, seconds: float | None = None
-    ) -> None:
-        if not 0 < fraction <= 1:
-            raise ParameterError.of("fraction", "Interval", "in (0, 1]", fraction)
-        if seconds is not None and not seconds >= 0:
-            raise ParameterError.of("seconds", "Interval", "at least 0", seconds)
-        self._fraction = fraction
-        self._seconds = seconds
-        self.saved(cost, now)
-
-    def saved(self, cost: float, now: float) -> None:
-        """Note that a snapshot was completed at `now` and took `cost` seconds."""
-        self._last = now
-        # cost / (pause + cost) is the fraction
-        pause = cost * (1 / self._fraction - 1)
-        self._pause = pause if self._seconds is None else self._seconds
-
-    def due(self, now: float) -> bool:
-        """Return whether it is time for a snapshot."""
-        return now - self._last >= self._pause
 
 
 def _block_rows(matrix: Matrix) -> int:
@@ -438,72 +322,6 @@ def _each_block(
         return list(pool.map(one, range(len(starts))))
 
 
-def _make(folder: Path) -> None:
-    """Make a folder and those above it, safe on the disk."""
-    if folder.exists() and not folder.is_dir():
-        raise CheckpointError(f"{folder} is no folder: a checkpoint needs one of its own")
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for each in missing:
-        _sync(each.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Return when the names in a folder would survive a loss of power."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _names(path: Path, file: FileIO) -> bool:
-    """Return whether this is the path of an open file."""
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False
-
-
-def _is_whole(manifest: Mapping[str, Any]) -> bool:
-    """Return whether a manifest says where its data are: in the folder, in so many blocks."""
-    data, matrix = manifest.get("data"), manifest.get("matrix")
-    if not (isinstance(data, dict) and isinstance(matrix, dict)):
-        return False
-    file, checksums = data.get("file"), data.get("crc32")
-    rows, count, n = (
-        _count(each) for each in (data.get("rows"), data.get("bytes"), matrix.get("n"))
-    )
-    return (
-        isinstance(manifest.get("state"), dict)
-        and isinstance(file, str)
-        and _DATA.fullmatch(file) is not None
-        and rows > 0
-        and min(count, n) >= 0
-        and isinstance(checksums, list)
-        and len(checksums) == -(-n // rows)
-        and all(_count(each) >= 0 for each in checksums)
-    )
-
-
-def _count(value: object) -> int:
-    """Return a whole number, -1 for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else -1
-
-
 def _described(matrix: Matrix) -> dict[str, Any]:
     # with its byte order
     return {"n": matrix.n, "dtype": matrix.dtype.str}
-
-
-def _plain(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what JSON makes of it."""
-    plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
-    return plain
-
-
-def _encoded(content: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a manifest, with its checksum."""
-    checksum = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    whole = {**content, "sha256": checksum}
-    return (json.dumps(whole, sort_keys=True, indent=1) + "\n").encode()

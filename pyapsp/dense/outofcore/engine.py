@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any
 
-from pyapsp.dense.outofcore.checkpoint import Checkpoint, Interval
+from pyapsp.dense.outofcore.checkpoint import Checkpoint
+from pyapsp.dense.outofcore.interval import Interval
 from pyapsp.dense.outofcore.schedule import Schedule
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.worker import Worker

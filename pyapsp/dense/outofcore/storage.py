@@ -8,23 +8,18 @@ the page cache.
 
 from __future__ import annotations
 
-import errno
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from io import FileIO
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import DiskSpaceError, ParameterError
-from pyapsp.graph import Graph
-from pyapsp.precision import check_weights, infinity
+from pyapsp.dense.outofcore.files import disk_space, file_behind, transfer
+from pyapsp.errors import ParameterError
 
-__all__ = ["THREADS", "Matrix", "disk_space", "fill", "transfer"]
+__all__ = ["THREADS", "Matrix"]
 
 # Threads that copy; more than this do not copy faster.
 THREADS = min(8, len(os.sched_getaffinity(0)))
@@ -32,72 +27,6 @@ THREADS = min(8, len(os.sched_getaffinity(0)))
 _PART = 2**22
 # Bytes on which an update works at a time, so that they stay in the cache.
 _CHUNK = 2**20
-# Bytes of rows that `fill` prepares at a time.
-_BLOCK = 2**24
-# Buffers in one call of preadv or pwritev: IOV_MAX of Linux.
-_BUFFERS = 1024
-
-
-@contextmanager
-def disk_space(path: str | os.PathLike[str], needed: int, hint: str) -> Iterator[None]:
-    """Turn "no space left" and "quota exceeded" into a `DiskSpaceError`.
-
-    Parameters
-    ----------
-    path : path-like
-        A file or folder on the disk.
-    needed : int
-        Bytes that are about to be written.
-    hint : str
-        What to do about it.
-    """
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, DiskSpaceError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise DiskSpaceError(needed, shutil.disk_usage(path).free, hint) from error
-
-
-def transfer(
-    operation: Callable[[int, Any, int], int], file: FileIO, offset: int, rows: np.ndarray
-) -> None:
-    """Move rows that are neighbours in a file and need not be so in memory.
-
-    Parameters
-    ----------
-    operation : callable
-        `os.preadv` or `os.pwritev`.
-    file : FileIO
-    offset : int
-        Of the first row in the file, in bytes.
-    rows : (k, w) ndarray
-        Each row contiguous in memory.
-
-    Raises
-    ------
-    OSError
-        If the operation fails, or the file ends before the last row.
-    """
-    memory = rows.view(np.uint8)
-    if memory.size == 0:
-        return
-    if memory.flags.c_contiguous:
-        memory = memory.reshape(1, -1)
-    for first in range(0, len(memory), _BUFFERS):
-        buffers = list(memory[first : first + _BUFFERS])
-        done = 0
-        while done < len(buffers):
-            # not more than about 2 GiB at a time, and any less
-            count = operation(file.fileno(), buffers[done:], offset)
-            if count == 0:
-                raise OSError(errno.EIO, "the file ends too early", file.name)
-            offset += count
-            while done < len(buffers) and count >= buffers[done].size:
-                count -= buffers[done].size
-                done += 1
-            if count:
-                buffers[done] = buffers[done][count:]
 
 
 class Matrix:
@@ -151,7 +80,7 @@ class Matrix:
         self._row = self.n * self.dtype.itemsize
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads)
-        self._file, self._offset = _behind(array)
+        self._file, self._offset = file_behind(array)
 
     @property
     def on_disk(self) -> bool:
@@ -348,73 +277,3 @@ class Matrix:
             wait(others)
         for other in others:
             other.result()
-
-
-def fill(matrix: Matrix, graph: Graph, rows: int | None = None) -> None:
-    """Write the distances before the first pass, a block of rows at a time.
-
-    The weights, infinity where there is no arc, and on the diagonal 0 or a negative self-loop: what
-    `initial_distances` gives.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        Of n rows.
-    graph : Graph
-        With n vertices.
-    rows : int, optional
-        Rows in a block; by default about 16 MiB.
-
-    Raises
-    ------
-    ParameterError
-        If the sizes differ.
-    PrecisionError
-        If the dtype cannot hold a weight.
-    DiskSpaceError
-        If the disk is full: a new file is all hole, and takes its room only now.
-    """
-    n = graph.n
-    if matrix.n != n:
-        raise ParameterError.of("matrix", "fill", f"of {n} rows", matrix.n)
-    check_weights(graph, matrix.dtype)
-    if rows is None:
-        rows = max(1, _BLOCK // max(1, n * matrix.dtype.itemsize))
-    buffer = np.empty((min(rows, n), n), matrix.dtype)
-    for first in range(0, n, rows):
-        last = min(first + rows, n)
-        block = buffer[: last - first]
-        block[...] = infinity(matrix.dtype)
-        arcs = slice(graph.indptr[first], graph.indptr[last])
-        tails = np.repeat(np.arange(len(block)), np.diff(graph.indptr[first : last + 1]))
-        block[tails, graph.indices[arcs]] = graph.weights[arcs]
-        diagonal = np.einsum("ii->i", block[:, first:last])
-        np.minimum(diagonal, 0, out=diagonal)
-        matrix.write(first, last, block)
-
-
-def _behind(array: np.ndarray) -> tuple[FileIO | None, int]:
-    """Return the file behind a mapped array and the offset of the array in it, or (None, 0)."""
-    mapped = array
-    while isinstance(mapped.base, np.ndarray):
-        mapped = mapped.base
-    if not isinstance(mapped, np.memmap) or mapped.filename is None or array.size == 0:
-        return None, 0
-    # a view has the offset of what it is a view of
-    address, origin = (each.__array_interface__["data"][0] for each in (array, mapped))
-    offset = mapped.offset + address - origin
-    try:
-        file = FileIO(mapped.filename, "r+")
-    except OSError:
-        return None, 0
-    # the names of files change: look whether this one shows a byte as the mapping has it
-    byte = array.reshape(-1)[:1].view(np.uint8)[:1]
-    before = int(byte[0])
-    shown = []
-    for value in (before ^ 0xFF, before):
-        byte[0] = value
-        shown.append(os.pread(file.fileno(), 1, offset))
-    if shown == [bytes([before ^ 0xFF]), bytes([before])]:
-        return file, offset
-    file.close()
-    return None, 0

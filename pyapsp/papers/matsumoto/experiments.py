@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
-from pyapsp.dense.outofcore import planner
+from pyapsp.dense.outofcore import speeds
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.device import Device, devices
 from pyapsp.papers.contender import Contender
@@ -74,7 +74,7 @@ def _speeds(task: Task) -> dict[str, Any]:
     factors = FORMS[parameters["form"]](task.options, parameters, negative=False)
     with Matrix(np.zeros((task.graph.n, task.graph.n), task.options.dtype)) as matrix:
         memory = task.device.capabilities.global_memory
-        found = planner.measure(task.device, factors, matrix, memory)
+        found = speeds.measure(task.device, factors, matrix, memory)
     both = {"up": found.up, "down": found.down, "read": found.read, "write": found.write}
     # None: nothing travels, because the device works in the memory of the host
     finite = {name: speed if math.isfinite(speed) else None for name, speed in both.items()}

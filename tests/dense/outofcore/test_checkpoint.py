@@ -20,7 +20,9 @@ import numpy as np
 import pytest
 
 from pyapsp.dense.outofcore import checkpoint as module
-from pyapsp.dense.outofcore.checkpoint import Checkpoint, Interval
+from pyapsp.dense.outofcore import manifest
+from pyapsp.dense.outofcore.checkpoint import Checkpoint
+from pyapsp.dense.outofcore.interval import Interval
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.errors import CheckpointError, DiskSpaceError, ParameterError
 from pyapsp.precision import DTYPES
@@ -449,13 +451,13 @@ def test_a_manifest_of_something_else(text, folder):
 
 
 def test_a_snapshot_of_another_schema(folder, monkeypatch):
-    monkeypatch.setattr(module, "_SCHEMA", 99)
-    monkeypatch.setattr(module, "__version__", "9.9")
+    monkeypatch.setattr(manifest, "SCHEMA", 99)
+    monkeypatch.setattr(manifest, "__version__", "9.9")
     save(folder, values())
     monkeypatch.undo()
     text = refused(folder)
     assert "manifest.json has schema 99" in text
-    assert f"reads {module._SCHEMA}: continue with pyapsp 9.9" in text
+    assert f"reads {manifest.SCHEMA}: continue with pyapsp 9.9" in text
 
 
 def test_data_that_are_missing_or_of_another_length(folder):

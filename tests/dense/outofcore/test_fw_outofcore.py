@@ -21,7 +21,7 @@ import pyapsp
 from pyapsp import errors, verify
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
 from pyapsp.dense.outofcore.engine import Engine
-from pyapsp.dense.outofcore.worker import Worker
+from pyapsp.dense.outofcore.steps import Steps
 from pyapsp.device import devices
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
@@ -408,7 +408,7 @@ def rows_done(folder, n=400):
 def lose_after(count, monkeypatch):
     """Let the driver fail at the k-th command that brings rows."""
     calls = {"left": count}
-    whole = Worker._run
+    whole = Steps.run
 
     def run(self, steps):
         def watched():
@@ -420,7 +420,7 @@ def lose_after(count, monkeypatch):
 
         whole(self, watched())
 
-    monkeypatch.setattr(Worker, "_run", run)
+    monkeypatch.setattr(Steps, "run", run)
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 7])

@@ -9,9 +9,10 @@ import pytest
 
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
 from pyapsp.dense.outofcore import planner
-from pyapsp.dense.outofcore.planner import Speeds, best_cut, predict
+from pyapsp.dense.outofcore.planner import Asked, Machine, best_cut, predict
+from pyapsp.dense.outofcore.shape import Shape
+from pyapsp.dense.outofcore.speeds import Speeds, measure
 from pyapsp.dense.outofcore.storage import Matrix
-from pyapsp.dense.outofcore.worker import Shape
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import generators
 from pyapsp.paths import AllPairsOptions
@@ -29,7 +30,8 @@ def product(device):
 
 
 def cut_of(product, speeds=FAST, *, separated=False, **shape):
-    return predict(Shape(**shape), product, speeds, separated=separated, device_bytes=0)
+    machine = Machine(product, speeds, 2**30, 2**30)
+    return predict(Shape(**shape), machine, separated=separated)
 
 
 def test_all_updates_and_all_bytes_are_counted(product):
@@ -62,56 +64,59 @@ def test_a_slow_bus_wants_larger_blocks_and_the_bound_says_so(product):
     large = cut_of(product, slow, n=8192, size=8192, block=2048, rows=64, columns=8192)
     assert small.bound == large.bound == "transfers"
     assert large.seconds < small.seconds / 4
-    chosen = best_cut(8192, UNIT, product, slow, 2**30, 2**30)
+    chosen = best_cut(8192, UNIT, Machine(product, slow, 2**30, 2**30), Asked())
     assert chosen.shape.block >= 2048
     assert chosen.separated  # half the way
 
 
 def test_the_cut_keeps_to_the_memory(product):
     for memory in (2**23, 2**24, 2**26, 2**28):
-        cut = best_cut(4096, UNIT, product, FAST, memory, memory)
+        cut = best_cut(4096, UNIT, Machine(product, FAST, memory, memory), Asked())
         assert cut.device_bytes <= memory
         assert cut.device_bytes == 4 * sum(cut.shape.buffers(product).values())
         for count in (cut.shape.block, cut.shape.rows, cut.shape.columns, cut.shape.size):
             assert count % UNIT == 0
     largest = 2**21  # of one buffer
-    cut = best_cut(4096, UNIT, product, FAST, 2**28, largest)
+    cut = best_cut(4096, UNIT, Machine(product, FAST, 2**28, largest), Asked())
     assert 4 * cut.shape.block * cut.shape.size <= largest
     with pytest.raises(DeviceMemoryError) as caught:
-        best_cut(4096, UNIT, product, FAST, 2**16, 2**16)
+        best_cut(4096, UNIT, Machine(product, FAST, 2**16, 2**16), Asked())
     assert caught.value.available == 2**16
     assert 2**16 < caught.value.needed <= 2**23
 
 
 def test_rows_of_the_factor_do_not_meet_in_the_caches(product):
-    best = best_cut(4090, UNIT, product, FAST, 2**28, 2**28).shape
+    best = best_cut(4090, UNIT, Machine(product, FAST, 2**28, 2**28), Asked()).shape
     assert best.size == 4096 + (UNIT if product.pitch(4096) > 4096 else 0)
 
 
 def test_what_was_asked_for_is_rounded_up_to_the_unit(product):
     asked = {"block": 100, "rows": 48, "columns": 1000, "separated": True}
-    cut = best_cut(1900, UNIT, product, FAST, 2**28, 2**28, **asked)
+    cut = best_cut(1900, UNIT, Machine(product, FAST, 2**28, 2**28), Asked(**asked))
     shape = cut.shape
     assert (shape.block, shape.rows, shape.columns, shape.size) == (128, 64, 1024, 1920)
     assert cut.separated
-    assert best_cut(100, UNIT, product, FAST, 2**28, 2**28, block=4096).shape.block == 128
+    assert (
+        best_cut(100, UNIT, Machine(product, FAST, 2**28, 2**28), Asked(block=4096)).shape.block
+        == 128
+    )
 
 
 def test_a_helper_gets_parts_that_take_as_long(product):
     cut = cut_of(product, n=8192, size=8192, block=512, rows=1024, columns=8192)
     slow = Speeds(((16, 1e11),), math.inf, math.inf, 40e9, 40e9, shared=False)
-    shape = planner.helper_shape(cut, UNIT, product, slow, FAST, 2**30, 2**30)
+    shape = planner.helper_shape(cut, UNIT, Machine(product, slow, 2**30, 2**30), FAST)
     assert shape.rows == UNIT
     assert (shape.block, shape.columns, shape.size) == (512, 8192, 8192)
     assert planner.helper_gain(cut, slow, FAST) == pytest.approx(0.1)
-    assert planner.helper_shape(cut, UNIT, product, slow, FAST, 2**20, 2**30) is None
+    assert planner.helper_shape(cut, UNIT, Machine(product, slow, 2**20, 2**30), FAST) is None
 
 
 def test_measured_speeds_are_finite_and_leave_the_matrix_alone(product, device):
     array = np.random.default_rng(1).random((300, 300), np.float32)
     before = array.copy()
     with Matrix(array) as matrix:
-        speeds = planner.measure(device, product, matrix, 2**24)
+        speeds = measure(device, product, matrix, 2**24)
     np.testing.assert_array_equal(array, before)
     assert speeds.product > 0
     assert 0 < speeds.read < math.inf

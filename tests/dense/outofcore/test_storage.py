@@ -16,7 +16,9 @@ import pytest
 
 from pyapsp.dense.floyd_warshall import initial_distances
 from pyapsp.dense.outofcore import storage
-from pyapsp.dense.outofcore.storage import Matrix, fill, transfer
+from pyapsp.dense.outofcore.files import transfer
+from pyapsp.dense.outofcore.initial import fill
+from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.errors import DiskSpaceError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.precision import DTYPES
@@ -306,7 +308,7 @@ RESIDENT = """
 import sys, numpy as np
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.graph import Graph
-from pyapsp.dense.outofcore.storage import fill
+from pyapsp.dense.outofcore.initial import fill
 
 def resident():
     with open("/proc/self/statm") as file:

@@ -4,13 +4,12 @@ import functools
 
 import pyapsp
 from pyapsp import verify
-from pyapsp.dense import fw_outofcore
 from pyapsp.dense.fw_minplus import FwMinplus
-from pyapsp.dense.outofcore import planner
+from pyapsp.dense.outofcore import speeds, team
 from pyapsp.graph import generators
 
 # an interpreter takes seconds for what a device does meanwhile
-planner._TURNS, planner._SAMPLE, planner._SAMPLED = 1, 2**16, (32,)
+speeds._TURNS, speeds._SAMPLE, speeds._SAMPLED = 1, 2**16, (32,)
 graph = generators.random_graph(70, seed=1)
 tails, heads, weights = graph.arcs()
 broken = graph.with_weights(weights - 30)
@@ -30,7 +29,7 @@ forms = [
     {"form": "panels", "block": 32, "tile": 16, "rows": 4, "strips": 2, "width": 4},
 ]
 for form in forms:
-    fw_outofcore.FwMinplus = functools.partial(FwMinplus, **form)
+    team.FwMinplus = functools.partial(FwMinplus, **form)
     for cut in ({"block": 64, "rows": 32}, {"block": 32, "rows": 32, "columns": 32}):
         for split in ("fused", "separated"):
             method = pyapsp.method("fw-outofcore", split=split, **cut)

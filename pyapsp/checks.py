@@ -1,0 +1,171 @@
+"""Refusing what a number type does not hold: weights before a run, and distances after it."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+
+from pyapsp.errors import NegativeCycleError, PrecisionError
+from pyapsp.graph import Graph
+from pyapsp.graph.negative_cycle import find_negative_cycle
+from pyapsp.precision import holds_all, infinity
+
+__all__ = [
+    "check_answer",
+    "check_diagonal",
+    "check_weights",
+    "converted",
+    "negative_cycle",
+    "refuse_negative_cycle",
+]
+
+# Values that change their type at a time.
+_BLOCK = 2**20
+
+
+def check_weights(graph: Graph, dtype: np.dtype) -> None:
+    """Refuse weights that this type cannot hold.
+
+    Float weights round to a float type, as floats do; integer weights are exact by declaration,
+    so a float type must hold each of them exactly.
+
+    Raises
+    ------
+    PrecisionError
+        If the type is an integer and a weight is not whole, the type has no sign and a weight has,
+        a weight is out of range, an integer weight would be rounded, or a weight would become zero.
+    """
+    if graph.m == 0:
+        return
+    if dtype.kind == "f" and graph.dtype != dtype:
+        with np.errstate(over="ignore", under="ignore"):
+            held = graph.weights.astype(dtype)
+        lost = (held == 0) & (graph.weights != 0)
+        if graph.dtype.kind == "i" and graph.max_magnitude > 2 ** (np.finfo(dtype).nmant + 1):
+            # compared as integers; what rounds up to 2**63 would not convert back
+            held = held.astype(np.float64)
+            lost |= (held >= 2.0**63) | (held < -(2.0**63))
+            lost[~lost] = held[~lost].astype(np.int64) != graph.weights[~lost]
+        if lost.any():
+            raise PrecisionError(
+                f"{dtype} does not hold the weight {graph.weights[lost][0]}: use int64, or give "
+                "the graph weights of a float type if they may be rounded"
+            )
+    if dtype.kind in "iu" and not graph.is_integer:
+        raise PrecisionError(f"the weights are not whole numbers: {dtype} would round them")
+    if dtype.kind == "u" and graph.has_negative:
+        raise PrecisionError(
+            f"{dtype} does not hold the negative weight {graph.min_weight}: use a signed dtype"
+        )
+    heaviest = graph.max_magnitude
+    limit = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
+    if heaviest > limit or (dtype.kind in "iu" and heaviest == limit):
+        raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}")
+
+
+def check_answer(graph: Graph, distances: np.ndarray) -> None:
+    """Refuse an answer in which a distance was too large for its type.
+
+    A vertex j that is reached but reported as infinitely far has, on its shortest path, a first
+    such vertex, so some arc leads from a finite distance to an infinite one: no other sign of a
+    sum past infinity is needed. Distances at the negative end were clamped there. Rows that
+    reach the same vertices are looked at once.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved.
+    distances : (k, n) ndarray
+        Rows of the distance matrix.
+
+    Raises
+    ------
+    PrecisionError
+        If a distance is past the range of the type.
+    """
+    dtype = distances.dtype
+    limit = infinity(dtype)
+    if holds_all(graph, dtype):
+        return
+    clipped = bool(np.any(distances <= -limit))
+    reached = distances < limit
+    if not clipped and not reached.all():
+        tails, heads, _ = graph.arcs()
+        for row in {bits.tobytes() for bits in np.packbits(reached, axis=1)}:
+            finite = np.unpackbits(np.frombuffer(row, np.uint8), count=graph.n).view(bool)
+            clipped |= bool(np.any(finite[tails] & ~finite[heads]))
+    if clipped:
+        raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
+
+
+def check_diagonal(graph: Graph, diagonal: np.ndarray) -> None:
+    """Refuse an answer with a negative cycle.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved.
+    diagonal : (n,) ndarray
+        The distance of each vertex from itself.
+
+    Raises
+    ------
+    NegativeCycleError, PrecisionError
+        As `refuse_negative_cycle`, if a distance is negative.
+    """
+    if np.any(diagonal < 0):
+        refuse_negative_cycle(graph, diagonal.dtype)
+
+
+def refuse_negative_cycle(graph: Graph, dtype: np.dtype) -> NoReturn:
+    """Raise the error of a run that met a negative cycle.
+
+    Parameters
+    ----------
+    graph : Graph
+        What was solved.
+    dtype : numpy.dtype
+        In which sums were rounded.
+
+    Raises
+    ------
+    NegativeCycleError
+        With one such cycle.
+    PrecisionError
+        If there is none in exact arithmetic.
+    """
+    raise negative_cycle(graph) or PrecisionError(
+        f"rounding in {dtype} made a cycle that is not negative look negative: use a wider dtype, "
+        "or whole-number weights with an integer dtype"
+    )
+
+
+def negative_cycle(graph: Graph) -> NegativeCycleError | None:
+    """Return the error that names a negative cycle; None if in exact arithmetic there is none."""
+    found = find_negative_cycle(graph)
+    if found is None:
+        return None
+    cycle, weight = found
+    labels = None if graph.labels is None else [graph.labels[vertex] for vertex in cycle]
+    return NegativeCycleError(cycle, weight, labels)
+
+
+def converted(distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = None) -> np.ndarray:
+    """Return distances in another type that holds them, infinity as its infinity.
+
+    Parameters
+    ----------
+    distances : (k, n) ndarray
+    dtype : numpy.dtype
+    out : (k, n) ndarray, optional
+        Where to put them.
+    """
+    target = np.empty(distances.shape, dtype) if out is None else out
+    before, after = infinity(distances.dtype), infinity(dtype)
+    rows = max(1, _BLOCK // max(distances.shape[1], 1))
+    for start in range(0, len(distances), rows):
+        some = slice(start, start + rows)
+        target[some] = distances[some]
+        np.copyto(target[some], after, where=distances[some] == before)
+    return target

@@ -1,0 +1,117 @@
+"""Find the strongly connected components of a graph file.
+
+Printed are how many there are, the vertices of the largest, and those that are alone in theirs.
+OUT.csv has the columns vertex and component, with the names in the graph file.
+
+For example:
+  pyapsp scc wiki-Vote.txt.gz
+  pyapsp scc graph.mtx -o components.csv
+  pyapsp scc graph.mtx -o components.npz --method scc-forward-backward --set trim=1 --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from typing import TYPE_CHECKING
+
+from pyapsp.cli.options import (
+    add_device,
+    add_json,
+    add_progress,
+    bytes_of,
+    check_outputs,
+    commit,
+    parameter_of,
+    print_json,
+    status,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from pyapsp.traversal.components import Components
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT.npz", help="the components, or OUT.csv for a table"
+    )
+    parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=parameter_of,
+        metavar="NAME=VALUE",
+        help="a parameter of the method, e.g. group=64; may be repeated",
+    )
+    add_device(parser)
+    parser.add_argument(
+        "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
+    )
+    parser.add_argument("--record", metavar="FILE.json", help="also write the record of the run")
+    add_progress(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Find the components, save them, and say how many there are."""
+    import pyapsp
+    from pyapsp.errors import ParameterError
+
+    parameters = dict(arguments.set)
+    if arguments.method == "auto" and parameters:
+        raise ParameterError("--set needs --method: the parameters are those of one method")
+    method = arguments.method
+    if method != "auto":
+        method = pyapsp.method(method, **parameters)
+    check_outputs(arguments.output, arguments.record)
+    graph = pyapsp.read(arguments.graph)
+    with status(arguments) as tell:
+        found = pyapsp.strongly_connected_components(
+            graph,
+            method,
+            device=arguments.device,
+            memory_limit=arguments.memory_limit,
+            progress=lambda done, total: tell(f"component known of {done:,} of {total:,} vertices"),
+        )
+    if arguments.output is not None:
+        if arguments.output.endswith(".csv"):
+            _write(arguments.output, found)
+        else:
+            found.save(arguments.output)
+    record = {**found.stats, "commit": commit()}
+    if arguments.record:
+        write_json(arguments.record, record)
+    trivial = int((found.sizes == 1).sum())
+    if arguments.json:
+        facts = {"components": found.count, "largest": found.largest, "trivial": trivial}
+        print_json({**facts, **record})
+        return 0
+    print(found.explain())
+    rate = record["rate"]
+    print(
+        f"{found.count:,} strongly connected components of n = {graph.n:,}, m = {graph.m:,}: "
+        f"the largest has {found.largest:,} vertices, {trivial:,} have one"
+    )
+    print(
+        f"{record['wall_seconds']:.3f} s (kernels {record['kernel_seconds']:.3f} s"
+        + (f", {rate / 1e6:.1f} M arcs/s)" if rate else ")")
+        + (f" -> {arguments.output}" if arguments.output else "")
+    )
+    return 0
+
+
+def _write(path: str, found: Components) -> None:
+    """Write the component of each vertex as CSV."""
+    from pyapsp.files import atomic_write
+
+    names = range(found.labels.size) if found.names is None else found.names.tolist()
+    with atomic_write(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("vertex", "component"))
+        writer.writerows(zip(names, found.labels.tolist(), strict=True))

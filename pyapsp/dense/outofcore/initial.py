@@ -1,0 +1,59 @@
+"""The distances before the first pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyapsp.checks import check_weights
+from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.errors import ParameterError
+from pyapsp.graph import Graph
+from pyapsp.precision import infinity
+
+__all__ = ["fill"]
+
+# Bytes of rows that `fill` prepares at a time.
+_BLOCK = 2**24
+
+
+def fill(matrix: Matrix, graph: Graph, rows: int | None = None) -> None:
+    """Write the distances before the first pass, a block of rows at a time.
+
+    The weights, infinity where there is no arc, and on the diagonal 0 or a negative self-loop: what
+    `initial_distances` gives.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        Of n rows.
+    graph : Graph
+        With n vertices.
+    rows : int, optional
+        Rows in a block; by default about 16 MiB.
+
+    Raises
+    ------
+    ParameterError
+        If the sizes differ.
+    PrecisionError
+        If the dtype cannot hold a weight.
+    DiskSpaceError
+        If the disk is full: a new file is all hole, and takes its room only now.
+    """
+    n = graph.n
+    if matrix.n != n:
+        raise ParameterError.of("matrix", "fill", f"of {n} rows", matrix.n)
+    check_weights(graph, matrix.dtype)
+    if rows is None:
+        rows = max(1, _BLOCK // max(1, n * matrix.dtype.itemsize))
+    buffer = np.empty((min(rows, n), n), matrix.dtype)
+    for first in range(0, n, rows):
+        last = min(first + rows, n)
+        block = buffer[: last - first]
+        block[...] = infinity(matrix.dtype)
+        arcs = slice(graph.indptr[first], graph.indptr[last])
+        tails = np.repeat(np.arange(len(block)), np.diff(graph.indptr[first : last + 1]))
+        block[tails, graph.indices[arcs]] = graph.weights[arcs]
+        diagonal = np.einsum("ii->i", block[:, first:last])
+        np.minimum(diagonal, 0, out=diagonal)
+        matrix.write(first, last, block)

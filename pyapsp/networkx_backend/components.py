@@ -1,0 +1,72 @@
+"""Strongly connected components, which the host finds: on the device they take longer.
+
+The search on the device needs a launch for each level, and a round for each component where these
+lie apart; SciPy's search is linear in the arcs whatever the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from pyapsp.networkx_backend.converted import ConvertedGraph
+
+__all__ = [
+    "condensation",
+    "is_strongly_connected",
+    "number_strongly_connected_components",
+    "strongly_connected_components",
+]
+
+
+def strongly_connected_components(G: ConvertedGraph) -> Iterator[set[Hashable]]:
+    """Yield the nodes of each component, after those of the components that it leads to."""
+    return _members(G, _labels(G))
+
+
+def number_strongly_connected_components(G: ConvertedGraph) -> int:
+    """Return how many components there are."""
+    return int(_labels(G).max(initial=-1)) + 1
+
+
+def is_strongly_connected(G: ConvertedGraph) -> bool:
+    """Return whether every node reaches every other."""
+    if len(G) == 0:
+        raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
+    return number_strongly_connected_components(G) == 1
+
+
+def condensation(G: ConvertedGraph, scc: Any = None) -> nx.DiGraph:
+    """Return the graph with a node for each component, numbered as they are yielded."""
+    labels = _labels(G)
+    graph = nx.DiGraph(mapping=dict(zip(G.nodes, labels.tolist(), strict=True)))
+    members = enumerate(_members(G, labels))
+    graph.add_nodes_from((number, {"members": nodes}) for number, nodes in members)
+    tails, heads, _ = G.weighted(None).arcs()
+    ends = np.stack([labels[tails], labels[heads]], axis=1)
+    graph.add_edges_from(np.unique(ends[ends[:, 0] != ends[:, 1]], axis=0).tolist())
+    return graph
+
+
+def _labels(G: ConvertedGraph) -> np.ndarray:
+    """Return the component of each node, numbered from those that lead to no other."""
+    if len(G) == 0:
+        return np.zeros(0, np.int32)
+    graph = G.weighted(None)
+    labels: np.ndarray = connected_components(graph.to_scipy(), connection="strong")[1]
+    tails, heads, _ = graph.arcs()
+    if np.any(labels[tails] < labels[heads]):  # SciPy does not promise this order
+        raise NotImplementedError("SciPy numbers components in another order")
+    return labels
+
+
+def _members(G: ConvertedGraph, labels: np.ndarray) -> Iterator[set[Hashable]]:
+    """Yield the nodes of each component."""
+    nodes = [G.nodes[row] for row in np.argsort(labels, kind="stable").tolist()]
+    ends = np.cumsum(np.bincount(labels)).tolist()
+    for start, end in zip([0, *ends], ends, strict=False):
+        yield set(nodes[start:end])

@@ -1,0 +1,169 @@
+"""Every method of every problem on samples of every family: what a new method gets for nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp import runs
+from pyapsp.errors import CapabilityError, DeviceError, ParameterError
+
+CASES = [
+    (problem, method, family)
+    for problem in pyapsp.problems()
+    for method in pyapsp.methods(problem.id)
+    for family in problem.families
+]
+
+
+def names(case):
+    problem, method, family = case
+    return f"{problem.id}-{method.id}-{family}"
+
+
+def request_for(problem, method, given, device, dtype=None):
+    asked = {"predecessors": True} if "predecessors" in problem.asks else {}
+    dtype = problem.dtypes[0] if dtype is None else dtype
+    return problem.ask(given, method(), dtype=dtype, device=device, **asked)
+
+
+def solved(problem, method, given, device, dtype=None):
+    request = request_for(problem, method, given, device, dtype)
+    return request, runs.solve(request)
+
+
+@pytest.mark.parametrize("case", CASES, ids=names)
+def test_answers_are_right(case, device):
+    problem, method, family = case
+    for number, size in enumerate((1, 2, 40, 150)):
+        given = problem.sample(size, family, number, method.requires)
+        # another type for each size; samples of odd seeds may have negative weights
+        dtype = problem.dtypes[(0, 1, -1, -2)[number] % len(problem.dtypes)]
+        request = request_for(problem, method, given, device)
+        oracle = problem.oracle(request.input, request.options)
+        for each in {problem.dtypes[0], dtype}:
+            try:
+                _, found = solved(problem, method, given, device, each)
+            except CapabilityError as missing:
+                assert each in str(missing)  # noqa: PT017 - a type that the device lacks
+                continue
+            check = oracle(found.answer)
+            assert check.ok, (size, each, check.fault)
+            assert found.record["dtype"] == each
+
+
+@pytest.mark.parametrize("case", CASES, ids=names)
+def test_oracles_notice_one_wrong_value(case, device):
+    problem, method, family = case
+    if family != problem.families[0]:
+        method = pyapsp.methods(problem.id)[0]
+    given = problem.sample(40, family, 2, method.requires)
+    request, found = solved(problem, method, given, device)
+    oracle = problem.oracle(request.input, request.options)
+    assert oracle(found.answer).ok
+    arrays = {
+        field.name: getattr(found.answer, field.name)
+        for field in dataclasses.fields(found.answer)
+        if isinstance(getattr(found.answer, field.name), np.ndarray)
+    }
+    assert arrays
+    for name, values in arrays.items():
+        for place in (0, values.size // 2, values.size - 1):
+            changed = values.copy()
+            if changed.dtype.kind == "f" and not np.isfinite(changed.flat[place]):
+                changed.flat[place] = 7
+            else:
+                changed.flat[place] += 1
+            check = oracle(dataclasses.replace(found.answer, **{name: changed}))
+            assert not check.ok, (name, place)
+            assert check.fault
+            with pytest.raises(pyapsp.errors.VerificationError):
+                check.require()
+
+
+@pytest.mark.parametrize("problem", pyapsp.problems(), ids=lambda each: each.id)
+def test_samples_come_from_their_seed(problem):
+    method = pyapsp.methods(problem.id)[0]
+    for family in problem.families:
+        one, again, other = (
+            problem.sample(60, family, seed, method.requires) for seed in (4, 4, 6)
+        )
+        told = problem.about(one)
+        assert told == problem.about(again)
+        assert told["hash"] != problem.about(other)["hash"]
+        assert 0.5 * 60 <= told["n"] <= 60
+        assert told["name"]
+
+
+@pytest.mark.parametrize("problem", pyapsp.problems(), ids=lambda each: each.id)
+def test_records_say_the_same_of_every_problem(problem, device):
+    method = pyapsp.methods(problem.id)[0]
+    given = problem.sample(50, problem.families[0], 0, method.requires)
+    request, found = solved(problem, method, given, device)
+    record = found.record
+    assert (record["problem"], record["unit"], record["method"]) == (
+        problem.id,
+        problem.unit,
+        method.id,
+    )
+    assert record["input"] == problem.about(request.input)
+    assert record["work"] == problem.work(request.input, request.options, found.answer) > 0
+    assert record["rate"] == pytest.approx(record["work"] / record["kernel_seconds"])
+    assert record["wall_seconds"] >= record["kernel_seconds"]
+    assert record["device"]["name"] == device.name
+    assert record["schema"] == runs.SCHEMA
+    assert found.reasons[0].startswith(f"method {method.id}: as asked")
+
+
+@pytest.mark.parametrize("problem", pyapsp.problems(), ids=lambda each: each.id)
+def test_auto_takes_a_method_of_the_problem(problem, device):
+    given = problem.sample(50, problem.families[0], 0, pyapsp.methods(problem.id)[0].requires)
+    found = runs.solve(problem.ask(given, "auto", device=device))
+    assert found.record["method"] in {each.id for each in pyapsp.methods(problem.id)}
+    assert "auto" in found.reasons[0]
+
+
+@pytest.mark.parametrize("problem", pyapsp.problems(), ids=lambda each: each.id)
+def test_methods_of_another_problem_are_refused(problem, device):
+    given = problem.sample(9, problem.families[0], 0, pyapsp.methods(problem.id)[0].requires)
+    other = next(each for each in pyapsp.methods() if each.problem != problem.id)
+    for asked in (other.id, other(), "no-such-method"):
+        with pytest.raises(ParameterError, match="'method' parameter"):
+            problem.ask(given, asked, device=device)
+
+
+def test_every_method_says_where_it_comes_from():
+    ids = [method.id for method in pyapsp.methods()]
+    assert len(set(ids)) == len(ids)
+    for method in pyapsp.methods():
+        assert method.summary
+        assert method.source
+        assert method.problem in {problem.id for problem in pyapsp.problems()}
+        assert isinstance(pyapsp.method(method.id), method)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("bfs-all", "apsp-bfs"),
+        ("sssp-iterative", "apsp-iterative"),
+        ("sssp-tasks", "apsp-tasks"),
+        ("sssp-tasks-unshared", "apsp-tasks-unshared"),
+    ],
+)
+def test_old_names_tell_the_new_ones(old, new):
+    for ask in (lambda: pyapsp.method(old), lambda: pyapsp.solve([[0, 1], [0, 0]], old)):
+        with pytest.raises(ParameterError, match=f"'{old}' is called '{new}' now"):
+            ask()
+    assert pyapsp.method(new).problem == "all-pairs"
+
+
+def test_a_little_memory_is_refused_before_the_run(device):
+    for problem in pyapsp.problems():
+        method = pyapsp.methods(problem.id)[0]
+        given = problem.sample(200, problem.families[0], 0, method.requires)
+        with pytest.raises(DeviceError, match="memory"):
+            runs.solve(problem.ask(given, method(), device=device, memory_limit=64))
