@@ -288,7 +288,7 @@ class Problem:
         a row of ``data/datasets.csv``, for the workflow.
     asks : tuple of str
         Options of `ask` that the command line and the workflow can set: ``predecessors``,
-        ``source``.
+        ``sources``.
     """
 
     id: str

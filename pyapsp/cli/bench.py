@@ -240,7 +240,8 @@ def _table(outcome: Outcome, repeat: int) -> Table:
     table.add_column("method")
     table.add_column("dtype")
     table.add_column("device")
-    headings = ["kernels s", "device s", "whole s", f"{prefix} {unit}/s", "with transfers", "of the roof"]
+    headings = ["kernels s", "device s", "whole s", f"{prefix} {unit}/s"]
+    headings += ["with transfers", "of the roof"]
     for heading in [*headings, *(f"x {each['name']}" for each in outcome.peers)]:
         table.add_column(heading, justify="right")
     table.add_column("answer")

@@ -104,7 +104,7 @@ def bfs(
         "bfs",
         graph,
         method,
-        source=source,
+        sources=source,
         directed=directed,
         predecessors=parents,
         device=device,

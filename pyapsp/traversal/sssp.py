@@ -123,7 +123,7 @@ def sssp(
         "sssp",
         graph,
         method,
-        source=source,
+        sources=source,
         directed=directed,
         dtype=dtype,
         predecessors=predecessors,
