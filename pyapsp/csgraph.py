@@ -23,6 +23,7 @@ import numpy as np
 from scipy.sparse import csgraph as scipy_csgraph
 from scipy.sparse import csr_array, issparse
 
+from pyapsp.distances.one import from_one
 from pyapsp.distances.solver import solve
 from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph
@@ -293,14 +294,16 @@ def _solved(
     cutoff: float | None = None,
     out: np.ndarray | None = None,
 ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-    result = solve(
-        graph,
-        directed=directed,
-        predecessors=with_predecessors,
-        sources=None if rows is None else rows.ravel(),
-        cutoff=cutoff,
-        out=out,
-    )
+    options: dict[str, Any] = {
+        "directed": directed,
+        "predecessors": with_predecessors,
+        "cutoff": cutoff,
+    }
+    if rows is not None and rows.size == 1:
+        result = from_one(graph, rows.item(), **options)
+    else:
+        sources = None if rows is None else rows.ravel()
+        result = solve(graph, sources=sources, out=out, **options)
     shape = result.distances.shape if rows is None else (*rows.shape, graph.n)
     distances = result.distances.reshape(shape)
     if not with_predecessors:

@@ -17,6 +17,9 @@ __all__ = ["get_info"]
 _TIES = "Of several paths that are equally short, another may be given."
 _SEARCHES = "Rows are computed some at a time, as they are asked for."
 _CYCLE = "A negative cycle raises NetworkXUnbounded."
+_NEAREST = "The nearest nodes come first."
+_ONCE = "All nodes are searched, also where there is a target."
+_CONVERTED = "Only of a graph that was converted before: NetworkX searches faster than that."
 _SUMS = "Only sums over the rows of distances are kept, not the distances."
 
 _HOST = "It is found on the host, by SciPy, whatever the device."
@@ -44,6 +47,10 @@ _FUNCTIONS = {
     "number_strongly_connected_components": _HOST,
     "periphery": _SUMS,
     "radius": _SUMS,
+    "single_source_dijkstra": f"{_ONCE} {_TIES}",
+    "single_source_dijkstra_path": _TIES,
+    "single_source_dijkstra_path_length": _NEAREST,
+    "single_source_shortest_path_length": _CONVERTED,
     "strongly_connected_components": _HOST,
     "wiener_index": _SUMS,
 }

@@ -10,13 +10,20 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from pyapsp.networkx_backend import components, lengths, measures
+from pyapsp.networkx_backend import components, lengths, measures, searches
 from pyapsp.networkx_backend.converted import ConvertedGraph, weights_of
 
 __all__ = ["can_run", "should_run"]
 
 # What searches from sources by distance, so that no weight may be negative.
-_DIJKSTRA = {"all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length"}
+_DIJKSTRA = {
+    "all_pairs_dijkstra",
+    "all_pairs_dijkstra_path",
+    "all_pairs_dijkstra_path_length",
+    "single_source_dijkstra",
+    "single_source_dijkstra_path",
+    "single_source_dijkstra_path_length",
+}
 # Whole numbers up to here are floats without rounding; sums of a row are in 64 bits.
 _EXACT, _LARGEST = 2**53, 2**63
 
@@ -67,11 +74,20 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     least = nx.config.backends.pyapsp.min_nodes
     if len(graph) < least:
         return f"{len(graph)} nodes are fewer than the setting min_nodes={least}"
+    if name == "single_source_shortest_path_length" and not _is_converted(graph):
+        return "one search takes less time than the conversion of the graph"
     return True
 
 
+def _is_converted(graph: Any) -> bool:
+    """Return whether NetworkX has, or is given, a conversion of the graph."""
+    kept = getattr(graph, "__networkx_cache__", {}).get("backends", {})
+    return isinstance(graph, ConvertedGraph) or bool(kept.get("pyapsp"))
+
+
 def _function(name: str) -> Callable[..., Any]:
-    room = next(each for each in (lengths, measures, components) if name in each.__all__)
+    rooms = lengths, measures, searches, components
+    room = next(each for each in rooms if name in each.__all__)
     found: Callable[..., Any] = getattr(room, name)
     return found
 

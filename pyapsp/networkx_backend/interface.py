@@ -34,6 +34,12 @@ from pyapsp.networkx_backend.measures import (
     radius,
     wiener_index,
 )
+from pyapsp.networkx_backend.searches import (
+    single_source_dijkstra,
+    single_source_dijkstra_path,
+    single_source_dijkstra_path_length,
+    single_source_shortest_path_length,
+)
 
 __all__ = [
     "all_pairs_bellman_ford_path",
@@ -62,6 +68,10 @@ __all__ = [
     "periphery",
     "radius",
     "should_run",
+    "single_source_dijkstra",
+    "single_source_dijkstra_path",
+    "single_source_dijkstra_path_length",
+    "single_source_shortest_path_length",
     "strongly_connected_components",
     "wiener_index",
 ]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any, TypeAlias
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -17,6 +16,15 @@ from pyapsp.distances.solver import solve
 from pyapsp.graph import Graph
 from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
+from pyapsp.networkx_backend.rows import (
+    Lengths,
+    Node,
+    Paths,
+    Row,
+    dtype_of,
+    levels_of,
+    rows_of,
+)
 from pyapsp.result import Result
 
 __all__ = [
@@ -33,16 +41,12 @@ __all__ = [
     "johnson",
 ]
 
-Node: TypeAlias = Hashable
-Lengths: TypeAlias = dict[Node, float]
-Paths: TypeAlias = dict[Node, list[Node]]
-
 
 def all_pairs_shortest_path_length(
     G: ConvertedGraph, cutoff: float | None = None
 ) -> Iterator[tuple[Node, Lengths]]:
     """Yield the numbers of edges from each node, the nearest first."""
-    rows = _rows(G.weighted(None), _levels(cutoff))
+    rows = _rows(G.weighted(None), levels_of(cutoff))
     return ((G.nodes[row.source], row.lengths(G)) for row in rows)
 
 
@@ -65,7 +69,7 @@ def all_pairs_shortest_path(
     G: ConvertedGraph, cutoff: float | None = None
 ) -> Iterator[tuple[Node, Paths]]:
     """Yield the paths with the fewest edges from each node."""
-    rows = _rows(G.weighted(None), _levels(cutoff), predecessors=True)
+    rows = _rows(G.weighted(None), levels_of(cutoff), predecessors=True)
     return ((G.nodes[row.source], row.paths(G)) for row in rows)
 
 
@@ -139,79 +143,22 @@ def floyd_warshall_numpy(
     return result.distances[np.ix_(order, order)]
 
 
-@dataclass(frozen=True)
-class _Row:
-    """What is reached from a source: it comes first, and then the nearest.
-
-    Attributes
-    ----------
-    source : int
-    reached : list of int
-    distances : list of int or float
-        To each of these; as in NetworkX that to the source is an integer, even among floats.
-    before : list of int or None
-        For each vertex of the graph the last one before it.
-    """
-
-    source: int
-    reached: list[int]
-    distances: list[float]
-    before: list[int] | None
-
-    def lengths(self, G: ConvertedGraph) -> Lengths:
-        return dict(zip(map(G.nodes.__getitem__, self.reached), self.distances, strict=True))
-
-    def paths(self, G: ConvertedGraph) -> Paths:
-        assert self.before is not None
-        paths = {self.source: [G.nodes[self.source]]}
-        for v in self.reached:
-            ahead = []
-            while v not in paths:  # its predecessor may come later, if it is as near
-                ahead.append(v)
-                v = self.before[v]
-            for u in reversed(ahead):
-                paths[u] = [*paths[v], G.nodes[u]]
-                v = u
-        return {G.nodes[v]: paths[v] for v in self.reached}
-
-
 def _rows(
     graph: Graph, cutoff: float | None = None, *, predecessors: bool = False
-) -> Iterator[_Row]:
+) -> Iterator[Row]:
     """Return what is reached from each vertex; what can go wrong does so before the first."""
     with networkx_errors():
         blocks = row_blocks(
-            graph, cutoff=cutoff, dtype=_dtype(graph), predecessors=predecessors, device=device()
+            graph, cutoff=cutoff, dtype=dtype_of(graph), predecessors=predecessors, device=device()
         )
         first = list(islice(blocks, 1))
-    return (row for block in chain(first, blocks) for row in _sorted(block))
-
-
-def _sorted(block: Result) -> Iterator[_Row]:
-    for place, source in enumerate(block.sources.tolist()):
-        distances = block.distances[place]
-        reached = np.flatnonzero(distances < block.infinity)
-        reached = reached[np.argsort(distances[reached], kind="stable")]
-        reached = reached[reached != source]
-        before = None if block.predecessors is None else block.predecessors[place].tolist()
-        found = distances[reached].tolist()
-        yield _Row(source, [source, *reached.tolist()], [0, *found], before)
-
-
-def _dtype(graph: Graph) -> Any:
-    """Return the type of distances: whole numbers stay so, in the narrowest type that does."""
-    return "auto" if graph.dtype.kind == "i" else np.float64
-
-
-def _levels(cutoff: float | None) -> float | None:
-    """Return the last level of a search that goes on as long as the cutoff is above its level."""
-    return cutoff if cutoff is None or math.isinf(cutoff) else math.ceil(cutoff)
+    return (row for block in chain(first, blocks) for row in rows_of(block))
 
 
 def _solved(G: ConvertedGraph, weight: Node | None, *, predecessors: bool = False) -> Result:
     graph = G.weighted(weight)
     # here an edge without weight counts 1.0 in NetworkX, and not 1
-    dtype = _dtype(graph) if weight is not None and G.complete else np.float64
+    dtype = dtype_of(graph) if weight is not None and G.complete else np.float64
     with networkx_errors():
         return solve(graph, dtype=dtype, predecessors=predecessors, device=device())
 

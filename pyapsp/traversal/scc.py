@@ -11,12 +11,12 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import device_errors
-from pyapsp.errors import GraphError, ParameterError, PyApspError
+from pyapsp.errors import GraphError, PyApspError
 from pyapsp.graph import Graph
-from pyapsp.kernels import Stopwatch, build, upload
-from pyapsp.registry import Answer, Method, Options, Plan, check_memory, register
+from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.registry import Answer, Options, Plan, register
 from pyapsp.traversal.search import Launcher
-from pyapsp.tuning import tuned
+from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["Labels", "SccForwardBackward", "numbered"]
 
@@ -44,7 +44,7 @@ class Labels(Answer):
 
 
 @register
-class SccForwardBackward(Method):
+class SccForwardBackward(BufferedMethod):
     """A forward and a backward search from a pivot of each part, all parts at once.
 
     Trimming comes before every round of searches.
@@ -64,8 +64,6 @@ class SccForwardBackward(Method):
         "group": (1, 32, 64, 128, 256, 512),
         "trim": (0, 1, 2, 3, "full"),
     }
-    tunable = True
-    carries_predecessors: ClassVar[bool] = False
 
     def unmet(self, about: Any, options: Options) -> PyApspError | None:
         """Return the error of what the method needs, and this graph or device does not have."""
@@ -90,32 +88,14 @@ class SccForwardBackward(Method):
         limit = options.device.capabilities.max_work_group_size
         return f"width must be at most group, and group at most {limit}"
 
-    def plan(self, graph: Graph, options: Options) -> Plan:
-        """Check the memory, choose parameters and build the kernels."""
-        started = time.perf_counter()
-        parameters, row = self._chosen(graph, options)
-        buffers = _buffers(graph)
-        check_memory(buffers, options)
-        defines = {"PYAPSP_GROUP": parameters["group"], "PYAPSP_WIDTH": parameters["width"]}
-        program = build(options.device, "traversal/scc.cl", defines)
-        seconds = time.perf_counter() - started
-        return Plan(graph, options, parameters, sum(buffers), program, seconds, row)
+    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of each buffer of a run."""
+        return _buffers(graph)
 
-    def _chosen(
-        self, graph: Graph, options: Options
-    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """Return what was asked for, completed by what was tuned or by a candidate; and the row."""
-        found = tuned(self, graph.n, options, graph.family)
-        if found is not None:
-            return found[0], found[1].describe()
-        for candidate in self.candidates(options):
-            parameters = candidate | self.parameters
-            if self.fits(parameters, options):
-                return parameters, None
-        raise ParameterError(
-            f"no parameters of {self.id} with {self.parameters} fit {options.device.name}: "
-            f"{self.rule(options)}"
-        )
+    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels."""
+        defines = {"PYAPSP_GROUP": parameters["group"], "PYAPSP_WIDTH": parameters["width"]}
+        return build(options.device, "traversal/scc.cl", defines)
 
     def run(self, plan: Plan) -> Labels:
         """Find the components."""

@@ -57,10 +57,13 @@ class SsspNearFar(Search):
     }
 
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
-        """Yield wide steps and few work-items for each vertex on GPUs, small steps on CPUs."""
+        """Yield few work-items for each vertex, on CPUs one, and steps of many weights.
+
+        Larger steps cost arcs that are looked at twice; smaller ones cost launches.
+        """
         if options.device.traits.scalar_groups:
             for group in (64, 1):
-                yield {"width": 1, "group": group, "delta": 200}
+                yield {"width": 1, "group": group, "delta": 1600}
             return
         for group in (256, 128, 64, 32, 1):
             yield {"width": min(4, group), "group": group, "delta": 3200}

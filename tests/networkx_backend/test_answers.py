@@ -15,8 +15,10 @@ from pyapsp.networkx_backend import get_info
 FUNCTIONS = sorted(get_info()["functions"])
 PATHS = ["all_pairs_shortest_path", "all_pairs_dijkstra_path", "all_pairs_bellman_ford_path"]
 PATHS += ["johnson"]
+SINGLE = [name for name in FUNCTIONS if name.startswith("single_source")]
 OTHERS = sorted(
     set(FUNCTIONS)
+    - set(SINGLE)
     - {*PATHS, "all_pairs_dijkstra", "floyd_warshall_predecessor_and_distance"}
     - {"floyd_warshall_numpy", "condensation", "strongly_connected_components"}
 )
@@ -279,3 +281,76 @@ def test_every_device_answers(device, settings):
     assert dict(nx.all_pairs_shortest_path_length(graph, backend="pyapsp")) == dict(
         nx.all_pairs_shortest_path_length(graph, backend="networkx")
     )
+
+
+def single(name, graph, backend, **options):
+    """What a call for one source gives, with its order, or the exception."""
+    try:
+        return getattr(nx, name)(graph, backend=backend, **options)
+    except Exception as error:
+        return error
+
+
+def assert_nearest_first(lengths):
+    values = list(lengths.values())
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize("cutoff", [None, 0, 2.5, math.inf])
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_a_single_source(kind, weight, cutoff):
+    graph = GRAPHS[kind]
+    for source in [*list(graph)[:3], "no node"]:
+        given = {"source": source, "cutoff": cutoff}
+        steps = [single("single_source_shortest_path_length", graph, b, **given) for b in BACKENDS]
+        assert_alike(*steps)
+        if isinstance(steps[0], dict):
+            assert_nearest_first(steps[0])
+        given["weight"] = weight
+        if refused("single_source_dijkstra", graph, **given):
+            assert (kind, weight) == ("negative", "weight")
+            continue
+        lengths = [
+            single("single_source_dijkstra_path_length", graph, b, **given) for b in BACKENDS
+        ]
+        assert_alike(*lengths)
+        found = single("single_source_dijkstra", graph, "pyapsp", **given)
+        paths = single("single_source_dijkstra_path", graph, "pyapsp", **given)
+        if not isinstance(lengths[0], dict):
+            assert_alike(found, lengths[1])
+            assert_alike(paths, lengths[1])
+            continue
+        assert_nearest_first(lengths[0])
+        assert_same(found[0], lengths[1])
+        assert found[1] == paths
+        assert next(iter(paths)) == source
+        assert paths.keys() == lengths[1].keys()
+        for target, path in paths.items():
+            assert (path[0], path[-1]) == (source, target)
+            length = nx.path_weight(graph, path, weight) if weight else len(path) - 1
+            assert length == pytest.approx(lengths[1][target], rel=1e-14)
+
+
+@pytest.mark.parametrize("target", ["c", "a", "far", "no node"])
+def test_a_target(target):
+    graph = nx.DiGraph([("a", "b", {"weight": 2}), ("b", "c", {"weight": 1}), ("far", "a")])
+    options = {"source": "a", "target": target}
+    answers = [single("single_source_dijkstra", graph, b, **options) for b in BACKENDS]
+    assert_alike(*answers)
+    near = [single("single_source_dijkstra", graph, b, cutoff=2, **options) for b in BACKENDS]
+    assert_alike(*near)
+
+
+BACKENDS = ("pyapsp", "networkx")
+
+
+def assert_alike(found, expected):
+    if isinstance(expected, Exception):
+        assert (type(found), str(found)) == (type(expected), str(expected))
+    elif isinstance(expected, tuple):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert_same(one, other)
+    else:
+        assert_same(found, expected)

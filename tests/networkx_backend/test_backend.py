@@ -256,6 +256,20 @@ def test_networkx_caches_the_conversion_until_the_graph_changes(log):
     assert nx.diameter(graph, backend="pyapsp") == 4
 
 
+def test_one_search_runs_here_where_the_graph_was_converted_before(log):
+    graph = nx.connected_watts_strogatz_graph(300, 6, 0.1, seed=1)
+    expected = nx.single_source_shortest_path_length(graph, 0)
+    log.clear()
+    with nx.config.backend_priority(algos=["pyapsp"]):
+        assert nx.single_source_shortest_path_length(graph, 0) == expected
+        assert any("than the conversion" in line for line in log)
+        assert not any("Using backend 'pyapsp'" in line for line in log)
+        assert nx.diameter(graph) == max(expected.values())
+        log.clear()
+        assert nx.single_source_shortest_path_length(graph, 0) == expected
+        assert any("Using backend 'pyapsp'" in line for line in log)
+
+
 def test_a_converted_graph_is_a_graph_to_networkx():
     graph = nx.DiGraph([("a", "b", {"cost": 2}), ("b", "a", {"cost": 5}), ("b", "c")])
     converted = interface.convert_from_nx(graph, edge_attrs={"cost": 1})

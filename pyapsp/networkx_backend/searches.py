@@ -1,0 +1,89 @@
+"""Distances and paths from one node, as dictionaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+
+from pyapsp.distances.one import from_one
+from pyapsp.networkx_backend.converted import ConvertedGraph
+from pyapsp.networkx_backend.device import device, networkx_errors
+from pyapsp.networkx_backend.rows import Lengths, Node, Paths, Row, dtype_of, levels_of, rows_of
+from pyapsp.traversal.bfs import bfs
+
+__all__ = [
+    "single_source_dijkstra",
+    "single_source_dijkstra_path",
+    "single_source_dijkstra_path_length",
+    "single_source_shortest_path_length",
+]
+
+
+def single_source_shortest_path_length(
+    G: ConvertedGraph, source: Node, cutoff: float | None = None
+) -> Lengths:
+    """Return the numbers of edges from a node, the nearest first."""
+    if source not in G:
+        raise nx.NodeNotFound(f"Source {source} is not in G")
+    with networkx_errors():
+        found = bfs(G.weighted(None), [G.rows[source]], parents=False, device=device()).rows
+    levels = levels_of(cutoff)
+    if levels is not None:
+        found.distances[found.distances > levels] = found.infinity
+    return next(rows_of(found)).lengths(G)
+
+
+def single_source_dijkstra_path_length(
+    G: ConvertedGraph, source: Node, cutoff: float | None = None, weight: Node | None = "weight"
+) -> Lengths:
+    """Return the distances from a node, the nearest first."""
+    return _row(G, source, cutoff, weight, predecessors=False).lengths(G)
+
+
+def single_source_dijkstra_path(
+    G: ConvertedGraph, source: Node, cutoff: float | None = None, weight: Node | None = "weight"
+) -> Paths:
+    """Return the shortest paths from a node."""
+    return _row(G, source, cutoff, weight).paths(G)
+
+
+def single_source_dijkstra(
+    G: ConvertedGraph,
+    source: Node,
+    target: Node | None = None,
+    cutoff: float | None = None,
+    weight: Node | None = "weight",
+) -> tuple[Any, Any]:
+    """Return distances and shortest paths from a node, or those to a target."""
+    row = _row(G, source, cutoff, weight)
+    lengths, paths = row.lengths(G), row.paths(G)
+    if target is None:
+        return lengths, paths
+    if target not in lengths:
+        raise nx.NetworkXNoPath(f"No path to {target}.")
+    return lengths[target], paths[target]
+
+
+def _row(
+    G: ConvertedGraph,
+    source: Node,
+    cutoff: float | None,
+    weight: Node | None,
+    *,
+    predecessors: bool = True,
+) -> Row:
+    """Return what is reached from a node."""
+    if source not in G:
+        raise nx.NodeNotFound(f"Node {source} not found in graph")
+    graph = G.weighted(weight)
+    with networkx_errors():
+        found = from_one(
+            graph,
+            G.rows[source],
+            cutoff=cutoff,
+            dtype=dtype_of(graph),
+            predecessors=predecessors,
+            device=device(),
+        )
+    return next(rows_of(found))
