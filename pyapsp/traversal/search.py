@@ -26,7 +26,13 @@ from pyapsp.progress import of_sources
 from pyapsp.registry import Plan, check_memory
 from pyapsp.tuning import Match, tuned
 
-__all__ = ["Launcher", "Search", "Searcher", "default_source", "sourced"]
+__all__ = ["Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
+
+# Work-items of a group, and from the likely fastest to the least demanding on each kind of device.
+_GROUPS = (1, 32, 64, 128, 256, 512, 1024)
+_GPU_GROUPS, _CPU_GROUPS = (256, 128, 64, 32, 1), (64, 32, 1)
+# Work-items of a vertex, and how many are likely to be fast on GPUs.
+_WIDTHS, _WIDTH = (1, 2, 4, 8, 16, 32, 64), 4
 
 
 class Launcher:
@@ -119,22 +125,23 @@ class Search(PathMethod):
     """
 
     area = "traversal"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {"group": _GROUPS}
     tunable = True
     weighted: ClassVar[bool] = False
     carries_predecessors: ClassVar[bool] = False
 
-    @abstractmethod
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
         """Yield complete parameter sets, from the one likely fastest to the least demanding."""
+        for group in _CPU_GROUPS if options.device.traits.scalar_groups else _GPU_GROUPS:
+            yield {"group": group}
 
-    @abstractmethod
     def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
         """Return whether parameters are legal together and within the limits of the device."""
+        return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
 
-    @abstractmethod
     def rule(self, options: PathOptions) -> str:
         """Return in words what `fits` asks, with the numbers of the device, for messages."""
+        return f"group must be at most {options.device.capabilities.max_work_group_size}"
 
     @abstractmethod
     def buffers(
@@ -220,3 +227,23 @@ class Search(PathMethod):
             parameters = candidate | self.parameters
             if self.fits(parameters, options):
                 yield parameters, None
+
+
+class Lanes(Search):
+    """Base of the searches in which some work-items side by side share the arcs of a vertex."""
+
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {"width": _WIDTHS, "group": _GROUPS}
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield a few work-items for each vertex; on CPUs one."""
+        width = 1 if options.device.traits.scalar_groups else _WIDTH
+        for candidate in super().candidates(options):
+            yield {"width": min(width, candidate["group"]), **candidate}
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether a group has whole vertices, and the device groups of this size."""
+        return parameters["width"] <= parameters["group"] and super().fits(parameters, options)
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limits."""
+        return f"{super().rule(options)}, and at least width"
