@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,6 @@ import numpy as np
 
 from pyapsp.registry import Method
 from pyapsp.traversal.found import Found, search
-from pyapsp.traversal.request import requested
 
 __all__ = ["BfsResult", "bfs"]
 
@@ -99,16 +97,15 @@ def bfs(
     >>> found.path(3)
     [0, 1, 3]
     """
-    started = time.perf_counter()
-    request = requested(
+    rows, single = search(
         "bfs",
         graph,
         method,
-        sources=source,
+        source,
         directed=directed,
         predecessors=parents,
         device=device,
         memory_limit=memory_limit,
         progress=progress,
     )
-    return BfsResult(search(request, started), np.ndim(source) == 0)
+    return BfsResult(rows, single)

@@ -6,13 +6,14 @@ import numpy as np
 
 from pyapsp.graph import Graph
 from pyapsp.registry import register
-from pyapsp.traversal.levels import Lanes
+from pyapsp.traversal.levels import LevelSearch
+from pyapsp.traversal.search import Lanes
 
 __all__ = ["BfsSpmv"]
 
 
 @register
-class BfsSpmv(Lanes):
+class BfsSpmv(Lanes, LevelSearch):
     """A sparse matrix times a vector for each level, over (or, and).
 
     Source: Y. Deng, B. D. Wang and S. Mu, ICCAD 2009.

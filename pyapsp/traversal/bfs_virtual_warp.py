@@ -6,13 +6,14 @@ import numpy as np
 
 from pyapsp.graph import Graph
 from pyapsp.registry import register
-from pyapsp.traversal.levels import Lanes
+from pyapsp.traversal.levels import LevelSearch
+from pyapsp.traversal.search import Lanes
 
 __all__ = ["BfsVirtualWarp"]
 
 
 @register
-class BfsVirtualWarp(Lanes):
+class BfsVirtualWarp(Lanes, LevelSearch):
     """Work-items side by side share the arcs of a vertex, as if they were a warp of its own.
 
     Source: S. Hong et al., PPoPP 2011.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 
 from pyapsp import runs
 from pyapsp.errors import ParameterError
-from pyapsp.registry import Request
+from pyapsp.registry import Method
 from pyapsp.result import Result
+from pyapsp.traversal.request import requested
 
 __all__ = ["Found", "search"]
 
@@ -85,10 +87,28 @@ class Found:
         return rows[0] if self.single else rows
 
 
-def search(request: Request, started: float) -> Result:
-    """Run a request for rows."""
+def search(
+    name: str, graph: Any, method: str | Method, source: Any, **asked: Any
+) -> tuple[Result, bool]:
+    """Search from one source, or from several.
+
+    Parameters
+    ----------
+    name, graph, method, source, **asked
+        As for `requested`, but that a source must be named.
+
+    Returns
+    -------
+    rows : Result
+    single : bool
+        Whether `source` is one vertex, not a sequence.
+    """
+    started = time.perf_counter()
+    if source is None:
+        raise ParameterError.of("source", name, "a vertex or a sequence of vertices", source)
+    request = requested(name, graph, method, sources=source, **asked)
     solved = runs.solve(request, started)
-    return Result(
+    rows = Result(
         solved.answer.distances,
         solved.answer.predecessors,
         request.options.sources,
@@ -96,3 +116,4 @@ def search(request: Request, started: float) -> Result:
         solved.record,
         solved.reasons,
     )
+    return rows, np.ndim(source) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,14 +16,7 @@ from pyapsp.precision import infinity
 from pyapsp.registry import Plan
 from pyapsp.traversal.search import Launcher, Search
 
-__all__ = ["Lanes", "LevelSearch", "Levels"]
-
-# Work-items of a group.
-_SIZES = (1, 32, 64, 128, 256, 512, 1024)
-# From the fastest to the least demanding, on GPUs and on CPUs.
-_GROUPS = {False: (256, 128, 64, 32, 1), True: (256, 64, 1)}
-# Work-items of a vertex on GPUs.
-_LANES = 4
+__all__ = ["LevelSearch", "Levels"]
 
 
 class LevelSearch(Search):
@@ -39,7 +32,6 @@ class LevelSearch(Search):
 
     problem = "bfs"
     carries_predecessors = True
-    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"group": _SIZES}
     start: ClassVar[str] = "levels_start"
     rows: ClassVar[int] = 2
 
@@ -50,19 +42,6 @@ class LevelSearch(Search):
     def open(self, plan: Plan, watch: Stopwatch) -> Levels:
         """Bring the graph to the device."""
         return Levels(self, plan, watch)
-
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
-        """Yield groups of 256 work-items, and smaller ones."""
-        for group in _GROUPS[options.device.traits.scalar_groups]:
-            yield {"group": group}
-
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
-        """Return whether the device has groups of this size."""
-        return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
-
-    def rule(self, options: PathOptions) -> str:
-        """Return the limit."""
-        return f"group must be at most {options.device.capabilities.max_work_group_size}"
 
     def buffers(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
@@ -87,29 +66,6 @@ class LevelSearch(Search):
     def kernel(self) -> str:
         """The name of the kernel file, with which the names of its kernels begin."""
         return self.id.replace("-", "_")
-
-
-class Lanes(LevelSearch):
-    """Base of those with some work-items side by side for each vertex."""
-
-    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
-        "width": (1, 2, 4, 8, 16, 32, 64),
-        "group": _SIZES,
-    }
-
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
-        """Yield a few work-items for each vertex; on CPUs one."""
-        width = 1 if options.device.traits.scalar_groups else _LANES
-        for candidate in super().candidates(options):
-            yield {"width": min(width, candidate["group"]), **candidate}
-
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
-        """Return whether a group has whole vertices, and the device groups of this size."""
-        return parameters["width"] <= parameters["group"] and super().fits(parameters, options)
-
-    def rule(self, options: PathOptions) -> str:
-        """Return the limits."""
-        return f"{super().rule(options)}, and at least width"
 
 
 class Levels:

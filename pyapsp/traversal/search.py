@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
@@ -24,7 +25,13 @@ from pyapsp.progress import of_sources
 from pyapsp.registry import Plan
 from pyapsp.tuning.method import BufferedMethod
 
-__all__ = ["Launcher", "Search", "Searcher", "default_source", "sourced"]
+__all__ = ["Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
+
+# Work-items of a group, and from the likely fastest to the least demanding on each kind of device.
+_GROUPS = (1, 32, 64, 128, 256, 512, 1024)
+_GPU_GROUPS, _CPU_GROUPS = (256, 128, 64, 32, 1), (64, 32, 1)
+# Work-items of a vertex, and how many are likely to be fast on GPUs.
+_WIDTHS, _WIDTH = (1, 2, 4, 8, 16, 32, 64), 4
 
 
 class Launcher:
@@ -115,7 +122,21 @@ class Search(BufferedMethod, PathMethod):
     """
 
     area = "traversal"
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {"group": _GROUPS}
     weighted: ClassVar[bool] = False
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield complete parameter sets, from the one likely fastest to the least demanding."""
+        for group in _CPU_GROUPS if options.device.traits.scalar_groups else _GPU_GROUPS:
+            yield {"group": group}
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether parameters are legal together and within the limits of the device."""
+        return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
+
+    def rule(self, options: PathOptions) -> str:
+        """Return in words what `fits` asks, with the numbers of the device, for messages."""
+        return f"group must be at most {options.device.capabilities.max_work_group_size}"
 
     @abstractmethod
     def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
@@ -154,6 +175,8 @@ class Search(BufferedMethod, PathMethod):
                     assert searcher is not None
                     searcher.read_predecessors(source, row[0], before[0])
                 seconds += time.perf_counter() - started
+                # where weights are negative a path may come back from beyond the cutoff
+                options.hide(row, None if graph.has_negative else before)
             if tell is not None:
                 tell(place + 1, sources.size)
         transfers = watch.seconds("transfer")
@@ -165,3 +188,23 @@ class Search(BufferedMethod, PathMethod):
             "more": {"rounds": 0 if searcher is None else searcher.rounds},
         }
         return Rows(distances, predecessors, stats=stats, checked=True)
+
+
+class Lanes(Search):
+    """Base of the searches in which some work-items side by side share the arcs of a vertex."""
+
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {"width": _WIDTHS, "group": _GROUPS}
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield a few work-items for each vertex; on CPUs one."""
+        width = 1 if options.device.traits.scalar_groups else _WIDTH
+        for candidate in super().candidates(options):
+            yield {"width": min(width, candidate["group"]), **candidate}
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether a group has whole vertices, and the device groups of this size."""
+        return parameters["width"] <= parameters["group"] and super().fits(parameters, options)
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limits."""
+        return f"{super().rule(options)}, and at least width"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 
 from pyapsp.registry import Method
 from pyapsp.traversal.found import Found, search
-from pyapsp.traversal.request import requested
 
 __all__ = ["SsspResult", "sssp"]
 
@@ -118,12 +116,11 @@ def sssp(
     >>> found.path(1)
     [0, 2, 1]
     """
-    started = time.perf_counter()
-    request = requested(
+    rows, single = search(
         "sssp",
         graph,
         method,
-        sources=source,
+        source,
         directed=directed,
         dtype=dtype,
         predecessors=predecessors,
@@ -133,4 +130,4 @@ def sssp(
         progress=progress,
         check=check,
     )
-    return SsspResult(search(request, started), np.ndim(source) == 0)
+    return SsspResult(rows, single)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -16,13 +16,13 @@ from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
-from pyapsp.traversal.search import Launcher, Search
+from pyapsp.traversal.search import Lanes, Launcher
 
 __all__ = ["SsspBellmanFord"]
 
 
 @register
-class SsspBellmanFord(Search):
+class SsspBellmanFord(Lanes):
     """A work-item, or some, for each vertex: the best of what its neighbours offer.
 
     Source: R. Bellman, 1958; L. R. Ford, 1956.
@@ -33,32 +33,6 @@ class SsspBellmanFord(Search):
     summary = "all arcs in every round; weights may be negative"
     source = "Bellman 1958, doi:10.1090/qam/102435; Ford 1956"
     weighted = True
-    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
-        "width": (1, 2, 4, 8, 16, 32, 64),
-        "group": (1, 32, 64, 128, 256, 512, 1024),
-    }
-
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
-        """Yield a few work-items for each vertex; on CPUs one."""
-        if options.device.traits.scalar_groups:
-            for group in (64, 1):
-                yield {"width": 1, "group": group}
-            return
-        for group in (256, 128, 64, 32, 1):
-            yield {"width": min(4, group), "group": group}
-
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
-        """Return whether a group has whole vertices, and the device such groups."""
-        capabilities, group = options.device.capabilities, parameters["group"]
-        return bool(
-            parameters["width"] <= group <= capabilities.max_work_group_size
-            and group * (options.dtype.itemsize + 4) + 4 <= capabilities.local_memory
-        )
-
-    def rule(self, options: PathOptions) -> str:
-        """Return the limits."""
-        most = options.device.capabilities.max_work_group_size
-        return f"group must be at least width, and at most {most}"
 
     def buffers(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]

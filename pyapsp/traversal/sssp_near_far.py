@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import PathOptions, Weights
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
-from pyapsp.traversal.search import Launcher, Search
+from pyapsp.traversal.search import Lanes, Launcher
 from pyapsp.traversal.tree import Tree
 
 __all__ = ["SsspNearFar"]
@@ -37,7 +37,7 @@ class _Programs:
 
 
 @register
-class SsspNearFar(Search):
+class SsspNearFar(Lanes):
     """Launches over the whole device for all near vertices of one source.
 
     Source: A. Davidson, S. Baxter, M. Garland, J. D. Owens, IPDPS 2014.
@@ -50,36 +50,19 @@ class SsspNearFar(Search):
     requires = Weights(non_negative=True)
     weighted = True
     # delta in percent of the mean weight
-    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
-        "width": (1, 2, 4, 8, 16, 32, 64),
-        "group": (1, 32, 64, 128, 256, 512, 1024),
+    choices: ClassVar[Mapping[str, Sequence[int]]] = {
+        **Lanes.choices,
         "delta": (25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800),
     }
 
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
-        """Yield few work-items for each vertex, on CPUs one, and steps of many weights.
+        """Yield steps of many weights.
 
         Larger steps cost arcs that are looked at twice; smaller ones cost launches.
         """
-        if options.device.traits.scalar_groups:
-            for group in (64, 1):
-                yield {"width": 1, "group": group, "delta": 1600}
-            return
-        for group in (256, 128, 64, 32, 1):
-            yield {"width": min(4, group), "group": group, "delta": 3200}
-
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
-        """Return whether a group has whole vertices, and the device such groups."""
-        capabilities, group = options.device.capabilities, parameters["group"]
-        return bool(
-            parameters["width"] <= group <= capabilities.max_work_group_size
-            and group * options.dtype.itemsize <= capabilities.local_memory
-        )
-
-    def rule(self, options: PathOptions) -> str:
-        """Return the limits."""
-        most = options.device.capabilities.max_work_group_size
-        return f"group must be at least width, and at most {most}"
+        delta = 1600 if options.device.traits.scalar_groups else 3200
+        for candidate in super().candidates(options):
+            yield {**candidate, "delta": delta}
 
     def buffers(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
