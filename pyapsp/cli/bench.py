@@ -55,9 +55,11 @@ _PEERS = (
             "rustworkx-bfs",
         )
     ),
-    ("bfs", "scipy"),
-    ("sssp", "scipy"),
-    *(("scc", name) for name in ("scipy", "igraph", "networkit")),
+    *(
+        (problem, name)
+        for problem in ("bfs", "sssp", "scc")
+        for name in ("scipy", "igraph", "networkit")
+    ),
 )
 _NAMES = tuple(dict.fromkeys(name for _, name in _PEERS))
 
@@ -227,6 +229,8 @@ def _table(outcome: Outcome, repeat: int) -> Table:
     from rich.table import Table
 
     about, unit = outcome.about, outcome.problem.unit
+    fastest = max((row["rate"] or 0 for row in [*outcome.runs, *outcome.peers]), default=0)
+    prefix, scale = ("G", 1e9) if fastest >= 1e9 else ("M", 1e6)
     size = ", ".join(f"{name} = {about[name]:,}" for name in ("n", "m") if name in about)
     table = Table(
         box=SIMPLE,
@@ -236,7 +240,8 @@ def _table(outcome: Outcome, repeat: int) -> Table:
     table.add_column("method")
     table.add_column("dtype")
     table.add_column("device")
-    headings = ["kernels s", "device s", "whole s", f"G {unit}/s", "with transfers", "of the roof"]
+    headings = ["kernels s", "device s", "whole s", f"{prefix} {unit}/s"]
+    headings += ["with transfers", "of the roof"]
     for heading in [*headings, *(f"x {each['name']}" for each in outcome.peers)]:
         table.add_column(heading, justify="right")
     table.add_column("answer")
@@ -247,8 +252,8 @@ def _table(outcome: Outcome, repeat: int) -> Table:
             row["dtype"],
             row["device"]["id"],
             *(f"{row[f'{phase}_seconds']:.4g}" for phase in ("kernel", "device", "wall")),
-            _giga(row["rate"]),
-            _giga(row["device_rate"]),
+            _scaled(row["rate"], scale),
+            _scaled(row["device_rate"], scale),
             "" if fraction is None else f"{100 * fraction:.1f} %",
             *(f"{row['ratios'][each['name']]:.2f}" for each in outcome.peers),
             "right" if row["verified"] else "WRONG",
@@ -262,15 +267,15 @@ def _table(outcome: Outcome, repeat: int) -> Table:
             "",
             "",
             f"{each['median_seconds']:.4g}",
-            _giga(each["rate"]),
+            _scaled(each["rate"], scale),
             *[""] * (2 + len(outcome.peers)),
             "right" if each["verified"] else "WRONG",
         )
     return table
 
 
-def _giga(speed: float | None) -> str:
-    return "" if speed is None else f"{speed / 1e9:.2f}"
+def _scaled(speed: float | None, scale: float) -> str:
+    return "" if speed is None else f"{speed / scale:.2f}"
 
 
 def _document(outcomes: list[Outcome]) -> dict[str, Any]:

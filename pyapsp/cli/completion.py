@@ -74,6 +74,7 @@ def _words() -> dict[str, list[str]]:
     except NoDeviceError:
         devices = []
     return {
+        "PROBLEM": [problem.id for problem in pyapsp.problems()],
         "METHOD": ["auto", *(method.id for method in pyapsp.methods())],
         "TYPE": ["auto", *DTYPES],
         "SPEC": ["gpu", "cpu", *devices],

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -16,14 +16,15 @@ from pyapsp.checks import check_weights
 from pyapsp.dense.mending import mend_predecessors
 from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import Device, device_errors
-from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, check_memory
 from pyapsp.result import NO_PREDECESSOR
-from pyapsp.tuning import Match, tuned, tuned_rate
+from pyapsp.tuning import Match, tuned_rate
+from pyapsp.tuning.method import TunableMethod
 
 __all__ = [
     "Configuration",
@@ -92,7 +93,7 @@ class Configuration:
     graphs: int = 1
 
 
-class FloydWarshall(AllPairsMethod):
+class FloydWarshall(TunableMethod, AllPairsMethod):
     """Base of the methods that update an n x n matrix on the device in rounds.
 
     Attributes
@@ -104,21 +105,7 @@ class FloydWarshall(AllPairsMethod):
         Called with the events of each round of a run when it has been enqueued, in order.
     """
 
-    tunable = True
-    carries_predecessors: ClassVar[bool] = False
     on_round: Callable[[list[cl.Event]], None] | None = None
-
-    @abstractmethod
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
-        """Yield complete parameter sets, from the one likely fastest to the least demanding."""
-
-    @abstractmethod
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
-        """Return whether parameters are legal together and within the limits of the device."""
-
-    @abstractmethod
-    def rule(self, options: AllPairsOptions) -> str:
-        """Return in words what `fits` asks, with the numbers of the device, for messages."""
 
     @abstractmethod
     def configure(
@@ -177,17 +164,8 @@ class FloydWarshall(AllPairsMethod):
         ParameterError
             If nothing fits.
         """
-        found = tuned(self, graph.n, options) if rows else None
-        if found is not None:
-            return found
-        for candidate in self.candidates(options):
-            parameters = candidate | self.parameters
-            if self.fits(parameters, options):
-                return parameters, None
-        raise ParameterError(
-            f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
-            f"{options.device.name}: {self.rule(options)}"
-        )
+        # the work does not depend on where the arcs are: all families are alike
+        return next(self.sets(graph.n, "uniform", options, rows=rows))
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return n^3 by the rate of the tuning rows around n, without predecessors found later."""

@@ -16,6 +16,7 @@ import numpy as np
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions, Rows
+from pyapsp.precision import infinity
 from pyapsp.registry import Check
 from pyapsp.traversal.scc import Labels, numbered
 from pyapsp.verify import spread
@@ -163,10 +164,7 @@ def _dijkstra(graph: Graph, options: PathOptions) -> _Prepared:
 def _networkit(graph: Graph, options: PathOptions) -> _Prepared:
     import networkit
 
-    tails, heads, weights = graph.arcs()
-    arcs = weights.astype(np.float64), (tails.astype(np.uint64), heads.astype(np.uint64))
-    weighted = not graph.is_unweighted
-    prepared = networkit.GraphFromCoo(arcs, n=graph.n, weighted=weighted, directed=True)
+    prepared = _for_networkit(graph, weighted=not graph.is_unweighted)
 
     def call() -> Any:
         if options.sources is None:
@@ -180,6 +178,14 @@ def _networkit(graph: Graph, options: PathOptions) -> _Prepared:
         return _rows(np.where(rows < np.finfo(np.float64).max, rows, np.inf))
 
     return call, distances
+
+
+def _for_networkit(graph: Graph, *, weighted: bool) -> Any:
+    import networkit
+
+    tails, heads, weights = graph.arcs()
+    arcs = weights.astype(np.float64), (tails.astype(np.uint64), heads.astype(np.uint64))
+    return networkit.GraphFromCoo(arcs, n=graph.n, weighted=weighted, directed=True)
 
 
 def _distance_matrix(graph: Graph, options: PathOptions) -> _Prepared:
@@ -239,6 +245,51 @@ def _start(graph: Graph, dtype: Any) -> np.ndarray:
     return matrix
 
 
+def _scipy_bfs(graph: Graph, options: PathOptions) -> _Prepared:
+    from scipy.sparse.csgraph import breadth_first_order
+
+    matrix, sources = graph.to_scipy(), options.rows(graph.n).tolist()
+
+    def levels(found: list[tuple[np.ndarray, np.ndarray]]) -> Rows:
+        rows = np.full((len(found), graph.n), infinity(np.dtype(np.int32)), np.int32)
+        for row, (order, before) in zip(rows, found, strict=True):
+            row[order[0]] = 0
+            for vertex in order[1:]:
+                row[vertex] = row[before[vertex]] + 1
+        return _rows(rows)
+
+    return lambda: [breadth_first_order(matrix, source) for source in sources], levels
+
+
+def _igraph_bfs(graph: Graph, options: PathOptions) -> _Prepared:
+    prepared, sources = graph.to_igraph(), options.rows(graph.n).tolist()
+    return (
+        lambda: prepared.distances(source=sources),
+        lambda found: _levels(np.array(found, float)),
+    )
+
+
+def _networkit_bfs(graph: Graph, options: PathOptions) -> _Prepared:
+    import networkit
+
+    prepared, sources = _for_networkit(graph, weighted=False), options.rows(graph.n).tolist()
+
+    def call() -> list[Any]:
+        return [networkit.distance.BFS(prepared, source, False).run() for source in sources]
+
+    def levels(found: list[Any]) -> Rows:
+        rows = np.array([search.getDistances() for search in found])
+        return _levels(np.where(rows < np.finfo(np.float64).max, rows, np.inf))
+
+    return call, levels
+
+
+def _levels(steps: np.ndarray) -> Rows:
+    """Return numbers of steps, inf where there is no path, as levels."""
+    unreached = infinity(np.dtype(np.int32))
+    return _rows(np.where(np.isfinite(steps), steps, unreached).astype(np.int32))
+
+
 def _labels(found: Any) -> Labels:
     return Labels(labels=numbered(np.asarray(found)))
 
@@ -264,9 +315,7 @@ def _igraph_scc(graph: Graph, options: Any) -> _Prepared:
 def _networkit_scc(graph: Graph, options: Any) -> _Prepared:
     import networkit
 
-    tails, heads, _ = graph.arcs()
-    ends = (np.ones(graph.m), (tails.astype(np.uint64), heads.astype(np.uint64)))
-    prepared = networkit.GraphFromCoo(ends, n=graph.n, directed=True)
+    prepared = _for_networkit(graph, weighted=False)
 
     def call() -> Any:
         return networkit.components.StronglyConnectedComponents(prepared).run()
@@ -297,6 +346,12 @@ PEERS = (
         package="rustworkx",
         unweighted=True,
     ),
+    Peer("scipy", "int32", "csgraph.breadth_first_order", _scipy_bfs, problem="bfs", some=True),
+    Peer("igraph", "int32", "Graph.distances", _igraph_bfs, problem="bfs", some=True),
+    Peer("networkit", "int32", "distance.BFS", _networkit_bfs, problem="bfs", some=True),
+    Peer("scipy", "float64", "csgraph.dijkstra", _dijkstra, problem="sssp", some=True),
+    Peer("igraph", "float64", "Graph.distances", _igraph, problem="sssp", some=True),
+    Peer("networkit", "float64", "distance.SPSP", _networkit, problem="sssp", some=True),
     Peer("scipy", "int32", "csgraph.connected_components", _scipy_scc, problem="scc"),
     Peer("igraph", "int32", "Graph.connected_components", _igraph_scc, problem="scc"),
     Peer("networkit", "int32", "StronglyConnectedComponents", _networkit_scc, problem="scc"),

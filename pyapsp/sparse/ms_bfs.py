@@ -64,12 +64,12 @@ class MsBfs(TunableBlocks):
         """Yield what is fastest, and narrower rows where memory is short."""
         yield from ({"words": words} for words in (32, 16, 8, 4, 2, 1))
 
-    def _sets(
-        self, graph: Graph, options: AllPairsOptions
+    def sets(
+        self, n: int, family: str, options: AllPairsOptions, *, rows: bool = True
     ) -> Iterator[tuple[dict[str, Any], Match | None]]:
         """Leave out rows wider than all sources need, unless they were asked for."""
-        needed = max(-(-options.count(graph.n) // _BITS), 1)
-        for parameters, match in super()._sets(graph, options):
+        needed = max(-(-options.count(n) // _BITS), 1)
+        for parameters, match in super().sets(n, family, options, rows=rows):
             if parameters == self.parameters or parameters["words"] < 2 * needed:
                 yield parameters, match
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from pyapsp.checks import check_answer, check_weights, converted
 from pyapsp.device import device_errors
-from pyapsp.errors import DeviceError, DeviceMemoryError, ParameterError
+from pyapsp.errors import DeviceError
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
 from pyapsp.host import empty_beside, flush
@@ -26,9 +26,10 @@ from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import holds_all
 from pyapsp.progress import of_sources
-from pyapsp.registry import Plan, check_memory
+from pyapsp.registry import Plan
 from pyapsp.sparse.totals import Totals, totals_of
-from pyapsp.tuning import Match, tuned, tuned_rate
+from pyapsp.tuning import tuned_rate
+from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["BlockSolver", "Session", "SourceBlocks", "TunableBlocks"]
 
@@ -213,40 +214,12 @@ class Session:
         self._seconds += time.perf_counter() - started
 
 
-class TunableBlocks(SourceBlocks):
-    """Base of those with parameters to choose.
+class TunableBlocks(BufferedMethod, SourceBlocks):
+    """Base of those with parameters to choose."""
 
-    Attributes
-    ----------
-    carries_predecessors : bool
-        Whether asking for predecessors changes the kernels that have the parameters.
-    """
-
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    tunable = True
-    carries_predecessors: ClassVar[bool] = False
-
-    @abstractmethod
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
-        """Yield complete parameter sets, from the one likely fastest to the least demanding."""
-
-    @abstractmethod
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
-        """Return whether parameters are legal together and within the limits of the device."""
-
-    @abstractmethod
-    def rule(self, options: AllPairsOptions) -> str:
-        """Return in words what `fits` asks, with the numbers of the device, for messages."""
-
-    @abstractmethod
-    def buffers(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
-        """Return the bytes of each device buffer that a run will allocate."""
-
-    @abstractmethod
-    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]) -> Any:
-        """Build the kernels, and return the state of the plan."""
+    def check(self, graph: Graph, options: AllPairsOptions) -> None:
+        """Refuse weights that the type does not hold."""
+        check_weights(graph, options.dtype)
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return what the tuning rows around n say of a graph with their arcs, in proportion."""
@@ -254,39 +227,3 @@ class TunableBlocks(SourceBlocks):
         if rate is None:
             return None
         return graph.n * rows * max(graph.m, graph.n) / (ARCS * rate)
-
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
-        """Check weights and memory, choose parameters and build the kernels."""
-        check_weights(graph, options.dtype)
-        started = time.perf_counter()
-        too_much: DeviceMemoryError | None = None
-        for parameters, match in self._sets(graph, options):
-            buffers = self.buffers(graph, options, parameters)
-            try:
-                check_memory(buffers, options)
-            except DeviceMemoryError as error:
-                if too_much is None or error.needed < too_much.needed:
-                    too_much = error
-                continue
-            state = self.prepare(graph, options, parameters)
-            seconds = time.perf_counter() - started
-            row = match.describe() if match else None
-            return Plan(graph, options, parameters, sum(buffers), state, seconds, row)
-        if too_much is not None:
-            raise too_much
-        raise ParameterError(
-            f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
-            f"{options.device.name}: {self.rule(options)}"
-        )
-
-    def _sets(
-        self, graph: Graph, options: AllPairsOptions
-    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
-        """Yield what was tuned and then the candidates, completed by what was asked for."""
-        found = tuned(self, graph.n, options, graph.family)
-        if found is not None:
-            yield found
-        for candidate in self.candidates(options):
-            parameters = candidate | self.parameters
-            if self.fits(parameters, options):
-                yield parameters, None

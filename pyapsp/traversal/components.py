@@ -19,7 +19,7 @@ from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.files import atomic_write
 from pyapsp.graph import as_graph
 from pyapsp.graph.io import archive
-from pyapsp.registry import Method, Options, Request, method_of, problem
+from pyapsp.registry import Method, Options, Request, check_limits, method_of, problem
 
 __all__ = ["Components", "requested", "strongly_connected_components"]
 
@@ -202,10 +202,7 @@ def requested(
     if dtype is not None and np.dtype(dtype) != np.int32:
         raise ParameterError.of("dtype", _OWNER, "int32", str(dtype))
     graph = as_graph(graph)
-    if memory_limit is not None and not (isinstance(memory_limit, Integral) and memory_limit > 0):
-        raise ParameterError.of("memory_limit", _OWNER, "a positive number of bytes", memory_limit)
-    if progress is not None and not callable(progress):
-        raise ParameterError.of("progress", _OWNER, "a function of (done, total)", progress)
+    check_limits(memory_limit, progress, _OWNER)
     options = Options(
         choose(device), np.dtype(np.int32), memory_limit=memory_limit, progress=progress
     )

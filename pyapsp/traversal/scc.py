@@ -11,11 +11,12 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import device_errors
-from pyapsp.errors import GraphError, ParameterError, PyApspError
+from pyapsp.errors import GraphError, PyApspError
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build
-from pyapsp.registry import Answer, Method, Options, Plan, check_memory, register
-from pyapsp.tuning import tuned
+from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.registry import Answer, Options, Plan, register
+from pyapsp.traversal.search import Launcher
+from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["Labels", "SccForwardBackward", "numbered"]
 
@@ -43,7 +44,7 @@ class Labels(Answer):
 
 
 @register
-class SccForwardBackward(Method):
+class SccForwardBackward(BufferedMethod):
     """A forward and a backward search from a pivot of each part, all parts at once.
 
     Trimming comes before every round of searches.
@@ -63,8 +64,6 @@ class SccForwardBackward(Method):
         "group": (1, 32, 64, 128, 256, 512),
         "trim": (0, 1, 2, 3, "full"),
     }
-    tunable = True
-    carries_predecessors: ClassVar[bool] = False
 
     def unmet(self, about: Any, options: Options) -> PyApspError | None:
         """Return the error of what the method needs, and this graph or device does not have."""
@@ -89,32 +88,14 @@ class SccForwardBackward(Method):
         limit = options.device.capabilities.max_work_group_size
         return f"width must be at most group, and group at most {limit}"
 
-    def plan(self, graph: Graph, options: Options) -> Plan:
-        """Check the memory, choose parameters and build the kernels."""
-        started = time.perf_counter()
-        parameters, row = self._chosen(graph, options)
-        buffers = _buffers(graph)
-        check_memory(buffers, options)
-        defines = {"PYAPSP_GROUP": parameters["group"], "PYAPSP_WIDTH": parameters["width"]}
-        program = build(options.device, "traversal/scc.cl", defines)
-        seconds = time.perf_counter() - started
-        return Plan(graph, options, parameters, sum(buffers), program, seconds, row)
+    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of each buffer of a run."""
+        return _buffers(graph)
 
-    def _chosen(
-        self, graph: Graph, options: Options
-    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """Return what was asked for, completed by what was tuned or by a candidate; and the row."""
-        found = tuned(self, graph.n, options, graph.family)
-        if found is not None:
-            return found[0], found[1].describe()
-        for candidate in self.candidates(options):
-            parameters = candidate | self.parameters
-            if self.fits(parameters, options):
-                return parameters, None
-        raise ParameterError(
-            f"no parameters of {self.id} with {self.parameters} fit {options.device.name}: "
-            f"{self.rule(options)}"
-        )
+    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels."""
+        defines = {"PYAPSP_GROUP": parameters["group"], "PYAPSP_WIDTH": parameters["width"]}
+        return build(options.device, "traversal/scc.cl", defines)
 
     def run(self, plan: Plan) -> Labels:
         """Find the components."""
@@ -179,18 +160,17 @@ class _Search:
     """
 
     def __init__(self, plan: Plan, entering: Graph, watch: Stopwatch) -> None:
-        graph, options, program = plan.input, plan.options, plan.state
+        graph, options, parameters = plan.input, plan.options, plan.parameters
         self._queue, self._watch = options.device.queue(), watch
-        self._program: Program = program
-        self._group, self._width = plan.parameters["group"], plan.parameters["width"]
-        trim = plan.parameters["trim"]
+        self._launch = Launcher(self._queue, plan.state, parameters["group"])
+        self._width, trim = parameters["width"], parameters["trim"]
         self._trims = graph.n if trim == "full" else trim
         self._n, self._progress = graph.n, options.progress
-        leaving = self._upload(graph.indptr), self._upload(graph.indices)
-        back = leaving
+        arrays = [graph.indptr, graph.indices]
         if graph.directed:
-            back = self._upload(entering.indptr), self._upload(entering.indices)
-        self._arcs = *leaving, *back
+            arrays += [entering.indptr, entering.indices]
+        arcs = [upload(self._queue, array, watch) for array in arrays]
+        self._arcs = arcs if graph.directed else [*arcs, *arcs]
         *_, words, spare, pivots, even, odd, _ = _buffers(graph)
         self._words = self._filled(words, 3 * graph.n)
         self._spare = self._filled(spare, 0)
@@ -261,10 +241,6 @@ class _Search:
         even, odd = self._stamps
         return (odd, even) if self.level % 2 else (even, odd)
 
-    def _launch(self, kernel: str, items: int, *arguments: Any) -> None:
-        shape = (-(-items // self._group) * self._group,), (self._group,)
-        self._program.kernel(kernel)(self._queue, *shape, *arguments)
-
     def _read(self, place: int) -> int:
         """Return an entry of the state, when all that was enqueued is done."""
         cl.enqueue_copy(self._queue, self._host, self._state)
@@ -273,19 +249,4 @@ class _Search:
     def _filled(self, size: int, value: int) -> cl.Buffer:
         buffer = cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
         cl.enqueue_fill_buffer(self._queue, buffer, np.full(1, value, np.int32), 0, size)
-        return buffer
-
-    def _upload(self, array: np.ndarray) -> cl.Buffer:
-        """Return a buffer with the content of a read-only array, of at least 4 bytes.
-
-        Where the device is the host, the array is the buffer.
-        """
-        flags, context = cl.mem_flags, self._queue.context
-        if not array.size:
-            return cl.Buffer(context, flags.READ_ONLY, 4)
-        if self._queue.device.type & cl.device_type.CPU:
-            return cl.Buffer(context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
-        buffer = cl.Buffer(context, flags.READ_ONLY, array.nbytes)
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, buffer, array)
         return buffer

@@ -18,13 +18,12 @@ import pyopencl as cl
 
 from pyapsp.checks import check_answer, check_weights
 from pyapsp.device import device_errors
-from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch
 from pyapsp.paths import PathMethod, PathOptions, Rows
 from pyapsp.progress import of_sources
-from pyapsp.registry import Plan, check_memory
-from pyapsp.tuning import Match, tuned
+from pyapsp.registry import Plan
+from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
 
@@ -111,7 +110,7 @@ def sourced(graph: Graph, options: PathOptions) -> PathOptions:
     return replace(options, sources=default_source(graph))
 
 
-class Search(PathMethod):
+class Search(BufferedMethod, PathMethod):
     """Base of the methods that search from one source after the other.
 
     The state of a plan has a ``hash`` that names the code which runs.
@@ -120,67 +119,37 @@ class Search(PathMethod):
     ----------
     weighted : bool
         Whether weights count, so that the dtype must hold them.
-    carries_predecessors : bool
-        Whether asking for predecessors changes the kernels that have the parameters.
     """
 
     area = "traversal"
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {"group": _GROUPS}
-    tunable = True
     weighted: ClassVar[bool] = False
-    carries_predecessors: ClassVar[bool] = False
 
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
-        """Yield complete parameter sets, from the one likely fastest to the least demanding."""
+        """Yield groups of 256 work-items and smaller ones, on CPUs of 64."""
         for group in _CPU_GROUPS if options.device.traits.scalar_groups else _GPU_GROUPS:
             yield {"group": group}
 
     def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
-        """Return whether parameters are legal together and within the limits of the device."""
+        """Return whether the device has groups of this size."""
         return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
 
     def rule(self, options: PathOptions) -> str:
-        """Return in words what `fits` asks, with the numbers of the device, for messages."""
+        """Return the limit."""
         return f"group must be at most {options.device.capabilities.max_work_group_size}"
-
-    @abstractmethod
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
-        """Return the bytes of each device buffer that a run will allocate."""
-
-    @abstractmethod
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Any:
-        """Build the kernels, and return the state of the plan."""
 
     @abstractmethod
     def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
         """Bring the graph to the device; the watch is told of transfers."""
 
-    def plan(self, graph: Graph, options: Any) -> Plan:
-        """Check weights and memory, choose parameters and build the kernels."""
+    def check(self, graph: Graph, options: PathOptions) -> None:
+        """Refuse weights that the type does not hold, where they count."""
         if self.weighted:
             check_weights(graph, options.dtype)
-        started = time.perf_counter()
-        too_much: DeviceMemoryError | None = None
-        for parameters, match in self._sets(graph, options):
-            buffers = self.buffers(graph, options, parameters)
-            try:
-                check_memory(buffers, options)
-            except DeviceMemoryError as error:
-                too_much = too_much or error
-                continue
-            state = self.prepare(graph, options, parameters)
-            seconds = time.perf_counter() - started
-            row = match.describe() if match else None
-            options = sourced(graph, options)
-            return Plan(graph, options, parameters, sum(buffers), state, seconds, row)
-        if too_much is not None:
-            raise too_much
-        raise ParameterError(
-            f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
-            f"{options.device.name}: {self.rule(options)}"
-        )
+
+    def plan(self, graph: Graph, options: Any) -> Plan:
+        """Check weights and memory, choose sources and parameters and build the kernels."""
+        return super().plan(graph, sourced(graph, options))
 
     def run(self, plan: Plan) -> Rows:
         """Search from each source, and check and hide what a row has too much of."""
@@ -219,16 +188,6 @@ class Search(PathMethod):
             "more": {"rounds": 0 if searcher is None else searcher.rounds},
         }
         return Rows(distances, predecessors, stats=stats, checked=True)
-
-    def _sets(self, graph: Graph, options: Any) -> Iterator[tuple[dict[str, Any], Match | None]]:
-        """Yield what was tuned and then the candidates, completed by what was asked for."""
-        found = tuned(self, graph.n, options, graph.family)
-        if found is not None:
-            yield found
-        for candidate in self.candidates(options):
-            parameters = candidate | self.parameters
-            if self.fits(parameters, options):
-                yield parameters, None
 
 
 class Lanes(Search):

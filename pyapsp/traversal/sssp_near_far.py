@@ -56,8 +56,11 @@ class SsspNearFar(Lanes):
     }
 
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
-        """Yield wide steps on GPUs, small ones on CPUs."""
-        delta = 200 if options.device.traits.scalar_groups else 3200
+        """Yield steps of many weights.
+
+        Larger steps cost arcs that are looked at twice; smaller ones cost launches.
+        """
+        delta = 1600 if options.device.traits.scalar_groups else 3200
         for candidate in super().candidates(options):
             yield {**candidate, "delta": delta}
 

@@ -141,7 +141,7 @@ def test_vendor_words_stay_in_their_file():
     assert found == []
 
 
-def test_areas_have_their_kernels_tests_and_rules():
+def test_areas_have_their_kernels_and_tests():
     sys.path.insert(0, str(TOP))
     import pyapsp
 
@@ -149,7 +149,6 @@ def test_areas_have_their_kernels_tests_and_rules():
         assert (PACKAGE / area).is_dir()
         assert (TOP / "cl" / area).is_dir()
         assert (TOP / "tests" / area).is_dir()
-        assert (TOP / "workflow" / "rules" / f"{area}.smk").is_file()
 
 
 def test_importing_the_package_loads_only_the_standard_library():

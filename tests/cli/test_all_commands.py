@@ -131,7 +131,8 @@ JSON = {
     "convert": ("convert g.gr g.npz", "file", "g.npz"),
     "generate": ("generate ring -n 9 -o r.gr", "n", 9),
     "bulk --list": ("bulk --list", "fft", None),
-    "bench": ("bench g.gr --repeat 1 --method fw-naive --peers scipy", "schema", 2),
+    "bench": ("bench g.gr --repeat 1 --method fw-naive --peers scipy", "schema", 3),
+    "check": ("check scc g.gr", "verified", True),
     "methods": ("methods", None, None),
     "devices": ("devices", None, None),
 }

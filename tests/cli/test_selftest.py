@@ -80,7 +80,7 @@ def test_a_wrong_answer_is_exit_code_1(few, device, capsys, monkeypatch):
     assert main(["selftest", "--device", device.id]) == 1
     text = capsys.readouterr().out
     assert "FAILED    fw-naive" in text
-    assert "uniform 0, int16: from 0 to 1 it found" in text
+    assert "uniform, float64: from 0 to 1 it found" in text
     assert "1 ok, 1 FAILED" in text
 
 

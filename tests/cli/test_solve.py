@@ -64,7 +64,7 @@ def test_solve_writes_result_and_record(graph, graph_file, tmp_path, capsys):
     written = json.loads(record.read_text())
     assert written["parameters"]["tile"] == 32
     assert written["dtype"] == "int32"
-    assert written["schema"] == 3
+    assert written["schema"] == 4
     assert written["roof_rate"] is written["fraction_of_roof"] is None
     assert "commit" in written
 
@@ -101,7 +101,7 @@ def test_sources_and_cutoff(graph, graph_file, tmp_path, capsys):
         command = ["solve", graph_file, "-o", out, "--record", record, *asked, *options]
         code, text, error = run(capsys, *command)
         assert (code, error) == (0, "")
-        assert "3 sources" in text
+        assert "sources: 3" in text
         written = json.loads(record.read_text())
         assert (written["sources"], written["cutoff"]) == (3, 9)
         found = np.load(out) if name.endswith(".npy") else Result.load(out).distances
@@ -109,7 +109,7 @@ def test_sources_and_cutoff(graph, graph_file, tmp_path, capsys):
     assert Result.load(tmp_path / "d.npz").sources.tolist() == [6, 2, 6]
     assert not list(tmp_path.glob(".*"))
     code, text, _ = run(capsys, "solve", graph_file, "--dry-run", *asked)
-    assert (code, "3 sources" in text) == (0, True)
+    assert (code, "sources: 3" in text) == (0, True)
 
 
 def test_a_dry_run_says_memory_and_time(graph_file, tmp_path, capsys, device):

@@ -1,4 +1,4 @@
-"""Short roofs: what a roof is matters to the tests of roofs alone."""
+"""Short roofs: how fast a device is does not matter here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pyapsp.profiling import roofs
 
 
 @pytest.fixture(autouse=True)
-def short_roofs(request, monkeypatch):
+def short_roofs(monkeypatch):
     """Measure roofs for a fraction of the usual time."""
-    if request.path.stem != "test_roofs":
-        monkeypatch.setattr(roofs, "_SECONDS", roofs._SECONDS / 50)
+    monkeypatch.setattr(roofs, "_SECONDS", roofs._SECONDS / 50)

@@ -78,6 +78,7 @@ def test_each_has_a_record_of_the_medians_of_its_turns(device, solvers):
         assert record["parameters"]["l"] == record["label"]["l"]
         assert record["dtype"] == "int32"
         assert record["repeat"] == 3
+        assert record["build_seconds"] == solver.turns[0].facts["build_seconds"]
         for phase in ("kernel", "transfer", "wall"):
             assert len(record["times"][phase]) == 3
             assert record[f"{phase}_seconds"] == median(record["times"][phase])

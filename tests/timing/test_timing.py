@@ -127,7 +127,7 @@ def test_calls_take_turns_by_the_clock_of_the_host():
     assert in_turns([], 3) == []
 
 
-def test_what_is_short_is_timed_more_often():
+def test_what_is_short_is_timed_more_often(monkeypatch):
     assert not enough([1.0], 2)
     assert enough([1.0, 1.0], 2)
     assert not enough([1e-6] * 9, 2)
@@ -135,3 +135,8 @@ def test_what_is_short_is_timed_more_often():
     calls = []
     in_turns([partial(calls.append, 1), partial(calls.append, 2)], 3)
     assert calls.count(1) == calls.count(2) == 16
+    # also what is long has more than a turn
+    monkeypatch.setattr(timing, "_LONG_ENOUGH", 0.0)
+    calls.clear()
+    in_turns([partial(calls.append, 1)], 1)
+    assert len(calls) == 1 + timing._TURNS

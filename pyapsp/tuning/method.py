@@ -1,0 +1,118 @@
+"""Methods with parameters to choose: which sets are tried, and the plan of the first that fits."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.registry import Method, Plan, check_memory
+from pyapsp.tuning.database import Match, tuned
+
+__all__ = ["BufferedMethod", "TunableMethod"]
+
+
+class TunableMethod(Method):
+    """Base of the methods with parameters that the tuner can choose.
+
+    Attributes
+    ----------
+    carries_predecessors : bool
+        Whether asking for predecessors changes the kernels that have the parameters.
+    """
+
+    tunable = True
+    carries_predecessors: ClassVar[bool] = False
+
+    @abstractmethod
+    def candidates(self, options: Any) -> Iterator[dict[str, Any]]:
+        """Yield complete parameter sets, from the one likely fastest to the least demanding."""
+
+    @abstractmethod
+    def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
+        """Return whether parameters are legal together and within the limits of the device."""
+
+    @abstractmethod
+    def rule(self, options: Any) -> str:
+        """Return in words what `fits` asks, with the numbers of the device, for messages."""
+
+    def sets(
+        self, n: int, family: str, options: Any, *, rows: bool = True
+    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
+        """Yield what was tuned and then the candidates, completed by what was asked for.
+
+        Parameters
+        ----------
+        n : int
+            Size of the input.
+        family : str
+            Of the input.
+        options : Options
+        rows : bool
+            Whether to look for tuning rows.
+
+        Yields
+        ------
+        parameters : dict
+        match : Match or None
+            The row that completed them.
+
+        Raises
+        ------
+        ParameterError
+            After the last one: if nothing else served, nothing fits.
+        """
+        found = tuned(self, n, options, family) if rows else None
+        if found is not None:
+            yield found
+        fitting = False
+        for candidate in self.candidates(options):
+            parameters = candidate | self.parameters
+            if self.fits(parameters, options):
+                fitting = True
+                yield parameters, None
+        if not fitting and found is None:
+            raise ParameterError(
+                f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
+                f"{options.device.name}: {self.rule(options)}"
+            )
+
+
+class BufferedMethod(TunableMethod):
+    """Base of those whose parameters decide which buffers a run needs.
+
+    A plan has the first parameter set whose buffers fit the memory.
+    """
+
+    @abstractmethod
+    def buffers(self, given: Any, options: Any, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of each device buffer that a run will allocate."""
+
+    @abstractmethod
+    def prepare(self, given: Any, options: Any, parameters: Mapping[str, Any]) -> Any:
+        """Build the kernels, and return the state of the plan."""
+
+    def check(self, given: Any, options: Any) -> None:
+        """Refuse an input that the type of the answer does not hold."""
+
+    def plan(self, given: Any, options: Any) -> Plan:
+        """Check input and memory, choose parameters and build the kernels."""
+        self.check(given, options)
+        started = time.perf_counter()
+        too_much: DeviceMemoryError | None = None
+        for parameters, match in self.sets(given.n, given.family, options):
+            buffers = self.buffers(given, options, parameters)
+            try:
+                check_memory(buffers, options)
+            except DeviceMemoryError as error:
+                if too_much is None or error.needed < too_much.needed:
+                    too_much = error
+                continue
+            state = self.prepare(given, options, parameters)
+            seconds = time.perf_counter() - started
+            row = match.describe() if match else None
+            return Plan(given, options, parameters, sum(buffers), state, seconds, row)
+        assert too_much is not None
+        raise too_much
