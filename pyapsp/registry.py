@@ -288,7 +288,7 @@ class Problem:
         a row of ``data/datasets.csv``, for the workflow.
     asks : tuple of str
         Options of `ask` that the command line and the workflow can set: ``predecessors``,
-        ``source``.
+        ``sources``.
     """
 
     id: str
@@ -383,7 +383,7 @@ class Method(ABC):
     choices : mapping of str to sequence of int or str
         The legal values of each parameter; a range has too many to list.
     tunable : bool
-        Whether the tuner can choose among them: the class has `pyapsp.tuning.Tunable`'s members.
+        Whether the tuner can choose among them: it is a `pyapsp.tuning.method.TunableMethod`.
 
     Raises
     ------

@@ -49,6 +49,7 @@
 #define NEAR 1
 #define FAR 2
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+#define INFINITE WORD_OF((value_t)PYAPSP_INFINITY)
 #define SYNCHRONIZE barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 /* Lower a word, and return what it was. */
@@ -63,7 +64,7 @@ static inline word_t exchange_lower(__global word_t *word, const word_t value)
 
 /* The word of a threshold: what is unreachable is above every one. A cost at the threshold is below
  * it, so that it rises above the smallest cost that waits even where delta is rounded away. */
-#define LIMIT(threshold) min(WORD_OF((value_t)(threshold)), infinite - 1)
+#define LIMIT(threshold) min(WORD_OF((value_t)(threshold)), INFINITE - 1)
 
 /* A word in two parts, for minima in local memory. */
 #if PYAPSP_WORD == 32
@@ -76,37 +77,51 @@ static inline word_t exchange_lower(__global word_t *word, const word_t value)
 #define JOINED(high, low) (((long)(high) << 32) | (long)(low))
 #endif
 
-/* Vertex u offers the paths through itself to the heads of its arcs, every so many, four at a time so
- * that their atomics do not wait for each other. */
-#define ARC(j)                                                                                     \
-    const int has##j = a + j * step < to;                                                          \
-    const int v##j = has##j ? heads[a + j * step] : u;                                             \
-    const word_t offer##j =                                                                        \
-        has##j ? WORD_OF(extend(VALUE_IN(told), weights[a + j * step])) : infinite;
-#define LOWER(j)                                                                                   \
-    word_t old##j = offer##j;                                                                      \
-    if (has##j)                                                                                    \
-        old##j = exchange_lower(&words[(size_t)v##j * N + s], offer##j);
-#define MARK(j)                                                                                    \
-    const int mark##j = offer##j <= limit ? NEAR : FAR;                                             \
-    int marked##j = mark##j;                                                                       \
-    if (offer##j < old##j)                                                                         \
-        marked##j = atomic_or(&marks[v##j], mark##j);
-#define ENLIST(j)                                                                                  \
-    if (!(marked##j & mark##j)) {                                                                  \
-        if (mark##j == NEAR)                                                                       \
-            next[atomic_inc(&nears[1 - now])] = v##j;                                              \
-        else                                                                                       \
-            later[atomic_inc(&fars[day])] = v##j;                                                  \
+/* Vertex u offers the paths through itself to the heads of its arcs, every `step`-th of them between
+ * `from` and `to`: four at a time, so that their atomics do not wait for each other. A head that has
+ * something new to tell is put into the list of the next round, or into the far one. `costs` are the
+ * words of one source; a list comes with how many there are in it. Some compilers would call so long a
+ * function, which takes an eighth of the time of a search. */
+__attribute__((always_inline)) static inline void
+tell(const int u, const long from, const long to, const long step, __global const int *heads,
+     __global const value_t *weights, const word_t limit, __global word_t *costs,
+     __global int *marks, __global int *next, __local int *nexts, __global int *later,
+     __local int *laters)
+{
+    const word_t told = exchange_lower(&costs[(size_t)u * N], INFINITE);
+    if (told > limit)
+        return;
+    for (long a = from; a < to; a += 4 * step) {
+        int v[4], mark[4], marked[4];
+        word_t offer[4], old[4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            const int has = a + j * step < to;
+            v[j] = has ? heads[a + j * step] : u;
+            offer[j] = has ? WORD_OF(extend(VALUE_IN(told), weights[a + j * step])) : INFINITE;
+        }
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            old[j] = offer[j];
+            if (a + j * step < to)
+                old[j] = exchange_lower(&costs[(size_t)v[j] * N], offer[j]);
+        }
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            mark[j] = marked[j] = offer[j] <= limit ? NEAR : FAR;
+            if (offer[j] < old[j])
+                marked[j] = atomic_or(&marks[v[j]], mark[j]);
+        }
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            if (!(marked[j] & mark[j])) {
+                if (mark[j] == NEAR)
+                    next[atomic_inc(nexts)] = v[j];
+                else
+                    later[atomic_inc(laters)] = v[j];
+            }
     }
-#define FOUR(each) each(0) each(1) each(2) each(3)
-#define TELL(vertex, from, end, stride)                                                            \
-    const int u = vertex;                                                                          \
-    const long to = end, step = stride;                                                            \
-    const word_t told = exchange_lower(&words[(size_t)u * N + s], infinite);                       \
-    for (long a = from; told <= limit && a < to; a += 4 * step) {                                   \
-        FOUR(ARC) FOUR(LOWER) FOUR(MARK) FOUR(ENLIST)                                              \
-    }
+}
 
 __kernel GROUP void near_far(__global const long *first, __global const int *heads,
                              __global const value_t *weights, __global const int *sources,
@@ -118,23 +133,23 @@ __kernel GROUP void near_far(__global const long *first, __global const int *hea
     __local uint lowest_low;
     const size_t block = get_group_id(0);
     const int item = get_local_id(0), s = item % N, crew = item / N;
-    const word_t infinite = WORD_OF((value_t)PYAPSP_INFINITY);
     sources += block * N;
     words += block * N * n;
+    __global word_t *costs = words + s;
     __global int *near = scratch + block * 6 * ((n + 1) & ~1);
     __global int *far = near + 2 * n;
     __global int *marks = far + 2 * n;
     __global int *many = marks + n;
 
     for (size_t i = item; i < (size_t)n * N; i += PYAPSP_GROUP)
-        words[i] = infinite;
+        words[i] = INFINITE;
     for (int v = item; v < n; v += PYAPSP_GROUP)
         marks[v] = 0;
     if (item < 2)
         nears[item] = fars[item] = 0;
     SYNCHRONIZE;
     if (crew == 0 && sources[s] >= 0) {
-        words[(size_t)sources[s] * N + s] = WORD_OF((value_t)0);
+        costs[(size_t)sources[s] * N] = WORD_OF((value_t)0);
         if (!(atomic_or(&marks[sources[s]], NEAR) & NEAR))
             near[atomic_inc(&nears[0])] = sources[s];
     }
@@ -162,12 +177,14 @@ __kernel GROUP void near_far(__global const long *first, __global const int *hea
                         many[atomic_inc(&longs)] = v;
                     continue;
                 }
-                TELL(v, from, after, 1)
+                tell(v, from, after, 1, heads, weights, limit, costs, marks, next, &nears[1 - now],
+                     later, &fars[day]);
             }
             SYNCHRONIZE;
             for (int i = 0; i < longs; i++) {
                 const int v = many[i];
-                TELL(v, first[v] + crew, first[v + 1], CREWS)
+                tell(v, first[v] + crew, first[v + 1], CREWS, heads, weights, limit, costs, marks,
+                     next, &nears[1 - now], later, &fars[day]);
             }
             now = 1 - now;
         }
@@ -176,15 +193,15 @@ __kernel GROUP void near_far(__global const long *first, __global const int *hea
         __global const int *list = far + (size_t)day * n;
         SYNCHRONIZE;
         if (item == 0) {
-            lowest_high = HIGH(infinite);
+            lowest_high = HIGH(INFINITE);
             lowest_low = 0xffffffffu;
             fars[1 - day] = 0;
             nears[1 - now] = 0;
         }
         SYNCHRONIZE;
-        word_t lowest = infinite;
+        word_t lowest = INFINITE;
         for (int i = crew; i < count; i += CREWS) {
-            const word_t own = words[(size_t)list[i] * N + s];
+            const word_t own = costs[(size_t)list[i] * N];
             if (own > limit && own < lowest)
                 lowest = own;
             if (s == 0)
@@ -196,13 +213,13 @@ __kernel GROUP void near_far(__global const long *first, __global const int *hea
             atomic_min(&lowest_low, LOW(lowest));
         SYNCHRONIZE;
         lowest = JOINED(lowest_high, lowest_low);
-        if (lowest >= infinite)
+        if (lowest >= INFINITE)
             break;
         const word_t raised = LIMIT(VALUE_IN(lowest) + delta);
         for (int i = crew; i < count; i += CREWS) {
             const int v = list[i];
-            const word_t own = words[(size_t)v * N + s];
-            if (own <= limit || own >= infinite)
+            const word_t own = costs[(size_t)v * N];
+            if (own <= limit || own >= INFINITE)
                 continue;
             const int mark = own <= raised ? NEAR : FAR;
             if (atomic_or(&marks[v], mark) & mark)

@@ -28,7 +28,7 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("problem", metavar="PROBLEM", help="see 'pyapsp methods'")
-    parser.add_argument("input", metavar="INPUT", help="a file that the problem reads")
+    parser.add_argument("input", metavar="GRAPH", help="a file that the problem reads")
     parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
     add_parameters(parser)
     parser.add_argument("--dtype", metavar="TYPE", help="number type of the answer")

@@ -75,6 +75,7 @@ def _words() -> dict[str, list[str]]:
         devices = []
     return {
         "PROBLEM": [problem.id for problem in pyapsp.problems()],
+        "FAMILY": sorted({name for problem in pyapsp.problems() for name in problem.families}),
         "METHOD": ["auto", *(method.id for method in pyapsp.methods())],
         "TYPE": ["auto", *DTYPES],
         "SPEC": ["gpu", "cpu", *devices],

@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--family",
-        metavar="NAME",
+        metavar="FAMILY",
         help="the kind of input that is drawn: uniform (the default for graphs), power-law, mesh",
     )
     add_size(parser, "size of the input, e.g. vertices (1024)", nargs="+", default=[1024])

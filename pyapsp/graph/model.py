@@ -304,7 +304,7 @@ class Graph:
 
     @cached_property
     def family(self) -> str:
-        """Which of `pyapsp.graph.families.FAMILIES` it is most like, by its degrees: O(n)."""
+        """Which family of `pyapsp.graph.families` it is most like, by its degrees: O(n)."""
         if self.m == 0:
             return "uniform"
         degrees = np.diff(self.indptr)

@@ -106,7 +106,7 @@ def search(
     started = time.perf_counter()
     if source is None:
         raise ParameterError.of("source", name, "a vertex or a sequence of vertices", source)
-    request = requested(name, graph, method, source=source, **asked)
+    request = requested(name, graph, method, sources=source, **asked)
     solved = runs.solve(request, started)
     rows = Result(
         solved.answer.distances,

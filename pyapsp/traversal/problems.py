@@ -65,7 +65,7 @@ BFS = register_problem(
         oracle=_unweighted_oracle,
         choices=_choices,
         fits=_fits_all,
-        asks=("source", "predecessors"),
+        asks=("sources", "predecessors"),
     )
 )
 
@@ -85,6 +85,6 @@ SSSP = register_problem(
         oracle=_oracle,
         choices=_choices,
         fits=fits,
-        asks=("source", "predecessors"),
+        asks=("sources", "predecessors"),
     )
 )

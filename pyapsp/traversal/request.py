@@ -27,7 +27,7 @@ def requested(
     graph: Any,
     method: str | Method = "auto",
     *,
-    source: int | Sequence[int] | np.ndarray | None = None,
+    sources: int | Sequence[int] | np.ndarray | None = None,
     directed: bool = True,
     dtype: Any = None,
     predecessors: bool = False,
@@ -43,7 +43,7 @@ def requested(
     ----------
     name : str
         The id of the problem, which is the name of its function: ``"bfs"`` or ``"sssp"``.
-    source : int or sequence of int, optional
+    sources : int or sequence of int, optional
         The vertex with the most leaving arcs, unless given.
     dtype : dtype-like or "auto", optional
         Of the distances; levels are int32.
@@ -53,7 +53,9 @@ def requested(
     graph = as_graph(graph)
     if not directed:
         graph = graph.symmetrized()
-    sources = default_source(graph) if source is None else vertices(source, graph.n, name, "source")
+    if sources is None:
+        sources = default_source(graph)
+    rows = vertices(sources, graph.n, name, "source")
     check_limits(memory_limit, progress, name)
     asked = method_of(name, method, name)
     chosen_device = choose(device)
@@ -64,17 +66,17 @@ def requested(
         memory_limit=memory_limit,
         progress=progress,
         predecessors=bool(predecessors),
-        sources=sources,
+        sources=rows,
         cutoff=cutoff,
         check=check,
     ).held_in(chosen_dtype)
     about = {
         "predecessors": bool(predecessors),
         "cutoff": cutoff,
-        "sources": sources.size,
-        "source": int(sources[0]) if sources.size == 1 else None,
+        "sources": rows.size,
+        "source": int(rows[0]) if rows.size == 1 else None,
     }
-    reasons = f"dtype {chosen_dtype}: {reason}", f"sources: {sources.size:,}"
+    reasons = f"dtype {chosen_dtype}: {reason}", f"sources: {rows.size:,}"
     return Request(problem(name), graph, asked, options, about, reasons)
 
 

@@ -5,6 +5,6 @@ what was measured when the tuner is killed, ``database`` finds the row for a dev
 """
 
 from pyapsp.tuning.database import Match, Row, tuned, tuned_rate, user_folder
-from pyapsp.tuning.space import Space, Tunable
+from pyapsp.tuning.space import Space
 
-__all__ = ["Match", "Row", "Space", "Tunable", "tuned", "tuned_rate", "user_folder"]
+__all__ = ["Match", "Row", "Space", "tuned", "tuned_rate", "user_folder"]

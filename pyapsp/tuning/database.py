@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -26,7 +26,10 @@ from pyapsp.device import Device
 from pyapsp.errors import FormatError
 from pyapsp.files import atomic_write
 from pyapsp.kernels import source
-from pyapsp.tuning.space import Space, Tunable
+from pyapsp.tuning.space import Space
+
+if TYPE_CHECKING:
+    from pyapsp.tuning.method import TunableMethod
 
 __all__ = [
     "LEVELS",
@@ -195,12 +198,14 @@ def shipped_databases() -> list[Path]:
     return sorted((source.root() / "tuning").glob("*.json"))
 
 
-def matches(method: Tunable, n: int, options: Any, family: str = "uniform") -> tuple[Match, ...]:
+def matches(
+    method: TunableMethod, n: int, options: Any, family: str = "uniform"
+) -> tuple[Match, ...]:
     """Return the rows that may serve for a method under these options, best first.
 
     Parameters
     ----------
-    method : Tunable
+    method : TunableMethod
     n : int
         Size of the input: vertices.
     options : Options
@@ -220,13 +225,13 @@ def matches(method: Tunable, n: int, options: Any, family: str = "uniform") -> t
 
 
 def tuned(
-    method: Tunable, n: int, options: Any, family: str = "uniform"
+    method: TunableMethod, n: int, options: Any, family: str = "uniform"
 ) -> tuple[dict[str, int | str], Match] | None:
     """Return parameters for a method: those asked for, completed by the best row that may.
 
     Parameters
     ----------
-    method : Tunable
+    method : TunableMethod
         Its ``parameters`` were asked for, and are never changed.
     n : int
         Size of the input: vertices.
@@ -249,7 +254,9 @@ def tuned(
     return None if found is None else (dict(found[0]), found[1])
 
 
-def tuned_rate(method: Tunable, n: int, options: Any, family: str = "uniform") -> float | None:
+def tuned_rate(
+    method: TunableMethod, n: int, options: Any, family: str = "uniform"
+) -> float | None:
     """Return the work per second to expect, between those of the nearest rows.
 
     The rows of any n, of the device, dtype and family of the nearest one that may serve. Between
@@ -258,7 +265,7 @@ def tuned_rate(method: Tunable, n: int, options: Any, family: str = "uniform") -
 
     Parameters
     ----------
-    method : Tunable
+    method : TunableMethod
     n : int
         Size of the input: vertices.
     options : Options
@@ -394,7 +401,7 @@ def _place(device: Device) -> tuple[str, str, str, str]:
     return device.platform_name, device.kind, device.plain_name, device.architecture
 
 
-def _asked(method: Tunable, options: Any) -> tuple[Any, ...]:
+def _asked(method: TunableMethod, options: Any) -> tuple[Any, ...]:
     """Return what decides which rows may serve, but for n; the databases come first."""
     carried = method.carries_predecessors and options.predecessors
     return databases(), method.id, carried, _name(options.dtype), *_place(options.device)
@@ -409,7 +416,7 @@ def _name(dtype: np.dtype[Any]) -> str:
 # Looking for a row that fits costs as much as planning the rest of a small graph.
 @lru_cache(maxsize=1024)
 def _completed(
-    kind: type[Tunable],
+    kind: type[TunableMethod],
     given: tuple[tuple[str, int | str], ...],
     fitting: Any,
     *asked: Any,

@@ -6,51 +6,21 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, product
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyapsp.registry import Answer, Plan
+if TYPE_CHECKING:
+    from pyapsp.tuning.method import TunableMethod
 
-__all__ = ["Key", "Space", "Tunable", "key"]
+
+__all__ = ["Key", "Space", "key"]
 
 #: A parameter set as something hashable.
 Key = tuple[tuple[str, int | str], ...]
 
 # Combinations of values, legal or not, that one would go through.
 _SMALL = 10**6
-
-
-class Tunable(Protocol):
-    """A method with parameters to choose, as the tuner sees it.
-
-    Attributes
-    ----------
-    id, area, choices
-        As in `pyapsp.registry.Method`.
-    parameters : dict
-        Those that were asked for.
-    carries_predecessors : bool
-        Whether asking for predecessors changes the kernels that have the parameters.
-    """
-
-    id: ClassVar[str]
-    area: ClassVar[str]
-    choices: ClassVar[Mapping[str, Sequence[Any]]]
-    carries_predecessors: ClassVar[bool]
-    parameters: dict[str, int | str]
-
-    def candidates(self, options: Any) -> Iterator[dict[str, int | str]]:
-        """Yield the complete sets that are tried when nothing was tuned, in this order."""
-
-    def fits(self, parameters: Mapping[str, int | str], options: Any) -> bool:
-        """Return whether parameters are legal together and within the limits of the device."""
-
-    def plan(self, given: Any, options: Any) -> Plan:
-        """Build."""
-
-    def run(self, plan: Plan) -> Answer:
-        """Run."""
 
 
 def key(parameters: Mapping[str, int | str]) -> Key:
@@ -66,12 +36,12 @@ class Space:
 
     Parameters
     ----------
-    method : Tunable
+    method : TunableMethod
     options : Options
         Device, dtype and predecessors decide what fits.
     """
 
-    def __init__(self, method: Tunable, options: Any) -> None:
+    def __init__(self, method: TunableMethod, options: Any) -> None:
         self._method, self._options = method, options
 
     @cached_property

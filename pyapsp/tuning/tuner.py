@@ -37,7 +37,8 @@ from pyapsp.registry import Answer, Check, Method, Plan, Problem, problem
 from pyapsp.timing import enough, in_turns
 from pyapsp.tuning.database import Row, matches
 from pyapsp.tuning.journal import Journal, Outcome
-from pyapsp.tuning.space import Key, Space, Tunable, key
+from pyapsp.tuning.method import TunableMethod
+from pyapsp.tuning.space import Key, Space, key
 
 __all__ = ["STRATEGIES", "Report", "Tuner", "compared"]
 
@@ -136,7 +137,7 @@ class Tuner:
 
     Parameters
     ----------
-    method : class of a Tunable
+    method : class of a TunableMethod
         One of `pyapsp.methods` whose ``tunable`` is True.
     device : Device
     dtype : numpy.dtype
@@ -360,7 +361,7 @@ class Tuner:
         method = self._method(**parameters)
         sample.check(method.run(method.plan(sample.input, sample.options)))
 
-    def _plan(self, parameters: dict[str, int | str]) -> tuple[Tunable, Plan]:
+    def _plan(self, parameters: dict[str, int | str]) -> tuple[TunableMethod, Plan]:
         method = self._method(**parameters)
         return method, method.plan(self._large.input, self._large.options)
 
@@ -368,7 +369,7 @@ class Tuner:
         method, plan = self._plan(parameters)
         return method.run(plan)
 
-    def _time(self, parameters: dict[str, int | str], method: Tunable, plan: Plan) -> Outcome:
+    def _time(self, parameters: dict[str, int | str], method: TunableMethod, plan: Plan) -> Outcome:
         """Time a set: one run to warm up and to see whether it can be the best, then the others."""
         best = self._best_seconds()
         pace = _Pace(_HOPELESS * best)
