@@ -126,16 +126,16 @@ class Search(BufferedMethod, PathMethod):
     weighted: ClassVar[bool] = False
 
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
-        """Yield complete parameter sets, from the one likely fastest to the least demanding."""
+        """Yield groups of 256 work-items and smaller ones, on CPUs of 64."""
         for group in _CPU_GROUPS if options.device.traits.scalar_groups else _GPU_GROUPS:
             yield {"group": group}
 
     def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
-        """Return whether parameters are legal together and within the limits of the device."""
+        """Return whether the device has groups of this size."""
         return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
 
     def rule(self, options: PathOptions) -> str:
-        """Return in words what `fits` asks, with the numbers of the device, for messages."""
+        """Return the limit."""
         return f"group must be at most {options.device.capabilities.max_work_group_size}"
 
     @abstractmethod

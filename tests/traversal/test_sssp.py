@@ -113,6 +113,13 @@ def test_a_negative_cycle_that_no_source_reaches(device):
         pyapsp.sssp(graph, 4, dtype="int16", device=device)
 
 
+def test_the_cycle_that_is_named_is_one_that_the_source_reaches(device):
+    graph = Graph.from_arcs(7, [0, 1, 2, 3, 4, 5, 6], [1, 0, 3, 4, 3, 6, 5], [-1] * 7)
+    with pytest.raises(errors.NegativeCycleError) as caught:
+        pyapsp.sssp(graph, 2, device=device)
+    assert sorted(set(caught.value.cycle)) == [3, 4]
+
+
 def test_zero_cycles_of_negative_arcs_make_a_tree(device):
     """A tight arc leads round such a cycle, too."""
     tails, heads, weights = [0, 1, 2, 3, 3], [1, 2, 3, 1, 4], [5, -2, 4, -2, 1]
@@ -123,7 +130,11 @@ def test_zero_cycles_of_negative_arcs_make_a_tree(device):
     assert verify.certificate(graph, found.rows, device=device).ok
 
 
-@pytest.mark.parametrize("method", METHODS)
+# a small step, so that the search ends between two thresholds
+SLOW = pyapsp.method("sssp-near-far", delta=25)
+
+
+@pytest.mark.parametrize("method", [*METHODS, SLOW], ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "int32", "uint16"])
 def test_cutoff(method, dtype, device):
     limit = float(np.sort(expected(GRAPH, 4))[20])
@@ -144,8 +155,8 @@ def test_cutoff(method, dtype, device):
 
 def test_a_cutoff_ends_the_search(device):
     graph = generators.grid_2d(40, 40, 1)
-    whole = pyapsp.sssp(graph, 0, "sssp-near-far", device=device)
-    near = pyapsp.sssp(graph, 0, "sssp-near-far", cutoff=10, device=device)
+    whole = pyapsp.sssp(graph, 0, SLOW, device=device)
+    near = pyapsp.sssp(graph, 0, SLOW, cutoff=whole.distances.max() / 8, device=device)
     assert near.stats["rounds"] < whole.stats["rounds"] / 4
 
 
