@@ -17,8 +17,9 @@ import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import bulk, summaries, verify
+from pyapsp import bulk, verify
 from pyapsp.device import device_errors, model
+from pyapsp.distances import summaries
 from pyapsp.errors import DeviceError, DeviceMemoryError, KernelBuildError
 from pyapsp.graph import generators
 from pyapsp.result import Result
