@@ -52,7 +52,7 @@ _ROOMS = {
     "all-pairs": "pyapsp.distances.problem",
     "bfs": "pyapsp.traversal.problems",
     "sssp": "pyapsp.traversal.problems",
-    "scc": "pyapsp.traversal.scc_problem",
+    "scc": "pyapsp.traversal.problems",
 }
 # Methods that had another name.
 _RENAMED = {

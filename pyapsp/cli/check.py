@@ -15,9 +15,10 @@ import argparse
 from pyapsp.cli.options import (
     add_device,
     add_json,
-    add_parameters,
+    add_method,
     check_outputs,
     commit,
+    method_of,
     print_json,
     write_json,
 )
@@ -29,8 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("problem", metavar="PROBLEM", help="see 'pyapsp methods'")
     parser.add_argument("input", metavar="GRAPH", help="a file that the problem reads")
-    parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
-    add_parameters(parser)
+    add_method(parser)
     parser.add_argument("--dtype", metavar="TYPE", help="number type of the answer")
     parser.add_argument("--predecessors", action="store_true", help="for problems with paths")
     add_device(parser)
@@ -40,16 +40,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run, check, record."""
-    import pyapsp
     from pyapsp import runs
     from pyapsp.errors import ParameterError
     from pyapsp.registry import problem as find_problem
 
     check_outputs(arguments.output)
     problem = find_problem(arguments.problem)
-    method = arguments.method
-    if arguments.set:
-        method = pyapsp.method(method, **dict(arguments.set))
+    method = method_of(arguments, problem.id)
     asked = {}
     if arguments.predecessors:
         if "predecessors" not in problem.asks:

@@ -26,7 +26,6 @@ __all__ = [
     "add_json",
     "add_memory_limit",
     "add_method",
-    "add_parameters",
     "add_progress",
     "add_size",
     "add_sources",
@@ -96,11 +95,6 @@ def add_memory_limit(parser: argparse.ArgumentParser) -> None:
 def add_method(parser: argparse.ArgumentParser) -> None:
     """Add ``--method`` and ``--set``, for `method_of`."""
     parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
-    add_parameters(parser)
-
-
-def add_parameters(parser: argparse.ArgumentParser) -> None:
-    """Add ``--set``, for parameters of the method."""
     parser.add_argument(
         "--set",
         action="append",

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING
 from pyapsp.cli.options import (
     add_device,
     add_json,
+    add_memory_limit,
+    add_method,
     add_progress,
-    bytes_of,
     check_outputs,
     commit,
-    parameter_of,
+    method_of,
     print_json,
     status,
     write_json,
@@ -40,19 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT.npz", help="the components, or OUT.csv for a table"
     )
-    parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=parameter_of,
-        metavar="NAME=VALUE",
-        help="a parameter of the method, e.g. group=64; may be repeated",
-    )
+    add_method(parser)
     add_device(parser)
-    parser.add_argument(
-        "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
-    )
+    add_memory_limit(parser)
     parser.add_argument("--record", metavar="FILE.json", help="also write the record of the run")
     add_progress(parser)
     add_json(parser)
@@ -61,14 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Find the components, save them, and say how many there are."""
     import pyapsp
-    from pyapsp.errors import ParameterError
 
-    parameters = dict(arguments.set)
-    if arguments.method == "auto" and parameters:
-        raise ParameterError("--set needs --method: the parameters are those of one method")
-    method = arguments.method
-    if method != "auto":
-        method = pyapsp.method(method, **parameters)
+    method = method_of(arguments, "scc")
     check_outputs(arguments.output, arguments.record)
     graph = pyapsp.read(arguments.graph)
     with status(arguments) as tell:

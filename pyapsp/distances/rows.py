@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,7 +22,10 @@ from pyapsp.progress import of_sources
 from pyapsp.registry import Method, Request
 from pyapsp.result import Result
 from pyapsp.runs import Planned
-from pyapsp.sparse.source_blocks import SourceBlocks
+
+if TYPE_CHECKING:
+    from pyapsp.paths import AllPairsMethod
+    from pyapsp.sparse.source_blocks import SourceBlocks
 
 __all__ = ["row_blocks"]
 
@@ -120,7 +123,7 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
         return replace(options, sources=options.sources[:block])
 
     for planned in runs.plans(request, refused, part):
-        follow = _searched if isinstance(planned.method, SourceBlocks) else _sliced
+        follow = _searched if cast("AllPairsMethod", planned.method).by_source else _sliced
         results = follow(request, planned, block, started)
         try:
             first = next(results, None)
@@ -145,10 +148,10 @@ def _searched(
     request: Request, planned: Planned, block: int | None, started: float
 ) -> Generator[Result, None, None]:
     """Compute each block when it is asked for."""
-    assert isinstance(planned.method, SourceBlocks)
+    method = cast("SourceBlocks", planned.method)
     n, options = request.input.n, request.options
     sources = options.rows(n)
-    session, tell = planned.method.start(planned.plan), of_sources(options.progress)
+    session, tell = method.start(planned.plan), of_sources(options.progress)
 
     def block_of(some: slice) -> Result:
         rows = sources[some]

@@ -1,4 +1,4 @@
-"""Breadth-first search and single-source shortest paths, as the rest of the package sees them."""
+"""Breadth-first search, single-source shortest paths and components, as the package sees them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,29 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from pyapsp import verify
 from pyapsp.graph import Graph, read
 from pyapsp.graph.families import FAMILIES
 from pyapsp.paths import PathOptions, Rows, Weights, about, fits, sample
 from pyapsp.precision import DTYPES, infinity
-from pyapsp.registry import Check, Choice, Problem, Request, in_order, register_problem
+from pyapsp.registry import (
+    Check,
+    Choice,
+    Options,
+    Problem,
+    Request,
+    Requirements,
+    in_order,
+    register_problem,
+)
+from pyapsp.traversal import components
 from pyapsp.traversal.request import requested
+from pyapsp.traversal.scc import Labels
 from pyapsp.traversal.search import sourced
 
-__all__ = ["BFS", "SSSP"]
+__all__ = ["BFS", "SCC", "SSSP"]
 
 # What "auto" takes, the first of these that can answer.
 _PREFERRED = ("bfs-virtual-warp", "sssp-near-far")
@@ -47,6 +59,44 @@ def _oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
 def _fits_all(requires: Weights, row: Mapping[str, Any]) -> bool:
     """Return True: weights do not count."""
     return True
+
+
+def _components_sample(size: int, family: str, seed: int, requires: Requirements) -> Graph:
+    """Return a random directed graph with components of several sizes.
+
+    That of shortest paths, where some vertices have no entering arc. Edges of a mesh become an arc
+    each, in a random direction.
+    """
+    graph = sample(size, family, seed, Weights(unweighted=True))
+    if family != "mesh":
+        return graph
+    tails, heads, _ = graph.arcs()
+    ends = np.unique(np.sort(np.stack([tails, heads], axis=1), axis=1), axis=0)
+    turned = np.random.default_rng(seed).random(len(ends)) < 0.5
+    ends[turned] = ends[turned, ::-1]
+    return Graph.from_arcs(graph.n, ends[:, 0], ends[:, 1], name=graph.name)
+
+
+def _components_oracle(graph: Graph, options: Options) -> Callable[[Labels], Check]:
+    """Return what compares labels with SciPy's components, in the order of smallest vertices."""
+    labels = np.zeros(0, np.int32)
+    if graph.n:
+        labels = connected_components(graph.to_scipy(), connection="strong")[1]
+    _, smallest, each = np.unique(labels, return_index=True, return_inverse=True)
+    expected = np.argsort(np.argsort(smallest))[each]
+
+    def check(answer: Labels) -> Check:
+        fault = None
+        if answer.labels.shape != expected.shape or answer.labels.dtype != np.int32:
+            fault = f"its labels are {answer.labels.dtype} {answer.labels.shape}"
+        else:
+            wrong = np.flatnonzero(answer.labels != expected)
+            if wrong.size:
+                v = wrong[0]
+                fault = f"vertex {v} is in component {answer.labels[v]}, not {expected[v]}"
+        return Check(fault is None, fault, "SciPy")
+
+    return check
 
 
 BFS = register_problem(
@@ -86,5 +136,22 @@ SSSP = register_problem(
         choices=_choices,
         fits=fits,
         asks=("sources", "predecessors"),
+    )
+)
+
+SCC = register_problem(
+    Problem(
+        id="scc",
+        summary="strongly connected components",
+        unit="arcs",
+        dtypes=("int32",),
+        areas=("pyapsp.traversal",),
+        families=FAMILIES,
+        read=read,
+        sample=_components_sample,
+        about=about,
+        ask=components.requested,
+        work=lambda graph, options, answer: graph.m,
+        oracle=_components_oracle,
     )
 )

@@ -71,9 +71,9 @@ def test_sources_in_any_order(graph, method, sources, device):
     assert result.stats["sources"] == len(sources)
     computed = 150 if method == "fw-blocked" else len(sources)
     assert result.stats["work"] == computed * 150**2
-    assert f"{len(sources)} sources" in result.explain()
+    assert f"sources: {len(sources)}" in result.explain()
     planned = pyapsp.explain(graph, method, sources=sources, dtype="int32", device=device)
-    assert f"{len(sources)} sources" in planned
+    assert f"sources: {len(sources)}" in planned
 
 
 def test_only_the_sources_are_searched_from(graph, monkeypatch, device):

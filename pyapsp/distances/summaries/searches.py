@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -131,8 +131,8 @@ def _method(
         method = "johnson" if graph.has_negative else "near-far"
         if graph.is_unweighted and graph.m:
             method = _breadth_first(graph, options, depth)
-    found = method_of("all-pairs", method, "a summary")
-    if not isinstance(found, SourceBlocks):
+    found = cast("SourceBlocks", method_of("all-pairs", method, "a summary"))
+    if not found.by_source:
         asked = method if isinstance(method, str) else method.id
         raise ParameterError.of("method", "a summary", "one that searches from sources", asked)
     error = found.unmet(graph.facts, options)
