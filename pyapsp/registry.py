@@ -479,12 +479,18 @@ def register_problem(new: Problem) -> Problem:
 
 
 def problems() -> tuple[Problem, ...]:
-    """Return all problems."""
+    """Return all problems: what there are methods for.
+
+    Returns
+    -------
+    tuple of Problem
+        Each has ``id``, ``summary``, ``unit`` (of work), ``dtypes`` and ``families``.
+    """
     return tuple(problem(name) for name in dict.fromkeys([*_ROOMS, *_problems]))
 
 
 def problem(name: str) -> Problem:
-    """Return a problem.
+    """Return a problem by its id, e.g. ``"bfs"``.
 
     Raises
     ------
