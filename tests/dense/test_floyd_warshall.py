@@ -20,12 +20,11 @@ from pyapsp.errors import (
 from pyapsp.graph import Graph
 from pyapsp.precision import DTYPES
 
-REQUIRES = {method.id: method.requires for method in pyapsp.methods() if method.area == "dense"}
+DENSE = [method for method in pyapsp.methods("all-pairs") if not method.by_source]
+REQUIRES = {method.id: method.requires for method in DENSE}
 METHODS = list(REQUIRES)
 # those with the whole matrix on the device
-IN_CORE = [
-    method.id for method in pyapsp.methods() if method.id in METHODS and not method.outofcore
-]
+IN_CORE = [method.id for method in DENSE if not method.outofcore]
 # the default tile is 64 on CPUs and 32 on GPUs: both sides of both, and a prime
 SIZES = [0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 131]
 

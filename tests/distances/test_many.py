@@ -22,16 +22,11 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Graph
 
-FORMS = [
-    "auto",
-    "fw-onegroup",
-    "fw-multikernel",
-    "fw-singlekernel",
-    "fw-packed8",
-    "fw-packed16",
-    "fw-minplus",
-    "fw-naive",
-]
+BATCHED = [method for method in pyapsp.methods("all-pairs") if method.batched]
+# those that hold the distances of the graphs here, one that takes graph after graph, and a form
+# that is no method
+HOLDING = [method.id for method in BATCHED if (method.requires.largest_distance or 254) >= 254]
+FORMS = ["auto", "fw-onegroup", *HOLDING, "fw-naive"]
 
 
 def weights_of(m, n, *, density=0.3, high=10, seed=0, dtype=np.float32):
@@ -323,7 +318,7 @@ def test_each_as_they_finish(device):
     for number, result in found.items():
         np.testing.assert_array_equal(result.distances, by_scipy(weights[number : number + 1])[0])
     assert found[7].stats["method"] == "fw-onegroup"
-    assert found[7].stats["group"] == 5
+    assert found[7].stats["input"]["graphs"] == 5
     assert "as" not in found[7].explain().splitlines()[0].split()
     assert "auto: " in found[7].explain()
 
@@ -366,7 +361,7 @@ def test_little_memory_means_small_groups(device):
         )
     )
     assert all(result.stats["peak_device_bytes"] <= 10 * need for result in found.values())
-    assert found[0].stats["group"] < 8
+    assert found[0].stats["input"]["graphs"] < 8
     np.testing.assert_array_equal(found[15].distances, by_scipy(weights[15:])[0])
     with pytest.raises(DeviceMemoryError):
         pyapsp.solve_many(weights, "fw-multikernel", memory_limit=need, device=device)

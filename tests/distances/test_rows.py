@@ -23,12 +23,10 @@ from pyapsp.result import NO_PREDECESSOR
 from pyapsp.sparse import source_blocks
 from pyapsp.sparse.source_blocks import Session, SourceBlocks
 
-# One that computes all rows, and each kind that computes the sources alone.
-METHODS = ["fw-blocked", "apsp-iterative", "apsp-tasks", "dijkstra-cpu", "johnson"]
-
-
-def by_source():
-    return [each for each in pyapsp.methods() if issubclass(each, SourceBlocks)]
+BY_SOURCE = [each for each in pyapsp.methods("all-pairs") if each.by_source]
+ALONE = [each.id for each in BY_SOURCE if not each.requires.unweighted]
+# One that computes all rows, and those that compute the sources alone.
+METHODS = ["fw-blocked", *ALONE]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +76,7 @@ def test_sources_in_any_order(graph, method, sources, device):
 
 def test_only_the_sources_are_searched_from(graph, monkeypatch, device):
     told = []
-    for kind in by_source():
+    for kind in BY_SOURCE:
         searched = graph
         if kind.requires.unweighted:
             searched = graph.with_weights(np.ones(graph.m, int))
@@ -264,7 +262,7 @@ def test_auto_for_few_rows_of_a_sparse_graph(predict, device):
     sparse = generators.random_graph(400, 1000, 9, seed=1)
     few, none = np.arange(5), None
     # nothing is known here of how long a search takes
-    for kind in by_source():
+    for kind in BY_SOURCE:
         predict(kind, lambda rows: None)
     assert taken(sparse, device, sources=few)[0] == "johnson"
     assert taken(sparse, device, sources=none)[0] != "johnson"
@@ -277,7 +275,7 @@ def test_auto_for_few_rows_of_a_sparse_graph(predict, device):
 
 def test_auto_knows_how_many_sources(graph, predict, device):
     told = []
-    kind = next(each for each in by_source() if each.id == "apsp-tasks")
+    kind = next(each for each in BY_SOURCE if each.id == "apsp-tasks")
 
     def proportional(rows):
         told.append(rows)
@@ -292,7 +290,7 @@ def test_auto_knows_how_many_sources(graph, predict, device):
 
 def test_auto_without_memory_for_the_matrix(graph, monkeypatch, device):
     monkeypatch.setattr(choice, "available_memory", lambda: 8 * 150**2 - 1)
-    alone = {each.id for each in by_source()}
+    alone = {each.id for each in BY_SOURCE}
     assert set(taken(graph, device, sources=np.arange(150))) <= alone
     assert "fw-outofcore" in taken(graph, device)
     monkeypatch.setattr(choice, "available_memory", lambda: 8 * 150**2)
@@ -394,7 +392,7 @@ def test_progress_of_blocks(graph, device):
 
 @pytest.mark.parametrize("method", ["apsp-tasks", "auto"])
 def test_one_plan_and_one_upload(graph, method, monkeypatch, predict, device):
-    kind = next(each for each in by_source() if each.id == "apsp-tasks")
+    kind = next(each for each in BY_SOURCE if each.id == "apsp-tasks")
     predict(kind, lambda rows: 1e-12)
     calls = []
     for name in ("plan", "open"):
@@ -451,7 +449,7 @@ def test_a_plan_without_memory_is_passed_over(graph, monkeypatch, predict, devic
     def full(self, plan, watch):
         raise errors.DeviceMemoryError(2, 1, "none left")
 
-    kind = next(each for each in by_source() if each.id == "apsp-tasks")
+    kind = next(each for each in BY_SOURCE if each.id == "apsp-tasks")
     predict(kind, lambda rows: 1e-12)
     monkeypatch.setattr(kind, "open", full)
     rows = next(pyapsp.row_blocks(graph, device=device))
@@ -475,7 +473,7 @@ def peak_of(function):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("method", ["apsp-tasks", "dijkstra-cpu", "johnson"])
+@pytest.mark.parametrize("method", ALONE)
 def test_blocks_take_the_memory_of_blocks(method, device):
     n, block = 1200, 40
     graph = generators.random_graph(n, 4000, 9, seed=3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import re
 
 import numpy as np
@@ -118,14 +117,18 @@ def test_an_edited_include_is_seen(kernel_root, device):
 
 
 @pytest.mark.parametrize("name", KERNEL_FILES)
-def test_every_kernel_file_builds_with_its_defaults(name, device, caplog):
-    with caplog.at_level(logging.DEBUG):
-        built = build(device, name, {})
-    assert re.fullmatch(r"[0-9a-f]{16}", built.hash)
+@pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")
+def test_every_kernel_file_opens_alone(name, device):
+    """The compiler gets the file as it is and the folder of its includes, nothing else."""
+    text = (source.root() / name).read_text(encoding="utf-8")
+    # not what was built from the same text when a header was another
+    built = cl.Program(device.context, text).build(["-I", str(source.root())], cache_dir=False)
+    assert built.kernel_names
 
 
 @pytest.mark.parametrize("name", KERNEL_FILES)
-def test_every_macro_has_a_default_and_a_description(name):
+def test_every_macro_has_a_default(name):
+    """Also in conditions, where no compiler misses it."""
     text = assemble(name)
     used = set(re.findall(r"\bPYAPSP_[A-Z_0-9]+\b", text))
     defaulted = set(re.findall(r"#ifndef (PYAPSP_\w+)", text))

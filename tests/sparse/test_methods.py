@@ -16,10 +16,10 @@ from pyapsp.errors import CapabilityError, DeviceMemoryError, NegativeWeightErro
 from pyapsp.graph import Graph, generators
 from pyapsp.precision import DTYPES, infinity
 
-NON_NEGATIVE = ["apsp-iterative", "apsp-tasks", "apsp-tasks-unshared", "dijkstra-cpu", "near-far"]
-WEIGHTED = [*NON_NEGATIVE, "johnson"]
-UNWEIGHTED = ["apsp-bfs", "ms-bfs"]
-METHODS = [*WEIGHTED, *UNWEIGHTED]
+REQUIRES = {each.id: each.requires for each in pyapsp.methods("all-pairs") if each.by_source}
+METHODS = list(REQUIRES)
+NON_NEGATIVE = [method for method in METHODS if REQUIRES[method].non_negative]
+WEIGHTED = [method for method in METHODS if not REQUIRES[method].unweighted]
 ON_THE_DEVICE = [method for method in METHODS if method != "dijkstra-cpu"]
 
 
@@ -39,7 +39,7 @@ def assert_solves(graph, result):
 def assert_sound(graph, result, device):
     found = verify.certificate(graph, result, device=device)
     assert found.ok, found.fault
-    assert found.predecessors
+    assert result.predecessors is not None
 
 
 def refused(method, dtype, device):
@@ -53,7 +53,7 @@ def refused(method, dtype, device):
 
 def fitting(graph, method):
     """The graph, or one like it that the method takes."""
-    if method not in UNWEIGHTED or graph.is_unweighted:
+    if not REQUIRES[method].unweighted or graph.is_unweighted:
         return graph
     return graph.with_weights(np.ones(graph.m, np.int64))
 

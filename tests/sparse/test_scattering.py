@@ -15,8 +15,9 @@ from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
+from pyapsp.sparse.scattering import ApspIterative, ApspTasks, ApspTasksUnshared
 
-TASKS = ["apsp-tasks", "apsp-tasks-unshared"]
+TASKS = [ApspTasks.id, ApspTasksUnshared.id]
 
 
 def hub(n, seed=0):
@@ -89,7 +90,7 @@ def test_groups_beyond_the_local_memory(device, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
-@pytest.mark.parametrize("method", ["apsp-iterative", *TASKS])
+@pytest.mark.parametrize("method", [ApspIterative.id, *TASKS])
 def test_without_64_bit_atomics(method, dtype, device, monkeypatch):
     """Words in two halves: vertices with many offers that differ in either half, or in both."""
     poor = dataclasses.replace(device.capabilities, int64_atomics=False)

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
+import pyapsp
 from pyapsp.distances import summaries
 from pyapsp.distances.summaries import farthest
 from pyapsp.distances.summaries.searches import Searches
@@ -128,12 +129,15 @@ def test_arcs_walked_both_ways(device):
     assert found == largest(graph.symmetrized())
 
 
-@pytest.mark.parametrize("method", ["near-far", "apsp-tasks", "johnson", "ms-bfs"])
+BY_SOURCE = [each for each in pyapsp.methods("all-pairs") if each.by_source]
+
+
+@pytest.mark.parametrize("method", BY_SOURCE, ids=lambda method: method.id)
 def test_a_method_of_choice(method, device):
     graph = generators.random_graph(60, 200, 9, seed=4)
-    if method == "ms-bfs":
+    if method.requires.unweighted:
         graph = graph.with_weights(np.ones(graph.m, np.int64))
-    assert summaries.diameter(graph, method=method, device=device) == largest(graph)
+    assert summaries.diameter(graph, method=method.id, device=device) == largest(graph)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

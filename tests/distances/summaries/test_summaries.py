@@ -22,7 +22,8 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Graph, as_graph, generators
 
-METHODS = ["near-far", "apsp-tasks", "dijkstra-cpu", "johnson"]
+BY_SOURCE = [each for each in pyapsp.methods("all-pairs") if each.by_source]
+METHODS = [each.id for each in BY_SOURCE if not each.requires.unweighted]
 
 
 def whole(seed, n, m, low=0, high=9, directed=True):
@@ -192,7 +193,7 @@ def test_every_method_says_the_same(method, device):
     np.testing.assert_array_equal(found, summaries.distance_histogram(graph, device=device))
 
 
-@pytest.mark.parametrize("method", ["apsp-bfs", "ms-bfs", "near-far"])
+@pytest.mark.parametrize("method", [each.id for each in BY_SOURCE if each.requires.unweighted])
 def test_methods_for_arcs_of_one(method, device):
     graph = GRAPHS["unweighted both ways"]
     asked = pyapsp.method(method)
