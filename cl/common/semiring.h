@@ -16,6 +16,8 @@
  * signed types; a type without a sign holds no negative weight.
  * A NaN, which floats can only reach through a negative cycle (-inf + inf), is never kept.
  */
+#ifndef COMMON_SEMIRING_H
+#define COMMON_SEMIRING_H
 #ifndef PYAPSP_GUARD
 #define PYAPSP_GUARD 0
 #endif
@@ -70,3 +72,5 @@ static inline strip_t extend(const value_t a, const strip_t b)
 #else
 #define SHORTER(candidate, current) (((candidate) < (current)) ? (candidate) : (current))
 #endif
+
+#endif /* COMMON_SEMIRING_H */

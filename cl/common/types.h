@@ -18,6 +18,8 @@
  * never wraps round. C adds shorts and ushorts as ints: the sum of two scalar values is to be put
  * into a value_t before it is an argument of an overloaded function.
  */
+#ifndef COMMON_TYPES_H
+#define COMMON_TYPES_H
 #ifndef PYAPSP_VALUE
 #define PYAPSP_VALUE float
 #endif
@@ -76,3 +78,5 @@ typedef PYAPSP_JOIN(int, PYAPSP_WIDTH) index_strip_t;
 #define STRIP(space, address) (*(space strip_t *)(address))
 #define INDEX_STRIP(space, address) (*(space index_strip_t *)(address))
 #define STRIP_ALIGNED __attribute__((aligned(128)))
+
+#endif /* COMMON_TYPES_H */

@@ -16,6 +16,8 @@
  *     CYCLE      a negative distance on the diagonal, in the answer
  *     UNSOUND    a predecessor that may be wrong: dense/batch_predecessors.cl
  */
+#ifndef DENSE_BATCH_H
+#define DENSE_BATCH_H
 #ifndef PYAPSP_RAW
 #define PYAPSP_RAW float
 #endif
@@ -58,3 +60,5 @@ static inline int remarks_on(const raw_t weight, const int zeros, const float lo
     remarks |= ((float)weight >= longest || (float)weight <= -longest) ? LONG : 0;
     return no_arc(weight, zeros) ? 0 : remarks;
 }
+
+#endif /* DENSE_BATCH_H */

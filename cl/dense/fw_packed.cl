@@ -30,6 +30,7 @@
 #define PYAPSP_SINGLE 0
 #endif
 
+#include "dense/tile_update.h"
 #if PYAPSP_SINGLE
 #include "dense/fw_singlekernel.cl"
 #else

@@ -34,6 +34,8 @@
  * The kept strips are separate variables, made by a macro: not every compiler keeps a private array in
  * registers.
  */
+#ifndef DENSE_REGISTER_TILES_H
+#define DENSE_REGISTER_TILES_H
 #ifndef PYAPSP_TILE
 #define PYAPSP_TILE 32
 #endif
@@ -219,3 +221,5 @@ static inline void copy_left(__local value_t *left, __global const value_t *from
         left[place % TILE * LEFT_STRIDE + place / TILE] =
             from[(size_t)(place / TILE) * size + place % TILE];
 }
+
+#endif /* DENSE_REGISTER_TILES_H */

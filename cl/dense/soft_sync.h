@@ -38,6 +38,8 @@
  *                                anything, after which a group gives up. It looks every 32 polls.
  *     PYAPSP_WITHHOLD   -1       for tests: this tile, I * b + J, never finishes round 0
  */
+#ifndef DENSE_SOFT_SYNC_H
+#define DENSE_SOFT_SYNC_H
 #ifndef PYAPSP_ORDER
 #define PYAPSP_ORDER 0
 #endif
@@ -249,3 +251,5 @@ static inline void finish_task(counter_t counters, const int4 task, const int bl
         atomic_inc(counters + FINISHED);
     }
 }
+
+#endif /* DENSE_SOFT_SYNC_H */

@@ -31,6 +31,8 @@
  *     PYAPSP_CONTIGUOUS  0        1: the words of a tile follow each other in global memory, tile
  *                                 after tile; 0: the words of a row of the matrix do
  */
+#ifndef DENSE_TILE_UPDATE_H
+#define DENSE_TILE_UPDATE_H
 #ifndef PYAPSP_TILE
 #define PYAPSP_TILE 32
 #endif
@@ -205,3 +207,5 @@ __kernel void tiles_to_rows(__global value_t *rows, __global const value_t *tile
     STRIP(__global, rows + IN_ROWS(blocks)) = STRIP(__global const, tiles + IN_TILES(blocks));
 }
 #endif
+
+#endif /* DENSE_TILE_UPDATE_H */

@@ -17,6 +17,8 @@
  * What the tile functions use: value_t and strip_t of words, FIELDS per word, factor(word, f) to
  * make a left operand of field f, extend() and SHORTER().
  */
+#ifndef DENSE_WORDS_H
+#define DENSE_WORDS_H
 #ifndef PYAPSP_FIELD_BITS
 #define PYAPSP_FIELD_BITS 0
 #endif
@@ -116,3 +118,5 @@ static inline strip_t extend(const value_t a, const strip_t b)
 #endif
 
 #endif
+
+#endif /* DENSE_WORDS_H */

@@ -12,6 +12,8 @@
  * forgotten; in pass 1 the low halves of the words with those high halves become as small as they
  * get. Between launches the halves are a word. PASSES says how many passes there are.
  */
+#ifndef SPARSE_WORDS_H
+#define SPARSE_WORDS_H
 #ifndef PYAPSP_WORD
 #define PYAPSP_WORD 32
 #endif
@@ -70,3 +72,5 @@ static inline int lower(__global word_t *word, const value_t value, const int pa
     return 1;
 #endif
 }
+
+#endif /* SPARSE_WORDS_H */

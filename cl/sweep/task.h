@@ -16,6 +16,8 @@
  *     CONVERT(type, x) x as a LANE(type)
  *     ANY(mask)        whether a comparison holds in any lane
  */
+#ifndef SWEEP_TASK_H
+#define SWEEP_TASK_H
 #ifndef PYAPSP_ARRAYS
 #define PYAPSP_ARRAYS __global int *array_nothing
 #endif
@@ -38,3 +40,5 @@
 #define CONVERT(type, x) ((type)(x))
 #define ANY(mask) (mask)
 #endif
+
+#endif /* SWEEP_TASK_H */

@@ -15,6 +15,8 @@
  *     PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
  *     PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
  */
+#ifndef TRAVERSAL_LEVELS_H
+#define TRAVERSAL_LEVELS_H
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 64
 #endif
@@ -62,3 +64,5 @@ __kernel GROUP void levels_start(__global int *levels, __global int *marks, __gl
     if (v == source)
         *last = 0;
 }
+
+#endif /* TRAVERSAL_LEVELS_H */
