@@ -17,6 +17,7 @@ from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, DeviceError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, assemble, build
+from pyapsp.paths import AllPairsOptions
 
 # The functions of dense/soft_sync.h, called by themselves.
 PROBES = """
@@ -275,7 +276,7 @@ def test_devices_without_the_fence_are_refused(method, parameters, device, monke
 def test_the_fence_is_that_of_opencl_c_2(device):
     """Built as an older OpenCL C the kernel has a fence that orders nothing over the device."""
     method, graph = pyapsp.method("fw-singlekernel"), grid(20)
-    options = pyapsp.registry.Options(device, np.dtype(np.float32))
+    options = AllPairsOptions(device, np.dtype(np.float32))
     program = method.plan(graph, options).state[0].program
     text = program.source + "#if __OPENCL_C_VERSION__ < 200\n#error old\n#endif\n"
     Program(device, text, device.capabilities.c_standard)

@@ -73,7 +73,6 @@ def test_small_weights_beside_a_heavy_arc(method, dtype, device):
     result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
     outcome = verify.certificate(graph, result, device=device)
     assert outcome.ok, outcome.fault
-    assert outcome.predecessors
 
 
 @pytest.mark.parametrize("method", ["fw-minplus", "fw-blocked"])
@@ -188,7 +187,6 @@ def test_slabs_of_any_height_give_what_the_whole_matrix_gives(
     shape()
     result = replace(result, predecessors=in_core(graph, result, device))
     outcome = verify.certificate(graph, result, device=device)
-    assert outcome.predecessors
     assert outcome.ok, outcome.fault
     for rows, stripe in ((1, 2**20), (13, 2**20), (33, 1), (69, 5 * 8 * graph.n), (200, 2**20)):
         monkeypatch.setattr(module, "_STRIPE", stripe)

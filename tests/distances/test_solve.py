@@ -528,7 +528,7 @@ def test_stats_and_explain_say_what_ran(device):
     assert stats["rate"] == pytest.approx(100**3 / stats["kernel_seconds"])
     assert 0 < stats["kernel_seconds"] < stats["wall_seconds"]
     assert stats["peak_device_bytes"] == 4 * 100**2
-    assert stats["schema"] == 3
+    assert stats["schema"] == 4
     assert stats["roof_rate"] is stats["fraction_of_roof"] is None
     text = result.explain()
     for word in ("fw-naive", "int32", device.name, "as asked"):

@@ -156,6 +156,7 @@ def coarsely_tuned(graph, device, tmp_path, monkeypatch):
         device=device.plain_name,
         dtype="float32",
         predecessors=False,
+        family="uniform",
         n=graph.n,
         parameters=coarse,
         rate=1e9,
