@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from pyapsp.distances.rows import row_blocks as row_blocks
     from pyapsp.distances.solver import explain as explain
     from pyapsp.distances.solver import solve as solve
-    from pyapsp.distances.summaries import average_path_length as average_path_length
-    from pyapsp.distances.summaries import closeness as closeness
+    from pyapsp.distances.summaries import (
+        average_shortest_path_length as average_shortest_path_length,
+    )
+    from pyapsp.distances.summaries import closeness_centrality as closeness_centrality
     from pyapsp.distances.summaries import diameter as diameter
     from pyapsp.distances.summaries import distance_histogram as distance_histogram
     from pyapsp.distances.summaries import eccentricity as eccentricity
@@ -55,10 +57,10 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "Graph": ("pyapsp.graph", "Graph"),
     "Result": ("pyapsp.result", "Result"),
     "SsspResult": ("pyapsp.traversal.sssp", "SsspResult"),
-    "average_path_length": ("pyapsp.distances.summaries", "average_path_length"),
+    "average_shortest_path_length": ("pyapsp.distances.summaries", "average_shortest_path_length"),
     "bfs": ("pyapsp.traversal.bfs", "bfs"),
     "bulk": ("pyapsp.bulk", None),
-    "closeness": ("pyapsp.distances.summaries", "closeness"),
+    "closeness_centrality": ("pyapsp.distances.summaries", "closeness_centrality"),
     "csgraph": ("pyapsp.csgraph", None),
     "devices": ("pyapsp.device", "devices"),
     "diameter": ("pyapsp.distances.summaries", "diameter"),

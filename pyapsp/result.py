@@ -99,26 +99,28 @@ class Result:
             backwards.append(step)
         return backwards[::-1]
 
-    def diameter(self, *, ignore_unreachable: bool = False) -> int | float:
-        """Return the largest distance.
+    def diameter(self) -> int | float:
+        """Return the largest distance between two vertices that are connected, in these rows.
 
-        Parameters
-        ----------
-        ignore_unreachable : bool
-            Take the largest finite distance, also when some pair has no path.
+        As `pyapsp.diameter`, which needs no distances. NetworkX's raises where a vertex does not
+        reach another.
 
         Returns
         -------
         int or float
-            `infinity` when some pair has no path; 0 for a graph without vertices.
+            0 where no vertex reaches another.
+
+        Raises
+        ------
+        ParameterError
+            If there are no rows.
         """
         if self.distances.size == 0:
-            return 0
-        if not ignore_unreachable:
-            largest: int | float = self.distances.max().item()
-            return largest
+            raise ParameterError.of("result", "Result.diameter", "of at least one row", "none")
+        # each row has the 0 of its source
         finite = self.distances < self.infinity
-        return self.distances.max(where=finite, initial=0).item()  # type: ignore[no-any-return]
+        largest: int | float = self.distances.max(where=finite, initial=0).item()
+        return largest
 
     def explain(self) -> str:
         """Return what was chosen for this run, and why, one sentence a line."""

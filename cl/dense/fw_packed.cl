@@ -30,6 +30,7 @@
 #define PYAPSP_SINGLE 0
 #endif
 
+/* outside of the condition: files are put together without a look at it */
 #include "dense/tile_update.h"
 #if PYAPSP_SINGLE
 #include "dense/fw_singlekernel.cl"

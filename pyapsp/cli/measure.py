@@ -1,14 +1,14 @@
 """Sum up the distances of a graph, exactly, without keeping them.
 
-The measures are diameter, radius, average-path-length and wiener-index; eccentricity and closeness
-of each vertex, as CSV; and distance-histogram, how many pairs there are at each distance, as CSV.
-Pairs without a path do not count, but in the Wiener index, which then is inf. Whole numbers are
-exact, whatever their size.
+The measures are diameter, radius, average-shortest-path-length and wiener-index; eccentricity and
+closeness-centrality of each vertex, as CSV; and distance-histogram, how many pairs there are at
+each distance, as CSV. Pairs without a path do not count, but in the Wiener index, which then is
+inf. Whole numbers are exact, whatever their size.
 
 For example:
-  pyapsp measure rome99.gr diameter radius average-path-length
-  pyapsp measure rome99.gr eccentricity closeness --sources 1 17 3353
-  pyapsp measure rome99.gr eccentricity closeness -o vertices.csv
+  pyapsp measure rome99.gr diameter radius average-shortest-path-length
+  pyapsp measure rome99.gr eccentricity closeness-centrality --sources 1 17 3353
+  pyapsp measure rome99.gr eccentricity closeness-centrality -o vertices.csv
   pyapsp measure rome99.gr distance-histogram --width 1000 --json
 """
 
@@ -35,10 +35,10 @@ from pyapsp.cli.options import (
 
 __all__ = ["configure", "run"]
 
-_OF_VERTICES = ("eccentricity", "closeness")
+_OF_VERTICES = ("eccentricity", "closeness-centrality")
 _OF_ALL_PAIRS = ("diameter", "radius", "wiener-index")
 _HISTOGRAM = "distance-histogram"
-_MEASURES = (*_OF_ALL_PAIRS, "average-path-length", *_OF_VERTICES, _HISTOGRAM)
+_MEASURES = (*_OF_ALL_PAIRS, "average-shortest-path-length", *_OF_VERTICES, _HISTOGRAM)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -209,13 +209,13 @@ def _summaries(device: Device) -> str | None:
             ("eccentricity", pyapsp.eccentricity(graph, device=device), farthest),
             ("wiener_index", pyapsp.wiener_index(graph, device=device), total / 2),
             (
-                "average_path_length",
-                pyapsp.average_path_length(graph, device=device),
+                "average_shortest_path_length",
+                pyapsp.average_shortest_path_length(graph, device=device),
                 total / (graph.n * others),
             ),
             (
-                "closeness",
-                pyapsp.closeness(graph, device=device),
+                "closeness_centrality",
+                pyapsp.closeness_centrality(graph, device=device),
                 others / distances.sum(axis=0),
             ),
             ("distance_histogram", pyapsp.distance_histogram(graph, device=device), histogram),

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -221,7 +221,7 @@ def matches(
         user's rows before the shipped ones. None of an input more than twice, or less than an
         eighth, as large. Nothing is said about their parameters.
     """
-    return _matches(*_asked(method, options), family, n)
+    return _found(_asked(method, n, options, family)).matches
 
 
 def tuned(
@@ -245,12 +245,7 @@ def tuned(
         None when there is no row with which they are complete, legal, and fit the device, or
         when nothing is to be completed.
     """
-    given = tuple(method.parameters.items())
-    asked = _asked(method, options)
-    fitting = type(options)(options.device, options.dtype)
-    if asked[2]:
-        fitting = replace(fitting, predecessors=True)
-    found = _completed(type(method), given, fitting, *asked, family, n)
+    found = _found(_asked(method, n, options, family)).completed
     return None if found is None else (dict(found[0]), found[1])
 
 
@@ -277,7 +272,7 @@ def tuned_rate(
     float or None
         None when there is no row that may serve.
     """
-    return _rate(*_asked(method, options), family, n)
+    return _found(_asked(method, n, options, family)).rate
 
 
 def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
@@ -395,103 +390,116 @@ def databases() -> Databases:
     return tuple(found)
 
 
-@cache
-def _place(device: Device) -> tuple[str, str, str, str]:
-    """Return what rows name of a device."""
-    return device.platform_name, device.kind, device.plain_name, device.architecture
+class _Asked(NamedTuple):
+    """Everything that decides which rows serve, and how: answers are kept by it."""
+
+    places: Databases
+    method: type[TunableMethod]
+    given: tuple[tuple[str, int | str], ...]
+    options: type
+    device: Device
+    dtype: np.dtype[Any]
+    predecessors: bool
+    family: str
+    n: int
+
+    @property
+    def of_any_size(self) -> _Asked:
+        """The same for what rows of every size and family have in common."""
+        return self._replace(given=(), family="", n=0)
 
 
-def _asked(method: TunableMethod, options: Any) -> tuple[Any, ...]:
-    """Return what decides which rows may serve, but for n; the databases come first."""
-    carried = method.carries_predecessors and options.predecessors
-    return databases(), method.id, carried, _name(options.dtype), *_place(options.device)
+def _asked(method: TunableMethod, n: int, options: Any, family: str) -> _Asked:
+    return _Asked(
+        databases(),
+        type(method),
+        tuple(method.parameters.items()),
+        type(options),
+        options.device,
+        options.dtype,
+        method.carries_predecessors and options.predecessors,
+        family,
+        n,
+    )
 
 
-@cache
-def _name(dtype: np.dtype[Any]) -> str:
-    """Return the name, which NumPy puts together each time."""
-    return dtype.name
+class _Found:
+    """What the databases say, each part from when it is first wanted."""
+
+    def __init__(self, asked: _Asked) -> None:
+        self._asked = asked
+
+    @cached_property
+    def suited(self) -> list[tuple[int, int, bool, Row]]:
+        """Rows of any size: how far they are in device and in dtype, whose, and the row."""
+        asked, device, found = self._asked, self._asked.device, []
+        if asked != asked.of_any_size:
+            return _found(asked.of_any_size).suited
+        kind = (asked.method.id, asked.predecessors, device.platform_name, device.kind)
+        for own, path, *version in asked.places:
+            for row in _kept(path, tuple(version)):
+                if (row.method, row.predecessors, row.platform, row.kind) != kind:
+                    continue
+                unlikeness = _unlikeness(row.dtype, asked.dtype)
+                if unlikeness is not None:
+                    alike = row.architecture == device.architecture
+                    near = [alike and row.device == device.plain_name, alike, True].index(True)
+                    found.append((near, unlikeness, own, row))
+        return found
+
+    @cached_property
+    def matches(self) -> tuple[Match, ...]:
+        """As `matches` returns them."""
+        asked, found = self._asked, []
+        for near, unlikeness, own, row in self.suited:
+            octaves = math.log2(max(asked.n, 1) / row.n)
+            if -_DOWN <= octaves <= _UP:
+                size = (round(abs(octaves)), not own, abs(octaves), row.n)
+                order = (near, unlikeness, row.family != asked.family, *size)
+                found.append((order, Match(row, LEVELS[near], own)))
+        return tuple(match for _, match in sorted(found, key=lambda each: each[0]))
+
+    @cached_property
+    def completed(self) -> tuple[dict[str, int | str], Match] | None:
+        """As `tuned` returns it."""
+        asked = self._asked
+        method = asked.method(**dict(asked.given))
+        fitting = asked.options(asked.device, asked.dtype)
+        if asked.predecessors:
+            fitting = replace(fitting, predecessors=True)
+        space = Space(method, fitting)
+        for match in self.matches:
+            parameters = {**match.row.parameters, **method.parameters}
+            if parameters in space:
+                return None if parameters == method.parameters else (parameters, match)
+            _log.info("passed over a tuning row that does not fit: %s", match.row)
+        return None
+
+    @cached_property
+    def rate(self) -> float | None:
+        """As `tuned_rate` returns it."""
+        serving = (match for match in self.matches if match.row.rate > 0)
+        nearest = next(serving, None)
+        if nearest is None:
+            return None
+        rates: dict[int, float] = {}
+        for near, _, _, row in self.suited:
+            near_row = (nearest.level, nearest.row.dtype, nearest.row.family)
+            alike = (LEVELS[near], row.dtype, row.family) == near_row
+            if alike and row.rate > 0:
+                rates.setdefault(row.n, row.rate)  # the user's come first
+        sizes = np.log(sorted(rates))
+        logs = np.log([rates[size] for size in sorted(rates)])
+        size = math.log(max(self._asked.n, 1))
+        expected = np.interp(size, sizes, logs)
+        if size < sizes[0] and len(sizes) > 1:
+            power = np.clip((logs[1] - logs[0]) / (sizes[1] - sizes[0]), 0, 3)
+            expected += power * (size - sizes[0])
+        return float(np.exp(expected))
 
 
 # Looking for a row that fits costs as much as planning the rest of a small graph.
-@lru_cache(maxsize=1024)
-def _completed(
-    kind: type[TunableMethod],
-    given: tuple[tuple[str, int | str], ...],
-    fitting: Any,
-    *asked: Any,
-) -> tuple[dict[str, int | str], Match] | None:
-    """Complete the parameters given, for what decides which parameters fit."""
-    method = kind(**dict(given))
-    space = Space(method, fitting)
-    for match in _matches(*asked):
-        parameters = {**match.row.parameters, **method.parameters}
-        if parameters in space:
-            return None if parameters == method.parameters else (parameters, match)
-        _log.info("passed over a tuning row that does not fit: %s", match.row)
-    return None
-
-
-@lru_cache(maxsize=4096)
-def _rate(*asked: Any) -> float | None:
-    *kind, _, n = asked
-    serving = (match for match in _matches(*asked) if match.row.rate > 0)
-    nearest = next(serving, None)
-    if nearest is None:
-        return None
-    rates: dict[int, float] = {}
-    for near, _, _, row in _suited(*kind):
-        near_row = (nearest.level, nearest.row.dtype, nearest.row.family)
-        alike = (LEVELS[near], row.dtype, row.family) == near_row
-        if alike and row.rate > 0:
-            rates.setdefault(row.n, row.rate)  # the user's come first
-    sizes = np.log(sorted(rates))
-    logs = np.log([rates[size] for size in sorted(rates)])
-    size = math.log(max(n, 1))
-    expected = np.interp(size, sizes, logs)
-    if size < sizes[0] and len(sizes) > 1:
-        power = np.clip((logs[1] - logs[0]) / (sizes[1] - sizes[0]), 0, 3)
-        expected += power * (size - sizes[0])
-    return float(np.exp(expected))
-
-
-@lru_cache(maxsize=1024)
-def _matches(*asked: Any) -> tuple[Match, ...]:
-    *kind, family, n = asked
-    found = []
-    for near, unlikeness, own, row in _suited(*kind):
-        octaves = math.log2(max(n, 1) / row.n)
-        if -_DOWN <= octaves <= _UP:
-            size = (round(abs(octaves)), not own, abs(octaves), row.n)
-            order = (near, unlikeness, row.family != family, *size)
-            found.append((order, Match(row, LEVELS[near], own)))
-    return tuple(match for _, match in sorted(found, key=lambda each: each[0]))
-
-
-@lru_cache(maxsize=1024)
-def _suited(
-    places: Databases,
-    method: str,
-    predecessors: bool,
-    dtype: str,
-    platform: str,
-    kind: str,
-    name: str,
-    architecture: str,
-) -> tuple[tuple[int, int, bool, Row], ...]:
-    """Return rows of any size: how far they are in device and in dtype, whose, and the row."""
-    found = []
-    for own, path, *version in places:
-        for row in _kept(path, tuple(version)):
-            if (row.method, row.predecessors) != (method, predecessors):
-                continue
-            unlikeness = _unlikeness(row.dtype, np.dtype(dtype))
-            if (row.platform, row.kind) != (platform, kind) or unlikeness is None:
-                continue
-            alike = row.architecture == architecture
-            near = [alike and row.device == name, alike, True].index(True)
-            found.append((near, unlikeness, own, row))
-    return tuple(found)
+_found = lru_cache(maxsize=4096)(_Found)
 
 
 @lru_cache(maxsize=64)

@@ -48,14 +48,14 @@ def run(capsys, *arguments):
 
 def test_numbers_of_the_whole_graph(graph_file, capsys):
     code, text, error = run(
-        capsys, graph_file, "diameter", "radius", "average-path-length", "wiener-index"
+        capsys, graph_file, "diameter", "radius", "average-shortest-path-length", "wiener-index"
     )
     assert (code, error) == (0, "")
     # 1 2 3 and, along the path of four, 3 5 6; 0 is what the vertex apart reaches
     assert text.splitlines() == [
         "diameter 6",
         "radius 0",
-        f"average-path-length {(1 + 2 + 3 + 3 + 5 + 6) / 6}",
+        f"average-shortest-path-length {(1 + 2 + 3 + 3 + 5 + 6) / 6}",
         "wiener-index inf",
     ]
 
@@ -63,7 +63,7 @@ def test_numbers_of_the_whole_graph(graph_file, capsys):
 def test_measures_of_vertices_speak_in_names(graph, graph_file, capsys):
     distances = csgraph.dijkstra(graph.to_scipy())
     finite = np.where(np.isinf(distances), 0, distances)
-    code, text, _ = run(capsys, graph_file, "closeness", "eccentricity", "diameter")
+    code, text, _ = run(capsys, graph_file, "closeness-centrality", "eccentricity", "diameter")
     assert code == 0
     first, *rows = text.splitlines()
     assert first == "diameter 6"
@@ -72,7 +72,7 @@ def test_measures_of_vertices_speak_in_names(graph, graph_file, capsys):
     assert [int(row["eccentricity"]) for row in rows] == finite.max(axis=1).tolist()
     others = np.isfinite(distances).sum(axis=0) - 1
     total = np.maximum(finite.sum(axis=0), 1)
-    close = [float(row["closeness"]) for row in rows]
+    close = [float(row["closeness-centrality"]) for row in rows]
     np.testing.assert_allclose(close, others / total * others / 4, rtol=1e-15)
 
 
@@ -142,7 +142,7 @@ def test_progress_is_told_where_asked(graph_file, capsys):
         (["girth"], 2, "invalid choice"),
         ([], 2, "MEASURE"),
         (["diameter", "--sources", "a"], 2, "diameter is of all vertices"),
-        (["closeness", "--sources", "z"], 2, "vertices of the graph. Got 'z'"),
+        (["closeness-centrality", "--sources", "z"], 2, "vertices of the graph. Got 'z'"),
         (["eccentricity", "distance-histogram"], 2, "two tables"),
         (["diameter", "-o", "OUT"], 2, "-o is for eccentricity"),
         (["distance-histogram", "--width", "0"], 2, "'width' parameter"),

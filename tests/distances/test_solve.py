@@ -14,7 +14,7 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import bounds, errors
-from pyapsp.graph import Graph, generators
+from pyapsp.graph import Graph, as_graph, generators
 from pyapsp.result import Result
 
 # One vertex is unreachable, one arc weighs nothing, and the long way round is shorter.
@@ -251,7 +251,7 @@ def test_what_is_clipped_is_found_behind_any_row(device):
         pyapsp.solve(graph, dtype="uint16", device=device)
     for sources in ([0, 12], [9, 5]):
         exact = pyapsp.solve(graph, dtype="int32", sources=sources, device=device)
-        if exact.diameter(ignore_unreachable=True) < 2**15 - 1:
+        if exact.diameter() < 2**15 - 1:
             narrow = pyapsp.solve(graph, dtype="uint16", sources=sources, device=device)
             np.testing.assert_array_equal(
                 narrow.distances < narrow.infinity, exact.distances < exact.infinity
@@ -511,9 +511,18 @@ def test_path_and_its_errors(device):
 def test_diameter(device):
     ring = pyapsp.solve(generators.ring(9), device=device)
     assert ring.diameter() == csgraph.floyd_warshall(generators.ring(9).to_scipy()).max()
-    assert pyapsp.solve(WEIGHTS, device=device).diameter() == np.inf
-    assert pyapsp.solve(WEIGHTS, device=device).diameter(ignore_unreachable=True) == 6
-    assert pyapsp.solve(np.empty((0, 0)), device=device).diameter() == 0
+    empty = pyapsp.solve(np.empty((0, 0)), device=device)
+    with pytest.raises(errors.ParameterError, match="at least one row"):
+        empty.diameter()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_the_diameter_leaves_out_pairs_without_a_path(dtype, device):
+    """In the result and in the function."""
+    for graph, largest in ((as_graph(WEIGHTS), 6), (Graph.from_arcs(3, [], []), 0)):
+        result = pyapsp.solve(graph, dtype=dtype, device=device)
+        assert (result.distances == result.infinity).any()
+        assert result.diameter() == pyapsp.diameter(graph, device=device) == largest
 
 
 def test_stats_and_explain_say_what_ran(device):

@@ -15,9 +15,11 @@ from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
-from pyapsp.sparse.scattering import ApspIterative, ApspTasks, ApspTasksUnshared
 
-TASKS = [ApspTasks.id, ApspTasksUnshared.id]
+SCATTERING = [
+    each.id for each in pyapsp.methods("all-pairs") if each.__module__ == "pyapsp.sparse.scattering"
+]
+TASKS = [method for method in SCATTERING if method != "apsp-iterative"]
 
 
 def hub(n, seed=0):
@@ -90,7 +92,7 @@ def test_groups_beyond_the_local_memory(device, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
-@pytest.mark.parametrize("method", [ApspIterative.id, *TASKS])
+@pytest.mark.parametrize("method", SCATTERING)
 def test_without_64_bit_atomics(method, dtype, device, monkeypatch):
     """Words in two halves: vertices with many offers that differ in either half, or in both."""
     poor = dataclasses.replace(device.capabilities, int64_atomics=False)

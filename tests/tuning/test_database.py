@@ -6,8 +6,7 @@ import dataclasses
 import json
 import logging
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -32,7 +31,23 @@ ROW = Row(
     parameters={"tile": 8},
     rate=1e9,
 )
-METHOD = SimpleNamespace(id="tuned", choices={"tile": (8, 16, 32)}, carries_predecessors=True)
+
+
+class Tuned:
+    """What a lookup asks of a method."""
+
+    id = "tuned"
+    carries_predecessors = True
+    parameters: ClassVar = {}
+
+
+class Recovering(Tuned):
+    """Its kernels do not know of predecessors."""
+
+    carries_predecessors = False
+
+
+METHOD = Tuned()
 
 
 class Named(NamedTuple):
@@ -126,9 +141,22 @@ def test_no_size_far_away(folders):
 def test_predecessors_are_another_kernel_where_they_are_carried(folders):
     ship(folders, row(8), row(16, predecessors=True))
     assert served(predecessors=True) == [(16, "device")]
-    recovered = SimpleNamespace(**{**vars(METHOD), "carries_predecessors": False})
-    found = [m.row.parameters["tile"] for m in matches(recovered, 1024, options(predecessors=True))]
-    assert found == [8]
+    found = matches(Recovering(), 1024, options(predecessors=True))
+    assert [match.row.parameters["tile"] for match in found] == [8]
+
+
+def test_what_is_kept_for_one_question_answers_no_other(folders):
+    """Each part of a question changes the answer, in whatever order they come."""
+    ship(folders, row(8), row(16, dtype="int32", n=512), row(32, family="mesh", n=512, rate=4e9))
+    asked = [(1024, options()), (512, options()), (512, options("int32"))]
+    for _ in range(2):
+        found = [matches(METHOD, *each) for each in asked]
+        tiles = [[match.row.parameters["tile"] for match in some] for some in found]
+        assert tiles == [[8, 32], [8, 32], [16]]
+        assert matches(METHOD, 512, options(), "mesh")[0].row.parameters == {"tile": 32}
+        assert database.tuned_rate(METHOD, 512, options(), "mesh") == pytest.approx(4e9)
+        assert database.tuned_rate(METHOD, 1024, options()) == pytest.approx(ROW.rate)
+        assert matches(METHOD, 1024, options(plain_name="Device B"))[0].level == "architecture"
 
 
 def test_the_user_comes_first_unless_the_size_is_far(folders):

@@ -2,8 +2,8 @@
 
 from pyapsp.distances.summaries.farthest import diameter
 from pyapsp.distances.summaries.sums import (
-    average_path_length,
-    closeness,
+    average_shortest_path_length,
+    closeness_centrality,
     distance_histogram,
     eccentricity,
     radius,
@@ -11,8 +11,8 @@ from pyapsp.distances.summaries.sums import (
 )
 
 __all__ = [
-    "average_path_length",
-    "closeness",
+    "average_shortest_path_length",
+    "closeness_centrality",
     "diameter",
     "distance_histogram",
     "eccentricity",

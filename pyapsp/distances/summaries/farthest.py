@@ -49,7 +49,8 @@ def diameter(
     Returns
     -------
     int or float
-        0 where no vertex reaches another.
+        0 where no vertex reaches another. NetworkX's raises where some vertex does not reach
+        another.
 
     Raises
     ------

@@ -19,8 +19,8 @@ from pyapsp.registry import Method
 from pyapsp.sparse.totals import Totals
 
 __all__ = [
-    "average_path_length",
-    "closeness",
+    "average_shortest_path_length",
+    "closeness_centrality",
     "distance_histogram",
     "eccentricity",
     "radius",
@@ -60,7 +60,8 @@ def eccentricity(
     Returns
     -------
     (k,) ndarray of int64 or float64
-        Vertices that are not reached do not count: 0 for one that reaches none.
+        Vertices that are not reached do not count: 0 for one that reaches none. NetworkX's raises
+        where some vertex does not reach another.
 
     Raises
     ------
@@ -85,6 +86,8 @@ def eccentricity(
 def radius(graph: Any, **options: Any) -> int | float:
     """Return the smallest eccentricity; parameters and errors are those of `eccentricity`.
 
+    0 where a vertex reaches no other. NetworkX's raises where some vertex does not reach another.
+
     Raises
     ------
     ParameterError
@@ -97,10 +100,11 @@ def radius(graph: Any, **options: Any) -> int | float:
     return found
 
 
-def average_path_length(graph: Any, **options: Any) -> float:
+def average_shortest_path_length(graph: Any, **options: Any) -> float:
     """Return the mean distance of the ordered pairs of different vertices that are connected.
 
     Parameters and errors are those of `eccentricity`. nan where no vertex reaches another.
+    NetworkX's raises where some vertex does not reach another.
     """
     searched = Searches(graph, **options)
     total: Any = 0
@@ -133,7 +137,7 @@ def wiener_index(graph: Any, **options: Any) -> int | float:
     return halves
 
 
-def closeness(
+def closeness_centrality(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,
     *,
@@ -148,7 +152,7 @@ def closeness(
         As for `eccentricity`.
     improved : bool
         Multiply by the part of the other vertices that reach it (Wasserman and Faust), so that
-        small components do not look close.
+        small components do not look close: NetworkX's ``wf_improved``.
 
     Returns
     -------

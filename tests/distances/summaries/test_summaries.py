@@ -81,8 +81,8 @@ def test_eccentricity_and_radius(graph, device):
         np.testing.assert_array_equal(found, graph.to_igraph().eccentricity(mode="out"))
 
 
-def test_average_path_length(graph, device):
-    found = summaries.average_path_length(graph, device=device)
+def test_average_shortest_path_length(graph, device):
+    found = summaries.average_shortest_path_length(graph, device=device)
     theirs = graph.to_igraph()
     weights = None if graph.m == 0 else graph._edges()[2].tolist()
     expected = theirs.average_path_length(directed=graph.directed, unconn=True, weights=weights)
@@ -109,7 +109,7 @@ def test_wiener_index_of_what_hangs_together(directed, device):
 
 @pytest.mark.parametrize("improved", [False, True])
 def test_closeness(graph, improved, device):
-    found = summaries.closeness(graph, improved=improved, device=device)
+    found = summaries.closeness_centrality(graph, improved=improved, device=device)
     expected = networkx.closeness_centrality(
         graph.to_networkx(), distance="weight", wf_improved=improved
     )
@@ -147,7 +147,7 @@ def test_any_small_graph(device, arcs, directed, weighted):
     pairs = np.isfinite(rows).sum() - 10
     np.testing.assert_array_equal(summaries.eccentricity(graph, device=device), near.max(axis=1))
     expected = near.sum() / pairs if pairs else np.nan
-    np.testing.assert_equal(summaries.average_path_length(graph, device=device), expected)
+    np.testing.assert_equal(summaries.average_shortest_path_length(graph, device=device), expected)
     assert summaries.distance_histogram(graph, device=device).sum() == pairs
     total = rows.sum() if directed else rows.sum() / 2
     assert summaries.wiener_index(graph, device=device) == total
@@ -161,8 +161,8 @@ def test_some_sources_in_their_order(graph, device):
     asked = {"sources": sources, "device": device}
     every = summaries.eccentricity(graph, device=device)
     np.testing.assert_array_equal(summaries.eccentricity(graph, **asked), every[sources])
-    every = summaries.closeness(graph, device=device)
-    np.testing.assert_array_equal(summaries.closeness(graph, **asked), every[sources])
+    every = summaries.closeness_centrality(graph, device=device)
+    np.testing.assert_array_equal(summaries.closeness_centrality(graph, **asked), every[sources])
     rows = rows_of(graph)[sources]
     others = np.isfinite(rows)
     others[np.arange(3), sources] = False
@@ -170,7 +170,7 @@ def test_some_sources_in_their_order(graph, device):
     bins = np.floor(rows[others] / 3).astype(int)
     np.testing.assert_array_equal(found, np.bincount(bins, minlength=1))
     expected = rows[others].mean() if others.any() else np.nan
-    found = summaries.average_path_length(graph, **asked)
+    found = summaries.average_shortest_path_length(graph, **asked)
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
@@ -179,7 +179,7 @@ def test_arcs_walked_both_ways(device):
     near = near_of(graph.symmetrized())
     found = summaries.eccentricity(graph, directed=False, device=device)
     np.testing.assert_array_equal(found, near.max(axis=1))
-    found = summaries.closeness(graph, directed=False, device=device)
+    found = summaries.closeness_centrality(graph, directed=False, device=device)
     expected = networkx.closeness_centrality(graph.symmetrized().to_networkx(), distance="weight")
     np.testing.assert_allclose(found, [expected[v] for v in range(40)], rtol=1e-13)
 
@@ -197,8 +197,8 @@ def test_every_method_says_the_same(method, device):
 def test_methods_for_arcs_of_one(method, device):
     graph = GRAPHS["unweighted both ways"]
     asked = pyapsp.method(method)
-    found = summaries.average_path_length(graph, method=asked, device=device)
-    assert found == summaries.average_path_length(graph, device=device)
+    found = summaries.average_shortest_path_length(graph, method=asked, device=device)
+    assert found == summaries.average_shortest_path_length(graph, device=device)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_negative_weights(device):
     reached = np.isfinite(rows)
     near = np.where(reached, rows, 0)
     np.testing.assert_array_equal(summaries.eccentricity(graph, device=device), near.max(axis=1))
-    found = summaries.average_path_length(graph, device=device)
+    found = summaries.average_shortest_path_length(graph, device=device)
     assert found == near.sum() / (reached.sum() - 40)
 
 
@@ -255,7 +255,7 @@ def test_neighbours_are_brought_together(device, monkeypatch):
     found = summaries.eccentricity(graph, sources, device=device)
     np.testing.assert_array_equal(found, near_of(graph).max(axis=1)[sources])
     assert len(taken) == 1
-    found = summaries.closeness(graph, sources, device=device)
+    found = summaries.closeness_centrality(graph, sources, device=device)
     expected = networkx.closeness_centrality(graph.to_networkx(), distance="weight")
     np.testing.assert_allclose(found, [expected[v] for v in sources], rtol=1e-13)
     assert len(taken) == 2
@@ -296,8 +296,8 @@ def test_sums_past_a_word(device):
     pairs = 39 * 38 // 2
     assert summaries.wiener_index(stars, device=device) == (39 + 2 * pairs) * 2**56
     with pytest.raises(PrecisionError, match="do not add up in int64"):
-        summaries.closeness(stars.with_weights(stars.weights * 8), device=device)
-    mean = summaries.average_path_length(stars, device=device)
+        summaries.closeness_centrality(stars.with_weights(stars.weights * 8), device=device)
+    mean = summaries.average_shortest_path_length(stars, device=device)
     np.testing.assert_allclose(mean, (39 + 2 * pairs) * 2**56 / (39 * 20), rtol=1e-15)
 
 
@@ -306,8 +306,8 @@ def test_sums_past_a_word(device):
 ALL = [
     summaries.eccentricity,
     summaries.radius,
-    summaries.average_path_length,
-    summaries.closeness,
+    summaries.average_shortest_path_length,
+    summaries.closeness_centrality,
     summaries.distance_histogram,
 ]
 
@@ -378,9 +378,13 @@ def test_negative_distances_have_no_bins(device):
 
 def test_graphs_without_vertices(device):
     empty = Graph.from_arcs(0, [], [])
-    for summary in (summaries.eccentricity, summaries.closeness, summaries.distance_histogram):
+    for summary in (
+        summaries.eccentricity,
+        summaries.closeness_centrality,
+        summaries.distance_histogram,
+    ):
         assert summary(empty, device=device).shape == (0,)
-    assert np.isnan(summaries.average_path_length(empty, device=device))
+    assert np.isnan(summaries.average_shortest_path_length(empty, device=device))
     for summary in (summaries.radius, summaries.diameter):
         with pytest.raises(ParameterError, match="at least one vertex"):
             summary(empty, device=device)
@@ -395,7 +399,7 @@ def test_no_sources(device):
     asked = {"sources": [], "device": device}
     assert summaries.eccentricity(GRAPHS["weighted"], **asked).shape == (0,)
     assert summaries.distance_histogram(GRAPHS["weighted"], **asked).shape == (0,)
-    assert np.isnan(summaries.average_path_length(GRAPHS["weighted"], **asked))
+    assert np.isnan(summaries.average_shortest_path_length(GRAPHS["weighted"], **asked))
 
 
 def test_graphs_of_other_packages(device):
