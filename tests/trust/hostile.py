@@ -104,7 +104,7 @@ def use(path: Path, to: Path) -> None:
         main(["path", solved, "1", "2"])
         main(["convert", str(path), str(to / "converted.npz")])
     record = json.loads((to / "record.json").read_text())
-    record["graph"]["name"] = f"{path.name} {HTML}"
+    record["input"]["name"] = f"{path.name} {HTML}"
     record["device"]["name"] = HTML
     record["method"] = f"../../{SHELL}"
     (to / "record.json").write_text(json.dumps(record))

@@ -120,7 +120,7 @@ def test_any_sequence_of_calls(device, tmp_path, capsys):
 
 def test_a_source_may_come_more_often_than_there_are_vertices(device):
     sources, graph = [1, 0, 1, 1, 0], Graph.from_arcs(2, [0], [1])
-    for method in pyapsp.methods():
+    for method in pyapsp.methods("all-pairs"):
         if not all(getattr(device.capabilities, each) for each in method.requires.capabilities):
             continue
         found = pyapsp.solve(graph, method.id, sources=sources, device=device).distances

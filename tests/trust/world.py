@@ -49,7 +49,8 @@ class World:
 
     def __init__(self, devices, folder: Path, methods=None, dtypes=None) -> None:
         self.devices, self.folder = list(devices), Path(folder)
-        known = {each.id: each for each in sorted(pyapsp.methods(), key=lambda each: each.id)}
+        known = {each.id: each for each in pyapsp.methods("all-pairs")}
+        known = dict(sorted(known.items()))
         self.known = {name: known[name] for name in (methods or known)}
         self.dtypes = tuple(dtypes or (None, "auto", *DTYPES))
         self.n, self.kind, self.arcs = 0, "small", {}
