@@ -328,3 +328,13 @@ def test_every_entry_is_used():
     used = {entry for line in lines if "\n" not in line and (entry := checked(line))}
     assert used == set(CHECKED)
     assert all(entry.reason for entry in CHECKED)
+
+
+@pytest.mark.parametrize(("page", "words"), [("README.md", 900), ("pyapsp/README.md", 2500)])
+def test_a_page_stays_short_and_its_links_lead_to_files(page, words):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert len(text.split()) <= words
+    assert max(len(line) for line in text.splitlines() if not line.startswith("!")) <= 120
+    links = re.findall(r"\]\(([^)#]+)", text)
+    assert links
+    assert all(((ROOT / page).parent / link).exists() for link in links)
