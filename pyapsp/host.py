@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -10,11 +12,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
-__all__ = ["available_memory", "copy", "cores", "empty_beside", "flush"]
+from pyapsp.files import disk_space
+
+__all__ = ["available_memory", "copy", "cores", "empty_beside", "flush", "mapped_file"]
 
 # Bytes of a copy that are worth a thread, and the most threads: more than one core's worth of
 # copying is what the memory can take, and first touches of new memory are slow on each.
 _SHARE, _THREADS = 2**22, 8
+# What a file system answers that cannot reserve space, and bytes to write at a time instead.
+_CANNOT_RESERVE, _ZEROS = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP), 2**24
 
 
 def cores() -> int:
@@ -50,6 +56,63 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_THREADS, "pyapsp-copy")
 
 
+def mapped_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndarray:
+    """Make a NumPy file with its space on the disk reserved, and map it.
+
+    Without the space a write through the mapping would end the process by a signal.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced if it exists. Removed after an error.
+    dtype : dtype-like
+    shape : tuple of int
+
+    Returns
+    -------
+    numpy.memmap
+        Of zeros.
+
+    Raises
+    ------
+    DiskSpaceError
+        If the disk is full.
+    OSError
+        If the file cannot be written.
+    """
+    needed = np.dtype(dtype).itemsize * math.prod(shape)
+    with disk_space(path.parent, needed, f"make room for the file of the matrix in {path.parent}"):
+        try:
+            array = np.lib.format.open_memmap(path, "w+", np.dtype(dtype), shape)
+            try:
+                _reserve(path)
+            except BaseException:
+                del array  # as long as it is mapped its space is not free
+                raise
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+    return array
+
+
+def _reserve(path: Path) -> None:
+    """Take the space of a file that was just made, and reads as zeros, on the disk."""
+    with open(path, "r+b", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        if hasattr(os, "posix_fallocate"):
+            try:
+                os.posix_fallocate(file.fileno(), 0, size)
+                return
+            except OSError as error:
+                if error.errno not in _CANNOT_RESERVE:
+                    raise
+        content = file.read(_ZEROS)
+        while content:  # the header, and zeros
+            file.seek(-len(content), os.SEEK_CUR)
+            file.write(content)
+            content = file.read(_ZEROS)
+
+
 def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:
     """Return an array of the same shape: in memory, or in a file if the other is one.
 
@@ -64,13 +127,18 @@ def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:
     -------
     ndarray
         Its content is undefined.
+
+    Raises
+    ------
+    DiskSpaceError
+        If there is no room for the file.
     """
     file = getattr(array, "filename", None)
     if file is None or array.size == 0:  # an empty file cannot be mapped
         return np.empty(array.shape, dtype)
     path = Path(file)
     path = path.with_name(f"{path.name}.{name}.npy")
-    return np.lib.format.open_memmap(path, "w+", np.dtype(dtype), array.shape)
+    return mapped_file(path, dtype, array.shape)
 
 
 def flush(*arrays: np.ndarray | None) -> None:

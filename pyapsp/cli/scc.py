@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     import pyapsp
 
     method = method_of(arguments, "scc")
-    check_outputs(arguments.output, arguments.record)
+    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
     graph = pyapsp.read(arguments.graph)
     with status(arguments) as tell:
         found = pyapsp.strongly_connected_components(

@@ -61,7 +61,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     from pyapsp.graph import read
     from pyapsp.traversal.search import default_source
 
-    check_outputs(arguments.output, arguments.record)
+    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
     if arguments.output is not None and not arguments.output.endswith((".npz", ".csv")):
         raise ParameterError.of("-o", arguments.command, "OUT.npz or OUT.csv", arguments.output)
     method, graph = method_of(arguments, arguments.command), read(arguments.graph)

@@ -23,7 +23,7 @@ from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import device_errors
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
-from pyapsp.host import available_memory
+from pyapsp.host import available_memory, mapped_file
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import largest_finite
@@ -259,7 +259,7 @@ def _recover(
     if matrix.on_disk:
         path = Path(matrix.filename)
         beside = path.with_name(f"{path.name}.predecessors.npy")
-        predecessors = np.lib.format.open_memmap(beside, "w+", np.int32, matrix.array.shape)
+        predecessors = mapped_file(beside, np.int32, matrix.array.shape)
     else:
         predecessors = np.empty(matrix.array.shape, np.int32)
     queue, watch = options.device.queue(), Stopwatch()
