@@ -215,12 +215,6 @@ def _is_mapped(arguments: argparse.Namespace) -> bool:
     return arguments.output is not None and arguments.output.endswith(".npy")
 
 
-def _beside(arguments: argparse.Namespace) -> str | None:
-    """Return the name of the file of predecessors, where they have one of their own."""
-    wanted = arguments.predecessors and _is_mapped(arguments)
-    return f"{arguments.output}.predecessors.npy" if wanted else None
-
-
 @contextmanager
 def _mapped(
     graph: Graph, sources: list[int] | None, arguments: argparse.Namespace

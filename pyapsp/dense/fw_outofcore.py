@@ -92,7 +92,7 @@ class FwOutofcore(AllPairsMethod):
     id = "fw-outofcore"
     area = "dense"
     summary = "blocked Floyd-Warshall on a matrix larger than the device, several devices"
-    source = "Matsumoto, Nakasato and Sedukhin 2012"
+    source = "Matsumoto, Nakasato and Sedukhin 2012, doi:10.1587/transinf.E95.D.2759"
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {
         "block": range(16, 2**20 + 1, 16),
         "rows": range(16, 2**20 + 1, 16),

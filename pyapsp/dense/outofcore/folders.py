@@ -42,7 +42,9 @@ class Lock:
             raise CheckpointError(f"{folder} is in use by another run: {self._who()}") from None
         try:
             self._file = os.stat(self._path)
-            self._holder.write_text(f"process {os.getpid()} on {platform.node()}", encoding="utf-8")
+            with suppress(OSError):  # a full disk; it is for the message above only
+                who = f"process {os.getpid()} on {platform.node()}"
+                self._holder.write_text(who, encoding="utf-8")
         except BaseException:
             self._lock.release()
             raise
