@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shutil
 import tempfile
@@ -37,7 +38,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path).resolve()  # a link stays a link
     prefix = f".{target.name[:_SHOWN]}."
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix)
+    except OSError as error:
+        error.filename = os.fspath(path)  # not a name that nobody asked for
+        raise
     temporary = Path(name)
     try:
         os.close(handle)
@@ -71,15 +76,32 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     file object
         Open for writing.
     """
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, mode, **text) as file:  # type: ignore[call-overload]
-            yield file
+        with io.BufferedWriter(_Stream(path, "w")) as stream:
+            if "b" in mode:
+                yield stream
+            else:
+                with io.TextIOWrapper(stream, **text) as file:
+                    yield file
         return
-    with replacing(path) as temporary, open(temporary, mode, **text) as file:  # type: ignore[call-overload]
+    with replacing(path) as temporary, open(temporary, mode, **text) as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
+
+
+class _Stream(io.FileIO):
+    """A file that is written from its beginning to its end.
+
+    A device may say that it is at 0 whatever was written, which makes zipfile fail.
+    """
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        raise io.UnsupportedOperation("tell")
 
 
 @contextmanager

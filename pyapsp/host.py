@@ -14,13 +14,22 @@ from numpy.typing import DTypeLike
 
 from pyapsp.files import disk_space
 
-__all__ = ["available_memory", "copy", "cores", "empty_beside", "flush", "mapped_file"]
+__all__ = [
+    "available_memory",
+    "copy",
+    "cores",
+    "empty_beside",
+    "flush",
+    "mapped_file",
+    "reserve",
+]
 
 # Bytes of a copy that are worth a thread, and the most threads: more than one core's worth of
 # copying is what the memory can take, and first touches of new memory are slow on each.
 _SHARE, _THREADS = 2**22, 8
 # What a file system answers that cannot reserve space, and bytes to write at a time instead.
 _CANNOT_RESERVE, _ZEROS = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP), 2**24
+_MORE_ROOM = "make room for the file of the matrix"
 
 
 def cores() -> int:
@@ -81,11 +90,12 @@ def mapped_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndar
         If the file cannot be written.
     """
     needed = np.dtype(dtype).itemsize * math.prod(shape)
-    with disk_space(path.parent, needed, f"make room for the file of the matrix in {path.parent}"):
+    with disk_space(path.parent, needed, _MORE_ROOM):
         try:
             array = np.lib.format.open_memmap(path, "w+", np.dtype(dtype), shape)
             try:
-                _reserve(path)
+                if not _reserve(path, os.stat(path).st_size):
+                    _rewrite(path)
             except BaseException:
                 del array  # as long as it is mapped its space is not free
                 raise
@@ -95,19 +105,50 @@ def mapped_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndar
     return array
 
 
-def _reserve(path: Path) -> None:
-    """Take the space of a file that was just made, and reads as zeros, on the disk."""
+def reserve(array: np.ndarray) -> None:
+    """Take the space of an array that is mapped from a file, if its file system can.
+
+    Parameters
+    ----------
+    array : ndarray
+        Or a view of one. Nothing happens if it is none, or its changes do not go to the file.
+
+    Raises
+    ------
+    DiskSpaceError
+        If the disk is full.
+    """
+    mapped = array
+    while isinstance(mapped.base, np.ndarray):
+        mapped = mapped.base
+    if not isinstance(mapped, np.memmap) or mapped.mode not in ("r+", "w+"):
+        return
+    path, needed = mapped.filename, mapped.offset + mapped.nbytes
+    # a file that was moved or cut since is left alone
+    if path and os.path.isfile(path) and os.stat(path).st_size >= needed:
+        with disk_space(path, needed, _MORE_ROOM):
+            _reserve(path, needed)
+
+
+def _reserve(path: str | os.PathLike[str], size: int) -> bool:
+    """Take the space of the first bytes of a file, and return whether this system can."""
+    if not hasattr(os, "posix_fallocate"):
+        return False
     with open(path, "r+b", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        if hasattr(os, "posix_fallocate"):
-            try:
-                os.posix_fallocate(file.fileno(), 0, size)
-                return
-            except OSError as error:
-                if error.errno not in _CANNOT_RESERVE:
-                    raise
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
+            if error.errno not in _CANNOT_RESERVE:
+                raise
+            return False
+    return True
+
+
+def _rewrite(path: Path) -> None:
+    """Write what a file holds, its holes as zeros."""
+    with open(path, "r+b", buffering=0) as file:
         content = file.read(_ZEROS)
-        while content:  # the header, and zeros
+        while content:
             file.seek(-len(content), os.SEEK_CUR)
             file.write(content)
             content = file.read(_ZEROS)

@@ -16,7 +16,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from pyapsp import __version__
@@ -101,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
+    _fill_standard_streams()
     try:
         with _stopped_alike():
             parsed = parser().parse_args(arguments)
@@ -116,16 +117,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         number = stop.number if isinstance(stop, _Stopped) else signal.SIGINT
         said = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
-        print(f"pyapsp: {said}", file=sys.stderr)
+        _say(said)
         return 128 + number
     except Exception as error:
         failure = _exit_code(error)
         if failure is None:
-            traceback.print_exc()
+            with suppress(OSError):
+                traceback.print_exc()
             return _OWN_FAULT
-        print(f"pyapsp: {error}", file=sys.stderr)
+        _say(str(error))
         _drop_lost_output()
         return failure
+
+
+def _say(text: str) -> None:
+    """Print a message on standard error, if there is one; it does not change the exit code."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(f"pyapsp: {text}", file=sys.stderr)
+
+
+def _fill_standard_streams() -> None:
+    """Open what is closed of the first three descriptors: a file that got one would get messages.
+
+    Drivers write to descriptors 1 and 2, whatever is behind them.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
 
 
 class _Stopped(KeyboardInterrupt):

@@ -32,8 +32,10 @@ __all__ = [
     "add_sources",
     "bytes_of",
     "check_outputs",
+    "check_suffix",
     "commit",
     "facts",
+    "is_special",
     "method_of",
     "parameter_of",
     "print_json",
@@ -282,13 +284,13 @@ def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
     from pyapsp.errors import ParameterError
 
     given = [Path(path) for path in paths if path is not None]
-    replaced = [path for path in given if not _is_special(path)]
+    replaced = [path for path in given if not is_special(path)]
     if len({_resolved(path) for path in replaced}) < len(replaced):
         raise ParameterError(f"the output files must differ: {', '.join(map(str, given))}")
     for path in given:
         if path.is_dir():
             raise IsADirectoryError(f"{path}: is a directory")
-        if _is_special(path):
+        if is_special(path):
             if not os.access(path, os.W_OK):
                 raise PermissionError(f"{path}: cannot be written to")
             continue
@@ -302,9 +304,26 @@ def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
                 raise ParameterError(f"{path} is read: give the output another name")
 
 
-def _is_special(path: Path) -> bool:
+def check_suffix(arguments: argparse.Namespace, *suffixes: str) -> None:
+    """Refuse an output of a kind that the command does not write.
+
+    What is no file has no kind.
+
+    Raises
+    ------
+    ParameterError
+    """
+    from pyapsp.errors import ParameterError
+
+    output = arguments.output
+    if output is not None and not output.endswith(suffixes) and not is_special(output):
+        rule = " or ".join(f"OUT{suffix}" for suffix in suffixes)
+        raise ParameterError.of("-o", arguments.command, rule, output)
+
+
+def is_special(path: str | Path) -> bool:
     """Return whether something is there that is written to and not replaced: a pipe, a device."""
-    return path.exists() and not path.is_file()
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _resolved(path: Path) -> Path:

@@ -10,6 +10,7 @@ For example:
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -27,8 +28,10 @@ from pyapsp.cli.options import (
     add_progress,
     add_sources,
     check_outputs,
+    check_suffix,
     commit,
     facts,
+    is_special,
     method_of,
     print_json,
     vertices,
@@ -93,7 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     mapped = _is_mapped(arguments)
     beside = _beside(arguments.output) if mapped and arguments.predecessors else None
     check_outputs(arguments.output, arguments.record, beside, inputs=[arguments.graph])
-    if mapped and Path(arguments.output).exists() and not Path(arguments.output).is_file():
+    check_suffix(arguments, ".npz", ".npy")
+    if mapped and is_special(arguments.output):
         raise ParameterError(f"{arguments.output} is no file and cannot be mapped: write OUT.npz")
     graph = pyapsp.read(arguments.graph)
     sources = None
@@ -246,8 +250,11 @@ def _mapped(
         beside = part.with_name(f"{part.name}.predecessors.npy")
         try:
             yield mapped_file(part, dtype, shape)
+            companion = Path(_beside(arguments.output)).resolve()
             if beside.exists():
-                beside.replace(Path(_beside(arguments.output)).resolve())
+                beside.replace(companion)
+            elif os.path.exists(companion):
+                companion.unlink()  # of the distances that are replaced
         finally:
             beside.unlink(missing_ok=True)
 

@@ -15,6 +15,7 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp import host
 from pyapsp.cli import main
+from pyapsp.dense import fw_outofcore
 from pyapsp.errors import DiskSpaceError
 from pyapsp.graph import generators
 from pyapsp.result import Result
@@ -43,7 +44,27 @@ def run(capsys, *arguments):
 # Full disks --------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare command")
+def on_a_disk(folder, size, command):
+    """Run a command with a small file system in the folder ``disk``, and list what is left there.
+
+    A process of its own has it mounted, root or not.
+    """
+    if shutil.which("unshare") is None:
+        pytest.skip("there is no unshare command")
+    (folder / "disk").mkdir()
+    mount = ["unshare", "-m", *(["--map-root-user"] if os.geteuid() else [])]
+    script = (
+        'mount -t tmpfs -o size="$1" none disk || exit 77; shift; "$@"; code=$?; '
+        "ls -A disk >listed; exit $code"
+    )
+    done = subprocess.run(
+        [*mount, "sh", "-c", script, "sh", size, *command], capture_output=True, text=True
+    )
+    if done.returncode == 77 or "unshare:" in done.stderr:
+        pytest.skip("no file system can be mounted here")
+    return done
+
+
 @pytest.mark.parametrize(
     ("method", "size"),
     [
@@ -54,23 +75,12 @@ def run(capsys, *arguments):
     ],
 )
 def test_a_full_disk(folder, method, size):
-    mount = ["unshare", "-m", *(["--map-root-user"] if os.geteuid() else [])]
-    (folder / "disk").mkdir()
-    script = (
-        'mount -t tmpfs -o size="$1" none disk || exit 77; shift; "$@"; code=$?; '
-        "ls -A disk; exit $code"
-    )
     command = [sys.executable, "-m", "pyapsp", "solve", "g.npz", "-o", "disk/X.npy"]
-    more = ["--predecessors", "--method", method]
-    done = subprocess.run(
-        [*mount, "sh", "-c", script, "sh", size, *command, *more], capture_output=True, text=True
-    )
-    if done.returncode == 77 or "unshare:" in done.stderr:
-        pytest.skip("no file system can be mounted here")
+    done = on_a_disk(folder, size, [*command, "--predecessors", "--method", method])
     assert done.returncode == 5, done.stderr
     assert "of disk space are needed" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert done.stdout == ""  # nothing is left
+    assert (folder / "listed").read_text() == ""
 
 
 def test_a_file_has_its_space_before_it_is_mapped(folder):
@@ -80,6 +90,48 @@ def test_a_file_has_its_space_before_it_is_mapped(folder):
     array[7, 9] = 5
     host.flush(array)
     assert np.load("m.npy")[7, 9] == 5
+
+
+LIBRARY = """
+import numpy as np, pyapsp
+from pyapsp.errors import DiskSpaceError
+for view in (slice(None), slice(50, 150)):
+    out = np.lib.format.open_memmap("disk/X.npy", "w+", np.float64, (300, 300))[view]
+    sources = np.arange(len(out)) if len(out) < 300 else None
+    try:
+        pyapsp.solve("g.npz", "fw-naive", out=out, sources=sources)
+    except DiskSpaceError as error:
+        print(error)
+"""
+
+
+def test_a_full_disk_below_a_memory_map_of_the_caller(folder):
+    done = on_a_disk(folder, "500k", [sys.executable, "-c", LIBRARY])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("of disk space are needed") == 2
+
+
+def test_room_for_predecessors_is_taken_before_the_passes(folder, device, monkeypatch):
+    monkeypatch.setattr(fw_outofcore, "mapped_file", failing(28))
+    monkeypatch.setattr(fw_outofcore, "fill", None)
+    out = np.lib.format.open_memmap("X.npy", "w+", np.float64, (300, 300))
+    with pytest.raises(OSError, match="No space left"):
+        pyapsp.solve(GRAPH, "fw-outofcore", out=out, predecessors=True, device=device)
+
+
+def test_a_memory_map_keeps_its_content_and_other_files_theirs(folder):
+    np.save("m.npy", np.arange(2500).reshape(50, 50))
+    array = np.load("m.npy", mmap_mode="r+")
+    for each in (array, array[5:9], np.asarray(array), np.load("m.npy", mmap_mode="c")):
+        host.reserve(each)
+    host.reserve(np.zeros(3))
+    np.testing.assert_array_equal(np.load("m.npy"), np.arange(2500).reshape(50, 50))
+    (folder / "m.npy").rename(folder / "moved.npy")
+    (folder / "m.npy").write_text("short")
+    host.reserve(array)
+    assert (folder / "m.npy").read_text() == "short"
+    (folder / "m.npy").unlink()
+    host.reserve(array)
 
 
 @pytest.mark.parametrize("how", ["no such call", "refused"])
@@ -211,6 +263,24 @@ def test_the_library_and_a_thread_leave_signals_alone(folder):
     assert done.stdout.splitlines().count("0") == 2
 
 
+# Streams -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_messages_that_cannot_be_printed_change_nothing(folder, closed):
+    script = (
+        f'"$1" -m pyapsp solve none.npz -o X.npz {closed}; echo $?; '
+        f'"$1" -m pyapsp solve g.npz -o X.npz --progress {closed}; echo $?'
+    )
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", sys.executable], capture_output=True, text=True
+    )
+    codes = [line for line in done.stdout.splitlines() if line in ("3", "0")]
+    assert codes == ["3", "0"]
+    assert "none.npz" not in done.stdout
+    assert Result.load("X.npz").distances.shape == (300, 300)
+
+
 # What is replaced --------------------------------------------------------------------------
 
 
@@ -236,6 +306,38 @@ def test_the_graph_is_not_replaced(folder, capsys, line):
     assert (code, "is read: give the output another name" in error) == (2, True)
     assert (folder / "g.npz").read_bytes() == before
     assert left(folder) == ["g.npz", "link.npz"]
+
+
+@pytest.mark.parametrize("command", ["solve", "bfs", "sssp", "scc"])
+def test_an_output_of_another_kind_is_refused(folder, capsys, command):
+    for name in ("X.txt", "X", "X.NPY", "X.npz.bak"):
+        code, error = run(capsys, command, "g.npz", "-o", name)
+        kinds = "OUT.npz or OUT.npy" if command == "solve" else "OUT.npz or OUT.csv"
+        assert (code, kinds in error) == (2, True)
+    assert run(capsys, command, "g.npz", "-o", os.devnull) == (0, "")
+    assert left(folder) == ["g.npz"]
+
+
+@pytest.mark.parametrize("line", ["convert g.npz", "generate ring -n 5", "fetch ring-40"])
+def test_a_folder_that_is_missing_is_named_and_no_temporary_file(folder, capsys, line):
+    suffix = "txt" if line.startswith("fetch") else "gr"
+    code, error = run(
+        capsys,
+        *line.split(),
+        "-o" if " -n" in line or "fetch" in line else "--json",
+        f"no/x.{suffix}",
+    )
+    assert (code, error) == (3, f"pyapsp: no/x.{suffix}: its folder does not exist\n")
+    with pytest.raises(FileNotFoundError) as caught:
+        pyapsp.write(GRAPH, "no/x.gr")
+    assert caught.value.filename == "no/x.gr"
+
+
+def test_old_predecessors_do_not_stay_beside_new_distances(folder, capsys):
+    asked = ["solve", "g.npz", "-o", "X.npy", "--method", "fw-naive"]
+    assert run(capsys, *asked, "--predecessors") == (0, "")
+    assert run(capsys, *asked) == (0, "")
+    assert left(folder) == ["X.npy", "g.npz"]
 
 
 @pytest.mark.parametrize("output", ["link.npy", "link.npz"])
