@@ -60,7 +60,8 @@ def methods_table() -> str:
     for method in sorted(pyapsp.methods(), key=lambda method: (method.area, method.id)):
         kernels, tests = files(method)
         module = TOP / f"{method.__module__.replace('.', '/')}.py"
-        source = re.sub(r"doi:(\S+?)(?=[,;]|$)", r"[doi:\1](https://doi.org/\1)", method.source)
+        source = re.sub(r"(https://\S+?)(?=[,;]|$)", r"<\1>", method.source)
+        source = re.sub(r"doi:(\S+?)(?=[,;]|$)", r"[doi:\1](https://doi.org/\1)", source)
         rows.append((method.id, source, [*(kernels or [module.relative_to(TOP)]), *tests]))
     return _table("method", rows)
 

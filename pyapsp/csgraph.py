@@ -19,9 +19,10 @@ method; SciPy 1.17 does so, and its documentation warns that it may not.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csgraph as scipy_csgraph
 from scipy.sparse import csr_array, issparse
 
@@ -32,6 +33,9 @@ from pyapsp.graph import Graph, as_graph
 from pyapsp.result import NO_PREDECESSOR
 
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
+
+_Distances: TypeAlias = NDArray[np.float64]
+_Predecessors: TypeAlias = NDArray[np.int32]
 
 _METHODS = ("auto", "FW", "D", "BF", "J")
 
@@ -46,6 +50,43 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *scipy_csgraph.__all__})
 
 
+@overload
+def shortest_path(
+    csgraph: Any,
+    method: str = ...,
+    directed: bool = ...,
+    return_predecessors: Literal[False] = ...,
+    unweighted: bool = ...,
+    overwrite: bool = ...,
+    indices: Any = ...,
+) -> _Distances: ...
+
+
+@overload
+def shortest_path(
+    csgraph: Any,
+    method: str = ...,
+    directed: bool = ...,
+    *,
+    return_predecessors: Literal[True],
+    unweighted: bool = ...,
+    overwrite: bool = ...,
+    indices: Any = ...,
+) -> tuple[_Distances, _Predecessors]: ...
+
+
+@overload
+def shortest_path(
+    csgraph: Any,
+    method: str = ...,
+    directed: bool = ...,
+    return_predecessors: bool = ...,
+    unweighted: bool = ...,
+    overwrite: bool = ...,
+    indices: Any = ...,
+) -> _Distances | tuple[_Distances, _Predecessors]: ...
+
+
 def shortest_path(
     csgraph: Any,
     method: str = "auto",
@@ -54,7 +95,7 @@ def shortest_path(
     unweighted: bool = False,
     overwrite: bool = False,
     indices: Any = None,
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+) -> _Distances | tuple[_Distances, _Predecessors]:
     """Compute shortest paths, as `scipy.sparse.csgraph.shortest_path`.
 
     Parameters
@@ -103,6 +144,58 @@ def shortest_path(
     return _solved(graph, directed, rows, return_predecessors, out=out)
 
 
+@overload
+def dijkstra(
+    csgraph: Any,
+    directed: bool = ...,
+    indices: Any = ...,
+    return_predecessors: Literal[False] = ...,
+    unweighted: bool = ...,
+    limit: float = ...,
+    min_only: bool = ...,
+) -> _Distances: ...
+
+
+@overload
+def dijkstra(
+    csgraph: Any,
+    directed: bool = ...,
+    indices: Any = ...,
+    *,
+    return_predecessors: Literal[True],
+    unweighted: bool = ...,
+    limit: float = ...,
+    min_only: Literal[False] = ...,
+) -> tuple[_Distances, _Predecessors]: ...
+
+
+@overload
+def dijkstra(
+    csgraph: Any,
+    directed: bool = ...,
+    indices: Any = ...,
+    *,
+    return_predecessors: Literal[True],
+    unweighted: bool = ...,
+    limit: float = ...,
+    min_only: Literal[True],
+) -> tuple[_Distances, _Predecessors, _Predecessors]: ...
+
+
+@overload
+def dijkstra(
+    csgraph: Any,
+    directed: bool = ...,
+    indices: Any = ...,
+    return_predecessors: bool = ...,
+    unweighted: bool = ...,
+    limit: float = ...,
+    min_only: bool = ...,
+) -> (
+    _Distances | tuple[_Distances, _Predecessors] | tuple[_Distances, _Predecessors, _Predecessors]
+): ...
+
+
 def dijkstra(
     csgraph: Any,
     directed: bool = True,
@@ -111,7 +204,9 @@ def dijkstra(
     unweighted: bool = False,
     limit: float = np.inf,
     min_only: bool = False,
-) -> np.ndarray | tuple[np.ndarray, ...]:
+) -> (
+    _Distances | tuple[_Distances, _Predecessors] | tuple[_Distances, _Predecessors, _Predecessors]
+):
     """Compute shortest paths without negative weights, as `scipy.sparse.csgraph.dijkstra`.
 
     Parameters
@@ -149,13 +244,44 @@ def dijkstra(
     return _solved(graph, directed, rows, return_predecessors, cutoff)
 
 
+@overload
+def bellman_ford(
+    csgraph: Any,
+    directed: bool = ...,
+    indices: Any = ...,
+    return_predecessors: Literal[False] = ...,
+    unweighted: bool = ...,
+) -> _Distances: ...
+
+
+@overload
+def bellman_ford(
+    csgraph: Any,
+    directed: bool = ...,
+    indices: Any = ...,
+    *,
+    return_predecessors: Literal[True],
+    unweighted: bool = ...,
+) -> tuple[_Distances, _Predecessors]: ...
+
+
+@overload
+def bellman_ford(
+    csgraph: Any,
+    directed: bool = ...,
+    indices: Any = ...,
+    return_predecessors: bool = ...,
+    unweighted: bool = ...,
+) -> _Distances | tuple[_Distances, _Predecessors]: ...
+
+
 def bellman_ford(
     csgraph: Any,
     directed: bool = True,
     indices: Any = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+) -> _Distances | tuple[_Distances, _Predecessors]:
     """Compute shortest paths, as `scipy.sparse.csgraph.bellman_ford`.
 
     Parameters
@@ -176,13 +302,44 @@ def bellman_ford(
     return shortest_path(csgraph, "BF", directed, return_predecessors, unweighted, indices=indices)
 
 
+@overload
+def johnson(
+    csgraph: Any,
+    directed: bool = ...,
+    indices: Any = ...,
+    return_predecessors: Literal[False] = ...,
+    unweighted: bool = ...,
+) -> _Distances: ...
+
+
+@overload
+def johnson(
+    csgraph: Any,
+    directed: bool = ...,
+    indices: Any = ...,
+    *,
+    return_predecessors: Literal[True],
+    unweighted: bool = ...,
+) -> tuple[_Distances, _Predecessors]: ...
+
+
+@overload
+def johnson(
+    csgraph: Any,
+    directed: bool = ...,
+    indices: Any = ...,
+    return_predecessors: bool = ...,
+    unweighted: bool = ...,
+) -> _Distances | tuple[_Distances, _Predecessors]: ...
+
+
 def johnson(
     csgraph: Any,
     directed: bool = True,
     indices: Any = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+) -> _Distances | tuple[_Distances, _Predecessors]:
     """Compute shortest paths, as `scipy.sparse.csgraph.johnson`.
 
     Parameters
@@ -203,13 +360,44 @@ def johnson(
     return shortest_path(csgraph, "J", directed, return_predecessors, unweighted, indices=indices)
 
 
+@overload
+def floyd_warshall(
+    csgraph: Any,
+    directed: bool = ...,
+    return_predecessors: Literal[False] = ...,
+    unweighted: bool = ...,
+    overwrite: bool = ...,
+) -> _Distances: ...
+
+
+@overload
+def floyd_warshall(
+    csgraph: Any,
+    directed: bool = ...,
+    *,
+    return_predecessors: Literal[True],
+    unweighted: bool = ...,
+    overwrite: bool = ...,
+) -> tuple[_Distances, _Predecessors]: ...
+
+
+@overload
+def floyd_warshall(
+    csgraph: Any,
+    directed: bool = ...,
+    return_predecessors: bool = ...,
+    unweighted: bool = ...,
+    overwrite: bool = ...,
+) -> _Distances | tuple[_Distances, _Predecessors]: ...
+
+
 def floyd_warshall(
     csgraph: Any,
     directed: bool = True,
     return_predecessors: bool = False,
     unweighted: bool = False,
     overwrite: bool = False,
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+) -> _Distances | tuple[_Distances, _Predecessors]:
     """Compute shortest paths by Floyd-Warshall, as `scipy.sparse.csgraph.floyd_warshall`.
 
     Parameters
@@ -295,7 +483,7 @@ def _solved(
     with_predecessors: bool,
     cutoff: float | None = None,
     out: np.ndarray | None = None,
-) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+) -> _Distances | tuple[_Distances, _Predecessors]:
     options: dict[str, Any] = {
         "directed": directed,
         "predecessors": with_predecessors,
@@ -330,7 +518,7 @@ def _reached(graph: Graph, rows: np.ndarray) -> Graph:
 
 def _nearest(
     graph: Graph, starts: np.ndarray, cutoff: float | None, with_predecessors: bool
-) -> np.ndarray | tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> _Distances | tuple[_Distances, _Predecessors, _Predecessors]:
     """Return distances from the nearest start: from one more vertex, with zero arcs to all."""
     n = graph.n
     tails, heads, weights = graph.arcs()

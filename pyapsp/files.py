@@ -1,23 +1,68 @@
-"""Writing files so that a reader never sees half of one."""
+"""Writing files so that a reader never sees half of one, and saying when a disk is full."""
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["atomic_write"]
+from pyapsp.errors import DiskSpaceError
+
+__all__ = ["atomic_write", "disk_space", "replacing"]
+
+# Characters of a file's name in that of its temporary file, which must not be too long a name.
+_SHOWN = 16
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make an empty file that takes the name `path` when the block ends normally.
+
+    When the block raises, the file disappears and `path` is as it was.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to create or replace. Its directory must exist.
+
+    Yields
+    ------
+    Path
+        The new file, in the same directory.
+    """
+    target = Path(path).resolve()  # a link stays a link
+    prefix = f".{target.name[:_SHOWN]}."
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix)
+    except OSError as error:
+        error.filename = os.fspath(path)  # not a name that nobody asked for
+        raise
+    temporary = Path(name)
+    try:
+        os.close(handle)
+        yield temporary
+        # mkstemp makes private files; give the permissions that open() would have given
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     r"""Open a file that appears under its name only when everything was written.
 
-    The content goes to a temporary file in the same directory, which replaces `path` when the
-    block ends normally and disappears when it raises.
+    The content goes to a file of `replacing`. What is no regular file is written to itself: a pipe
+    or a device is never replaced, and `open` refuses a directory.
 
     Parameters
     ----------
@@ -31,24 +76,50 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     file object
         Open for writing.
     """
-    target = Path(path).resolve()  # a link stays a link
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
-    if target.exists() and not target.is_file():
-        # a pipe or a device is written to, never replaced; a directory is refused by open()
-        with open(target, mode, **text) as file:  # type: ignore[call-overload]
-            yield file
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    if os.path.exists(path) and not os.path.isfile(path):
+        with io.BufferedWriter(_Stream(path, "w")) as stream:
+            if "b" in mode:
+                yield stream
+            else:
+                with io.TextIOWrapper(stream, **text) as file:
+                    yield file
         return
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    with replacing(path) as temporary, open(temporary, mode, **text) as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+class _Stream(io.FileIO):
+    """A file that is written from its beginning to its end.
+
+    A device may say that it is at 0 whatever was written, which makes zipfile fail.
+    """
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        raise io.UnsupportedOperation("tell")
+
+
+@contextmanager
+def disk_space(path: str | os.PathLike[str], needed: int, hint: str) -> Iterator[None]:
+    """Turn "no space left" and "quota exceeded" into a `DiskSpaceError`.
+
+    Parameters
+    ----------
+    path : path-like
+        A file or folder on the disk.
+    needed : int
+        Bytes that are about to be written.
+    hint : str
+        What to do about it.
+    """
     try:
-        with open(handle, mode, **text) as file:  # type: ignore[call-overload]
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes private files; give the permissions that open() would have given
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        yield
+    except OSError as error:
+        if isinstance(error, DiskSpaceError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise DiskSpaceError(needed, shutil.disk_usage(path).free, hint) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -10,11 +12,24 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
-__all__ = ["available_memory", "copy", "cores", "empty_beside", "flush"]
+from pyapsp.files import disk_space
+
+__all__ = [
+    "available_memory",
+    "copy",
+    "cores",
+    "empty_beside",
+    "flush",
+    "mapped_file",
+    "reserve",
+]
 
 # Bytes of a copy that are worth a thread, and the most threads: more than one core's worth of
 # copying is what the memory can take, and first touches of new memory are slow on each.
 _SHARE, _THREADS = 2**22, 8
+# What a file system answers that cannot reserve space, and bytes to write at a time instead.
+_CANNOT_RESERVE, _ZEROS = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP), 2**24
+_MORE_ROOM = "make room for the file of the matrix"
 
 
 def cores() -> int:
@@ -50,6 +65,95 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_THREADS, "pyapsp-copy")
 
 
+def mapped_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndarray:
+    """Make a NumPy file with its space on the disk reserved, and map it.
+
+    Without the space a write through the mapping would end the process by a signal.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced if it exists. Removed after an error.
+    dtype : dtype-like
+    shape : tuple of int
+
+    Returns
+    -------
+    numpy.memmap
+        Of zeros.
+
+    Raises
+    ------
+    DiskSpaceError
+        If the disk is full.
+    OSError
+        If the file cannot be written.
+    """
+    needed = np.dtype(dtype).itemsize * math.prod(shape)
+    with disk_space(path.parent, needed, _MORE_ROOM):
+        try:
+            array = np.lib.format.open_memmap(path, "w+", np.dtype(dtype), shape)
+            try:
+                if not _reserve(path, os.stat(path).st_size):
+                    _rewrite(path)
+            except BaseException:
+                del array  # as long as it is mapped its space is not free
+                raise
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+    return array
+
+
+def reserve(array: np.ndarray) -> None:
+    """Take the space of an array that is mapped from a file, if its file system can.
+
+    Parameters
+    ----------
+    array : ndarray
+        Or a view of one. Nothing happens if it is none, or its changes do not go to the file.
+
+    Raises
+    ------
+    DiskSpaceError
+        If the disk is full.
+    """
+    mapped = array
+    while isinstance(mapped.base, np.ndarray):
+        mapped = mapped.base
+    if not isinstance(mapped, np.memmap) or mapped.mode not in ("r+", "w+"):
+        return
+    path, needed = mapped.filename, mapped.offset + mapped.nbytes
+    # a file that was moved or cut since is left alone
+    if path and os.path.isfile(path) and os.stat(path).st_size >= needed:
+        with disk_space(path, needed, _MORE_ROOM):
+            _reserve(path, needed)
+
+
+def _reserve(path: str | os.PathLike[str], size: int) -> bool:
+    """Take the space of the first bytes of a file, and return whether this system can."""
+    if not hasattr(os, "posix_fallocate"):
+        return False
+    with open(path, "r+b", buffering=0) as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
+            if error.errno not in _CANNOT_RESERVE:
+                raise
+            return False
+    return True
+
+
+def _rewrite(path: Path) -> None:
+    """Write what a file holds, its holes as zeros."""
+    with open(path, "r+b", buffering=0) as file:
+        content = file.read(_ZEROS)
+        while content:
+            file.seek(-len(content), os.SEEK_CUR)
+            file.write(content)
+            content = file.read(_ZEROS)
+
+
 def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:
     """Return an array of the same shape: in memory, or in a file if the other is one.
 
@@ -64,13 +168,18 @@ def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:
     -------
     ndarray
         Its content is undefined.
+
+    Raises
+    ------
+    DiskSpaceError
+        If there is no room for the file.
     """
     file = getattr(array, "filename", None)
     if file is None or array.size == 0:  # an empty file cannot be mapped
         return np.empty(array.shape, dtype)
     path = Path(file)
     path = path.with_name(f"{path.name}.{name}.npy")
-    return np.lib.format.open_memmap(path, "w+", np.dtype(dtype), array.shape)
+    return mapped_file(path, dtype, array.shape)
 
 
 def flush(*arrays: np.ndarray | None) -> None:

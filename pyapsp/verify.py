@@ -7,6 +7,7 @@ needed of both for many answers to one question.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -282,7 +283,7 @@ def oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
     expected = scipy_distances(graph, sources[some])
     if options.cutoff is not None:
         expected[expected > options.cutoff] = np.inf
-    certified: dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray | None]] = {}
+    certified: dict[tuple[Any, ...], bytes] = {}
 
     def check(answer: Rows) -> Check:
         distances, before = answer.distances, answer.predecessors
@@ -293,12 +294,12 @@ def oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
         everything = some.size == sources.size
         if not compared.ok or (everything and before is None) or options.cutoff is not None:
             return compared
-        key = (distances.dtype, before is not None)
-        if key in certified and all(map(_same, certified[key], (distances, before))):
+        key, content = (distances.dtype, before is not None), _digest(distances, before)
+        if certified.get(key) == content:
             return compared
         proof = certificate(graph, Result(distances, before, sources), device=options.device)
-        if proof.ok:  # a copy, because callers use the memory of an answer for the next
-            certified[key] = distances.copy(), None if before is None else before.copy()
+        if proof.ok:
+            certified[key] = content
         oracle = f"SciPy and {proof.oracle}" if everything else f"{proof.oracle}, some rows SciPy"
         return Check(proof.ok, proof.fault, oracle, compared.max_error)
 
@@ -310,7 +311,10 @@ def spread(count: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 
-def _same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return np.array_equal(one, other)
+def _digest(*arrays: np.ndarray | None) -> bytes:
+    """Return what two answers have in common only if they are equal, in place of a copy of one."""
+    content = hashlib.sha256()
+    for array in arrays:
+        if array is not None:
+            content.update(np.ascontiguousarray(array).data)
+    return content.digest()

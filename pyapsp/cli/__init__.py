@@ -1,8 +1,8 @@
 """The ``pyapsp`` command: one module per subcommand, and the exit codes they share.
 
 Exit codes: 0 ok, 1 a check failed, 2 usage, 3 input, 4 no device or capability, 5 memory or
-disk, 6 negative cycle, 70 a fault of pyapsp itself. A mistake of the user ends in one line on
-standard error, never in a traceback.
+disk, 6 negative cycle, 70 a fault of pyapsp itself, 128 and more the number of the signal that
+ended it. A mistake of the user ends in one line on standard error, never in a traceback.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ import argparse
 import errno
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
 
 from pyapsp import __version__
 
@@ -44,7 +48,7 @@ _COMMANDS = (
 )
 _EXIT_CODES = """\
 Exit codes: 0 ok, 1 a check failed, 2 usage, 3 input, 4 no device or capability, 5 memory or disk,
-6 negative cycle, 70 a fault of pyapsp itself.
+6 negative cycle, 70 a fault of pyapsp itself, 130 interrupted (SIGINT), 143 terminated (SIGTERM).
 
 For example:
   pyapsp solve --help
@@ -97,27 +101,87 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    parsed = parser().parse_args(arguments)
+    _fill_standard_streams()
     try:
-        code: int = parsed.run(parsed)
-        if sys.stdout is not None:
-            sys.stdout.flush()  # here a full disk is an error, at the end of the process it is not
-        return code
+        with _stopped_alike():
+            parsed = parser().parse_args(arguments)
+            code: int = parsed.run(parsed)
+            if sys.stdout is not None:
+                # here a full disk is an error, at the end of the process it is not
+                sys.stdout.flush()
+            return code
     except BrokenPipeError:
         # the reader of a pipe went away: not our failure, and nothing to say
         _drop_lost_output()
         return 0
-    except KeyboardInterrupt:
-        print("pyapsp: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as stop:
+        number = stop.number if isinstance(stop, _Stopped) else signal.SIGINT
+        said = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
+        _say(said)
+        return 128 + number
     except Exception as error:
         failure = _exit_code(error)
         if failure is None:
-            traceback.print_exc()
+            with suppress(OSError):
+                traceback.print_exc()
             return _OWN_FAULT
-        print(f"pyapsp: {error}", file=sys.stderr)
+        _say(str(error))
         _drop_lost_output()
         return failure
+
+
+def _say(text: str) -> None:
+    """Print a message on standard error, if there is one; it does not change the exit code."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(f"pyapsp: {text}", file=sys.stderr)
+
+
+def _fill_standard_streams() -> None:
+    """Open what is closed of the first three descriptors: a file that got one would get messages.
+
+    Drivers write to descriptors 1 and 2, whatever is behind them.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+
+
+class _Stopped(KeyboardInterrupt):
+    """A signal that ends the process came; whoever cleans up after SIGINT cleans up after it."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__(number.name)
+        self.number = number
+
+
+@contextmanager
+def _stopped_alike() -> Iterator[None]:
+    """Let SIGTERM (a scheduler) and SIGHUP (a terminal that closes) end a command as SIGINT does.
+
+    The first of them counts: another one would end the cleaning up. A signal that has a handler, or
+    is ignored (nohup), stays so.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for each in taken:
+            signal.signal(each, signal.SIG_IGN)
+        raise _Stopped(signal.Signals(number))
+
+    taken: list[signal.Signals] = []
+    if threading.current_thread() is threading.main_thread():
+        names = ("SIGTERM", "SIGHUP")  # the second is not everywhere
+        known = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        taken += [each for each in known if signal.getsignal(each) == signal.SIG_DFL]
+    try:
+        for each in taken:
+            signal.signal(each, stop)
+        yield
+    finally:
+        for each in taken:
+            signal.signal(each, signal.SIG_DFL)
 
 
 def _drop_lost_output() -> None:

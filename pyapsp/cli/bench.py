@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.registry import problem as find_problem
 
     problem = find_problem(arguments.problem)
-    check_outputs(arguments.output)
+    check_outputs(arguments.output, inputs=[arguments.graph])
     methods = arguments.method
     if "all" in methods:
         methods = [method.id for method in pyapsp.methods(problem.id)]

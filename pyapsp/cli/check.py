@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.errors import ParameterError
     from pyapsp.registry import problem as find_problem
 
-    check_outputs(arguments.output)
+    check_outputs(arguments.output, inputs=[arguments.input])
     problem = find_problem(arguments.problem)
     method = method_of(arguments, problem.id)
     asked = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json, facts, print_json
+from pyapsp.cli.options import add_json, check_outputs, facts, print_json
 
 __all__ = ["configure", "run"]
 
@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, change as asked, write."""
     from pyapsp.graph import read, reweight, write
 
+    check_outputs(arguments.output)
     graph = reweight(read(arguments.input), arguments.weights)
     if arguments.undirected:
         graph = graph.symmetrized()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json, print_json
+from pyapsp.cli.options import add_json, check_outputs, print_json
 
 __all__ = ["configure", "run"]
 
@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from pyapsp.graph import datasets
 
+    check_outputs(arguments.output)
     if not arguments.list:
         path = datasets.fetch(arguments.name, to=arguments.output)
         if arguments.json:

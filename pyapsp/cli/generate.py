@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_json, add_size, facts, print_json
+from pyapsp.cli.options import add_json, add_size, check_outputs, facts, print_json
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
@@ -68,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.errors import ParameterError
     from pyapsp.graph import write
 
+    check_outputs(arguments.output)
     given = {
         option: value
         for option in ("m", "k", "p", "max_degree", "max_weight")

@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     measures = list(dict.fromkeys(arguments.measures))
     _check(measures, arguments)
-    check_outputs(arguments.output)
+    check_outputs(arguments.output, inputs=[arguments.graph])
     graph = pyapsp.read(arguments.graph)
     options: dict[str, Any] = {
         "directed": not arguments.undirected,

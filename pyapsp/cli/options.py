@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import math
 import os
@@ -31,8 +32,10 @@ __all__ = [
     "add_sources",
     "bytes_of",
     "check_outputs",
+    "check_suffix",
     "commit",
     "facts",
+    "is_special",
     "method_of",
     "parameter_of",
     "print_json",
@@ -260,28 +263,75 @@ def _plain(content: Any) -> Any:
     return content
 
 
-def check_outputs(*paths: str | None) -> None:
+def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
     """Find out before the work whether its outcome can be written.
+
+    Parameters
+    ----------
+    *paths : str or None
+        The files to write, those that are wanted.
+    inputs : iterable of str
+        Names of the files that are read, or of anything else; none of them is replaced.
 
     Raises
     ------
     ParameterError
         If two of the files are the same.
     OSError
-        If one is a directory, or its directory does not exist or cannot be written to.
+        If one is a directory, or has too long a name, or cannot be written to, or its directory
+        does not exist or cannot be written to.
     """
     from pyapsp.errors import ParameterError
 
     given = [Path(path) for path in paths if path is not None]
-    if len({path.resolve() for path in given}) < len(given):
+    replaced = [path for path in given if not is_special(path)]
+    if len({_resolved(path) for path in replaced}) < len(replaced):
         raise ParameterError(f"the output files must differ: {', '.join(map(str, given))}")
     for path in given:
         if path.is_dir():
             raise IsADirectoryError(f"{path}: is a directory")
-        if not path.resolve().parent.is_dir():
+        if is_special(path):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(f"{path}: cannot be written to")
+            continue
+        folder = _resolved(path).parent
+        if not folder.is_dir():
             raise FileNotFoundError(f"{path}: its folder does not exist")
-        if not os.access(path.resolve().parent, os.W_OK):
+        if not os.access(folder, os.W_OK):
             raise PermissionError(f"{path}: its folder cannot be written to")
+        for each in inputs:
+            if path.exists() and os.path.exists(each) and os.path.samefile(path, each):
+                raise ParameterError(f"{path} is read: give the output another name")
+
+
+def check_suffix(arguments: argparse.Namespace, *suffixes: str) -> None:
+    """Refuse an output of a kind that the command does not write.
+
+    What is no file has no kind.
+
+    Raises
+    ------
+    ParameterError
+    """
+    from pyapsp.errors import ParameterError
+
+    output = arguments.output
+    if output is not None and not output.endswith(suffixes) and not is_special(output):
+        rule = " or ".join(f"OUT{suffix}" for suffix in suffixes)
+        raise ParameterError.of("-o", arguments.command, rule, output)
+
+
+def is_special(path: str | Path) -> bool:
+    """Return whether something is there that is written to and not replaced: a pipe, a device."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _resolved(path: Path) -> Path:
+    """Return the path without links."""
+    try:
+        return path.resolve()
+    except RuntimeError as error:  # Python before 3.13: a link that leads to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
 
 
 def commit() -> str | None:

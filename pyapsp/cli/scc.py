@@ -22,6 +22,7 @@ from pyapsp.cli.options import (
     add_method,
     add_progress,
     check_outputs,
+    check_suffix,
     commit,
     method_of,
     print_json,
@@ -54,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     import pyapsp
 
     method = method_of(arguments, "scc")
-    check_outputs(arguments.output, arguments.record)
+    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
+    check_suffix(arguments, ".npz", ".csv")
     graph = pyapsp.read(arguments.graph)
     with status(arguments) as tell:
         found = pyapsp.strongly_connected_components(

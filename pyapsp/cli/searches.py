@@ -12,6 +12,7 @@ from pyapsp.cli.options import (
     add_memory_limit,
     add_method,
     check_outputs,
+    check_suffix,
     commit,
     method_of,
     print_json,
@@ -61,9 +62,8 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     from pyapsp.graph import read
     from pyapsp.traversal.search import default_source
 
-    check_outputs(arguments.output, arguments.record)
-    if arguments.output is not None and not arguments.output.endswith((".npz", ".csv")):
-        raise ParameterError.of("-o", arguments.command, "OUT.npz or OUT.csv", arguments.output)
+    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
+    check_suffix(arguments, ".npz", ".csv")
     method, graph = method_of(arguments, arguments.command), read(arguments.graph)
     if graph.n == 0:
         raise ParameterError(f"{arguments.graph} has no vertex to search from")

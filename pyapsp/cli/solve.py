@@ -10,10 +10,12 @@ For example:
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import (
@@ -26,8 +28,10 @@ from pyapsp.cli.options import (
     add_progress,
     add_sources,
     check_outputs,
+    check_suffix,
     commit,
     facts,
+    is_special,
     method_of,
     print_json,
     vertices,
@@ -89,7 +93,12 @@ def run(arguments: argparse.Namespace) -> int:
     method = method_of(arguments, "all-pairs")
     if arguments.output is None and not arguments.dry_run:
         raise ParameterError("-o OUT is needed: where the result goes")
-    check_outputs(arguments.output, arguments.record)
+    mapped = _is_mapped(arguments)
+    beside = _beside(arguments.output) if mapped and arguments.predecessors else None
+    check_outputs(arguments.output, arguments.record, beside, inputs=[arguments.graph])
+    check_suffix(arguments, ".npz", ".npy")
+    if mapped and is_special(arguments.output):
+        raise ParameterError(f"{arguments.output} is no file and cannot be mapped: write OUT.npz")
     graph = pyapsp.read(arguments.graph)
     sources = None
     if arguments.sources is not None:
@@ -112,6 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
         Progress(graph.n) if wants_progress(arguments) else nullcontext() as progress,
     ):
         result = pyapsp.solve(graph, method, out=out, progress=progress, **asked)
+        if out is not None:
+            _flush(out, result.predecessors)
     if arguments.roof:
         import numpy as np
 
@@ -140,6 +151,19 @@ def run(arguments: argparse.Namespace) -> int:
         + f" -> {arguments.output}"
     )
     return 0
+
+
+def _flush(out: np.ndarray, predecessors: np.ndarray | None) -> None:
+    """Write the mapped distances, and the predecessors into a file beside them."""
+    import numpy as np
+
+    from pyapsp import host
+
+    if predecessors is not None and not isinstance(predecessors, np.memmap):
+        beside = host.empty_beside(out, "predecessors", predecessors.dtype)
+        host.copy(beside, predecessors)
+        predecessors = beside
+    host.flush(out, predecessors)
 
 
 def _dry_run(
@@ -201,31 +225,40 @@ def _mapped(
 ) -> Iterator[np.ndarray | None]:
     """Give a mapped file for OUT.npy, which gets its name when it is complete; else nothing.
 
-    Of a dry run nothing is kept: what is planned, and how fast, depends on where the rows go.
+    So does a file of predecessors beside it. Of a dry run nothing is kept: what is planned, and
+    how fast, depends on where the rows go.
     """
     if not _is_mapped(arguments):
         yield None
         return
     import numpy as np
 
+    from pyapsp.files import replacing
+    from pyapsp.host import mapped_file
     from pyapsp.precision import resolve
 
-    path = Path(arguments.output)
     solved = graph.symmetrized() if arguments.undirected else graph
     dtype, _ = resolve(solved, arguments.dtype)
+    shape = graph.n if sources is None else len(sources), graph.n
+    if arguments.dry_run:
+        folder = Path(arguments.output).resolve().parent
+        with NamedTemporaryFile(dir=folder, prefix=".pyapsp-") as file:
+            yield np.lib.format.open_memmap(file.name, "w+", dtype, shape)
+        return
     # a checkpoint has the content of its own, so what a killed run leaves is worth nothing
-    part = path.with_name(f".{path.name}.part")
-    beside = part.with_name(f"{part.name}.predecessors.npy")
-    try:
-        rows = graph.n if sources is None else len(sources)
-        out = np.lib.format.open_memmap(part, "w+", dtype, (rows, graph.n))
-        yield out
-        if arguments.dry_run:
-            return
-        out.flush()
-        part.rename(path)
-        if beside.exists():
-            beside.rename(path.with_name(f"{path.name}.predecessors.npy"))
-    finally:
-        part.unlink(missing_ok=True)
-        beside.unlink(missing_ok=True)
+    with replacing(arguments.output) as part:
+        beside = part.with_name(f"{part.name}.predecessors.npy")
+        try:
+            yield mapped_file(part, dtype, shape)
+            companion = Path(_beside(arguments.output)).resolve()
+            if beside.exists():
+                beside.replace(companion)
+            elif os.path.exists(companion):
+                companion.unlink()  # of the distances that are replaced
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _beside(output: str) -> str:
+    """Return the name of the predecessors of OUT.npy."""
+    return f"{output}.predecessors.npy"

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.errors import FormatError
     from pyapsp.result import Result
 
-    check_outputs(arguments.output)
+    check_outputs(arguments.output, inputs=[arguments.graph, arguments.result])
     graph = pyapsp.read(arguments.graph)
     if arguments.undirected:
         graph = graph.symmetrized()

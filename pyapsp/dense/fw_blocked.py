@@ -39,7 +39,10 @@ class FwBlocked(FloydWarshall):
     id = "fw-blocked"
     area = "dense"
     summary = "iterative blocked Floyd-Warshall, tiles in local memory"
-    source = "Katz and Kider 2008; Okuyama 2013, section 4.2.1, figs. 4.2-4.3"
+    source = (
+        "Katz and Kider 2008; "
+        "Okuyama 2013, section 4.2.1, figs. 4.2-4.3, https://hdl.handle.net/11094/24957"
+    )
     choices: ClassVar = {
         "tile": (8, 16, 32, 64, 128),
         "width": (1, 2, 4, 8, 16),

@@ -56,7 +56,12 @@ class FwMinplus(FloydWarshall):
     id = "fw-minplus"
     area = "dense"
     summary = "blocked Floyd-Warshall as one tuned min-plus product"
-    source = "pyapsp; panels as products after Matsumoto, Nakasato and Sedukhin 2012"
+    source = (
+        "ours; "
+        "panels as products: Matsumoto, Nakasato and Sedukhin 2012, "
+        "doi:10.1587/transinf.E95.D.2759; "
+        "register tiles: Volkov and Demmel 2008, doi:10.1109/SC.2008.5214359"
+    )
     batched = True
     choices: ClassVar = {
         "form": tuple(FORMS),

@@ -46,7 +46,10 @@ class FwMm(register_tiles.Iterative):
     id = "fw-mm"
     area = "dense"
     summary = "blocked Floyd-Warshall as a matrix product, results in registers"
-    source = "Okuyama 2013, sections 4.3.1-4.3.2 and 4.4; Volkov, Demmel 2008"
+    source = (
+        "Okuyama 2013, sections 4.3.1-4.3.2 and 4.4, https://hdl.handle.net/11094/24957; "
+        "Volkov and Demmel 2008, doi:10.1109/SC.2008.5214359"
+    )
     choices: ClassVar = {
         "tile": (16, 32, 64),
         "h_pivot": (1, 2, 4, 8, 16),

@@ -187,7 +187,10 @@ class FwMultikernel(FloydWarshall):
     id = "fw-multikernel"
     area = "dense"
     summary = "blocked Floyd-Warshall, three kernels per round, P in registers"
-    source = "Takafuji 2020, sections 3.2.1-3.2.2, fig. 3.2, table 3.1"
+    source = (
+        "Takafuji 2020, sections 3.2.1-3.2.2, fig. 3.2, table 3.1; "
+        "chapter 3 as an article: doi:10.1002/cpe.5963"
+    )
     batched = True
     choices: ClassVar = TileShape.choices
 

@@ -23,7 +23,7 @@ from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import device_errors
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
-from pyapsp.host import available_memory
+from pyapsp.host import available_memory, mapped_file
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import largest_finite
@@ -92,7 +92,7 @@ class FwOutofcore(AllPairsMethod):
     id = "fw-outofcore"
     area = "dense"
     summary = "blocked Floyd-Warshall on a matrix larger than the device, several devices"
-    source = "Matsumoto, Nakasato and Sedukhin 2012"
+    source = "Matsumoto, Nakasato and Sedukhin 2012, doi:10.1587/transinf.E95.D.2759"
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {
         "block": range(16, 2**20 + 1, 16),
         "rows": range(16, 2**20 + 1, 16),
@@ -158,6 +158,8 @@ class FwOutofcore(AllPairsMethod):
         ------
         NegativeCycleError, PrecisionError
             As `pyapsp.solve`; the checkpoint is then removed, because a resumed run ends alike.
+        DiskSpaceError
+            If there is no room for the file of predecessors.
         """
         graph, options = plan.input, plan.options
         if graph.n == 0:
@@ -168,6 +170,8 @@ class FwOutofcore(AllPairsMethod):
             checkpoint = _opened(graph, options)
             if checkpoint is not None:
                 stack.enter_context(checkpoint)
+            # a disk that is too small for them is better found now than after the passes
+            predecessors = None if prepared.recovery is None else _room(matrix)
             started = time.perf_counter()
             state = None if checkpoint is None else checkpoint.load(matrix)
             if state is None:
@@ -188,10 +192,9 @@ class FwOutofcore(AllPairsMethod):
             engine.run(state)
             seconds = time.perf_counter() - filled
             check_diagonal(graph, matrix.diagonal())
-            largest, predecessors = _look(graph, matrix, options), None
-            if prepared.recovery is not None:
-                predecessors, more = _recover(prepared.recovery, matrix, options, largest)
-                seconds += more
+            largest = _look(graph, matrix, options)
+            if prepared.recovery is not None and predecessors is not None:
+                seconds += _recover(prepared.recovery, matrix, predecessors, options, largest)
             if checkpoint is not None:
                 matrix.flush()
                 checkpoint.remove()
@@ -248,24 +251,28 @@ def _look(graph: Graph, matrix: Matrix, options: AllPairsOptions) -> float:
     return largest
 
 
-def _recover(
-    recovery: Recovery, matrix: Matrix, options: AllPairsOptions, largest: float
-) -> tuple[np.ndarray, float]:
-    """Return the predecessors, and the seconds that the device took for them.
+def _room(matrix: Matrix) -> np.ndarray:
+    """Return room for the predecessors, in memory or in a file beside that of the distances."""
+    if not matrix.on_disk:
+        return np.empty(matrix.array.shape, np.int32)
+    path = Path(matrix.filename)
+    return mapped_file(
+        path.with_name(f"{path.name}.predecessors.npy"), np.int32, matrix.array.shape
+    )
 
-    They go into memory, or into a file beside that of the distances.
-    """
-    predecessors: np.ndarray
-    if matrix.on_disk:
-        path = Path(matrix.filename)
-        beside = path.with_name(f"{path.name}.predecessors.npy")
-        predecessors = np.lib.format.open_memmap(beside, "w+", np.int32, matrix.array.shape)
-    else:
-        predecessors = np.empty(matrix.array.shape, np.int32)
+
+def _recover(
+    recovery: Recovery,
+    matrix: Matrix,
+    predecessors: np.ndarray,
+    options: AllPairsOptions,
+    largest: float,
+) -> float:
+    """Find the predecessors, and return the seconds that the device took for them."""
     queue, watch = options.device.queue(), Stopwatch()
     with Matrix(predecessors) as file, device_errors(options.device, sum(recovery.buffers)):
         recovery.run_slabs(queue, matrix.read, file.write, watch, largest_distance=largest)
-    return predecessors, watch.seconds("recovery")
+    return watch.seconds("recovery")
 
 
 def _allocate(n: int, options: AllPairsOptions) -> np.ndarray:

@@ -300,7 +300,10 @@ class FwPacked4(FwPacked):
 
     id = "fw-packed4"
     summary = "blocked Floyd-Warshall, eight 4-bit distances in a word"
-    source = "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10"
+    source = (
+        "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10; "
+        "chapter 3 as an article: doi:10.1002/cpe.5963"
+    )
     requires = _requirements(4)
     bits, wider = 4, "fw-packed8"
     choices: ClassVar = {"single": (0, 1), "form": (0,), **TileShape.choices, **SoftSync.choices}
@@ -312,7 +315,10 @@ class FwPacked8(FwPacked):
 
     id = "fw-packed8"
     summary = "blocked Floyd-Warshall, four 8-bit distances in a word, or vectors of them"
-    source = "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10"
+    source = (
+        "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10; "
+        "chapter 3 as an article: doi:10.1002/cpe.5963"
+    )
     requires = _requirements(8)
     bits, wider = 8, "fw-packed16"
     choices: ClassVar = {**_CHOICES, **TileShape.choices, **SoftSync.choices}
@@ -324,7 +330,10 @@ class FwPacked16(FwPacked):
 
     id = "fw-packed16"
     summary = "blocked Floyd-Warshall, two 16-bit distances in a word, or vectors of them"
-    source = "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10"
+    source = (
+        "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10; "
+        "chapter 3 as an article: doi:10.1002/cpe.5963"
+    )
     requires = _requirements(16)
     bits, wider = 16, "a method with 32-bit distances, e.g. fw-minplus with dtype='int32'"
     choices: ClassVar = {**_CHOICES, **TileShape.choices, **SoftSync.choices}

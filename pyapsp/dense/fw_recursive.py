@@ -103,7 +103,10 @@ class FwRecursive(FloydWarshall):
     id = "fw-recursive"
     area = "dense"
     summary = "recursive blocked Floyd-Warshall, made of min-plus products"
-    source = "Buluc, Gilbert, Budak 2010, doi:10.1016/j.parco.2009.12.002; Okuyama 2013, 4.2.2"
+    source = (
+        "Buluc, Gilbert and Budak 2010, doi:10.1016/j.parco.2009.12.002; "
+        "Okuyama 2013, section 4.2.2"
+    )
     choices: ClassVar = {
         "tile": (16, 32, 64),
         "merged": (0, 1),

@@ -133,7 +133,10 @@ class FwSinglekernel(FloydWarshall):
     id = "fw-singlekernel"
     area = "dense"
     summary = "blocked Floyd-Warshall in one launch with soft synchronisation"
-    source = "Takafuji 2020, section 3.2.3, figs. 3.3-3.4, table 3.1"
+    source = (
+        "Takafuji 2020, section 3.2.3, figs. 3.3-3.4, table 3.1; "
+        "chapter 3 as an article: doi:10.1002/cpe.5963"
+    )
     requires = Weights(capabilities=("device_scope_fence",))
     batched = True
     choices: ClassVar = {**TileShape.choices, **SoftSync.choices}

@@ -44,7 +44,10 @@ class FwTwolevel(register_tiles.Iterative):
     id = "fw-twolevel"
     area = "dense"
     summary = "blocked Floyd-Warshall, tiles blocked again in local memory"
-    source = "Okuyama 2013, sections 4.3.1 and 4.3.3, figs. 4.10-4.11"
+    source = (
+        "Okuyama 2013, sections 4.3.1 and 4.3.3, figs. 4.10-4.11, "
+        "https://hdl.handle.net/11094/24957"
+    )
     choices: ClassVar = {
         "tile": (16, 32, 64),
         "subtile": (1, 2, 4, 8, 16),

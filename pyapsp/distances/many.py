@@ -9,10 +9,11 @@ from functools import partial
 from itertools import groupby
 from numbers import Integral
 from os import PathLike
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from pyapsp.checks import check_weights
 from pyapsp.dense.batch import ONE_GROUP, Done, Pipeline, Remark, automatic, maker
@@ -37,8 +38,72 @@ __all__ = ["solve_each", "solve_many"]
 _WINDOW = 2**28
 
 
+@overload
+def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, too
+    graphs: NDArray[Any],
+    method: str | Method = ...,
+    *,
+    directed: bool = ...,
+    dtype: Any = ...,
+    predecessors: Literal[False] = ...,
+    out: np.ndarray | None = ...,
+    device: Any = ...,
+    memory_limit: int | None = ...,
+    group: int | None = ...,
+    check: bool = ...,
+) -> NDArray[Any]: ...
+
+
+@overload
+def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, too
+    graphs: NDArray[Any],
+    method: str | Method = ...,
+    *,
+    directed: bool = ...,
+    dtype: Any = ...,
+    predecessors: Literal[True],
+    out: np.ndarray | None = ...,
+    device: Any = ...,
+    memory_limit: int | None = ...,
+    group: int | None = ...,
+    check: bool = ...,
+) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
+
+
+@overload
+def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, too
+    graphs: NDArray[Any],
+    method: str | Method = ...,
+    *,
+    directed: bool = ...,
+    dtype: Any = ...,
+    predecessors: bool,
+    out: np.ndarray | None = ...,
+    device: Any = ...,
+    memory_limit: int | None = ...,
+    group: int | None = ...,
+    check: bool = ...,
+) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int32]]: ...
+
+
+@overload
 def solve_many(
-    graphs: Any,
+    graphs: Iterable[Any],
+    method: str | Method = ...,
+    *,
+    directed: bool = ...,
+    dtype: Any = ...,
+    predecessors: bool = ...,
+    out: None = ...,
+    device: Any = ...,
+    memory_limit: int | None = ...,
+    group: int | None = ...,
+    check: bool = ...,
+) -> list[Result]: ...
+
+
+def solve_many(
+    graphs: NDArray[Any] | Iterable[Any],
     method: str | Method = "auto",
     *,
     directed: bool = True,
@@ -49,7 +114,7 @@ def solve_many(
     memory_limit: int | None = None,
     group: int | None = None,
     check: bool = True,
-) -> Any:
+) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int32]] | list[Result]:
     """Compute shortest paths between all pairs of vertices, of many graphs.
 
     The answer is that of `solve` for each graph, many times faster where graphs are small. Sums
@@ -126,7 +191,7 @@ def solve_many(
 
 
 def solve_each(
-    graphs: Any,
+    graphs: NDArray[Any] | Iterable[Any],
     method: str | Method = "auto",
     *,
     directed: bool = True,

@@ -14,6 +14,7 @@ from pyapsp import runs
 from pyapsp.checks import check_answer, check_diagonal, converted
 from pyapsp.distances.request import requested
 from pyapsp.errors import DeviceError
+from pyapsp.host import reserve
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.registry import Method, Plan, Request
 from pyapsp.result import Result
@@ -100,6 +101,8 @@ def solve(
         If the dtype cannot hold the weights or the distances.
     NoDeviceError, CapabilityError, DeviceMemoryError
         If there is no device, or it cannot do this, or not in its memory.
+    DiskSpaceError
+        If `out` is a memory map, and its disk is too small.
 
     Examples
     --------
@@ -126,6 +129,8 @@ def solve(
         progress=progress,
         check=check,
     )
+    if out is not None:
+        reserve(out)
     solved = runs.solve(request, started)
     answer, rows = solved.answer, request.options.rows(request.input.n)
     return Result(

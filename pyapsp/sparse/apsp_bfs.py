@@ -30,7 +30,10 @@ class ApspBfs(TunableBlocks):
     id = "apsp-bfs"
     area = "sparse"
     summary = "unweighted graphs: a breadth-first search from every vertex, one for each work-item"
-    source = "Takafuji 2020, section 3.4.1, tables 3.4-3.5"
+    source = (
+        "Takafuji 2020, section 3.4.1, tables 3.4-3.5; "
+        "chapter 3 as an article: doi:10.1002/cpe.5963"
+    )
     requires = Weights(unweighted=True)
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "sources": (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536),

@@ -60,7 +60,7 @@ class MsBfs(TunableBlocks):
     id = "ms-bfs"
     area = "sparse"
     summary = "unweighted graphs: searches as bits, pulled or pushed, distances in bit planes"
-    source = "Then et al. 2014, doi:10.14778/2735496.2735507; bit planes: ours"
+    source = "Then et al. 2014, doi:10.14778/2735496.2735507; distances in bit planes: ours"
     requires = Weights(unweighted=True)
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"words": (1, 2, 4, 8, 16, 32, 64)}
     carries_predecessors = True

@@ -155,7 +155,10 @@ class ApspIterative(_Scattering):
 
     id = "apsp-iterative"
     summary = "single-source shortest paths for one source after the other, by scattering"
-    source = "Harish and Narayanan 2007; Okuyama 2013, section 3.3.2, figs. 3.3-3.5"
+    source = (
+        "Harish and Narayanan 2007, doi:10.1007/978-3-540-77220-0_21; "
+        "Okuyama 2013, section 3.3.2, figs. 3.3-3.5"
+    )
     shared = False
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"vertices": (32, 64, 128, 256, 512, 1024)}
 
@@ -192,7 +195,7 @@ class ApspTasks(_Tasks):
 
     id = "apsp-tasks"
     summary = "N sources at once by scattering, arcs shared in local memory"
-    source = "Okuyama 2013, section 3.4, figs. 3.6-3.9"
+    source = "Okuyama 2013, section 3.4, figs. 3.6-3.9, https://hdl.handle.net/11094/24957"
     shared = True
 
 
@@ -205,5 +208,5 @@ class ApspTasksUnshared(_Tasks):
 
     id = "apsp-tasks-unshared"
     summary = "N sources at once by scattering, without local memory"
-    source = "Okuyama 2013, section 3.5.1"
+    source = "Okuyama 2013, section 3.5.1, https://hdl.handle.net/11094/24957"
     shared = False

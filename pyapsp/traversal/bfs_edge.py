@@ -25,7 +25,11 @@ class BfsEdge(LevelSearch):
 
     id = "bfs-edge"
     summary = "a launch for each level, a work-item for each arc"
-    source = "Jia et al. 2011, GPU Computing Gems, Jade Edition, chapter 2"
+    source = (
+        "Jia et al. 2011, GPU Computing Gems, Jade Edition, chapter 2, "
+        "https://experts.illinois.edu/en/publications/"
+        "edge-v-node-parallelism-for-graph-centrality-metrics"
+    )
 
     def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
         """Return tails and heads."""

@@ -21,7 +21,10 @@ class BfsSpmv(Lanes, LevelSearch):
 
     id = "bfs-spmv"
     summary = "each level a product of the transposed matrix of arcs with the last level"
-    source = "Deng, Wang and Mu, ICCAD 2009, pages 539-546"
+    source = (
+        "Deng, Wang and Mu 2009, ICCAD, pages 539-546; "
+        "Busato 2018, section 4.3, https://iris.univr.it/handle/11562/979445"
+    )
 
     def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
         """Return where the arcs that enter each vertex begin, and their tails."""

@@ -7,13 +7,11 @@ what does not fit the device, is passed over.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import math
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, cached_property, lru_cache
@@ -318,7 +316,7 @@ def merge(path: Path, rows: Iterable[Row]) -> None:
     """Put rows into a database, in place of those for the same method, device, type and size.
 
     The file is replaced at once, or made; its order does not depend on that of the rows. Several
-    processes may do so: none loses the rows of another.
+    processes may do so: none loses the rows of another, by a lock file beside it, which stays.
 
     Raises
     ------
@@ -327,23 +325,14 @@ def merge(path: Path, rows: Iterable[Row]) -> None:
     OSError
         If it cannot be written.
     """
-    with _alone(path.parent):
+    from filelock import FileLock
+
+    with FileLock(path.with_name(f".{path.name}.lock")):
         merged = {row.place: row for row in load(path)} if path.exists() else {}
         merged |= {row.place: row for row in rows}
         lines = [_line(merged[place]) for place in sorted(merged)]
         with atomic_write(path) as file:
             file.write(f'{{"schema": {_SCHEMA}, "rows": [\n' + ",\n".join(lines) + "\n]}\n")
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no one else changes what is in a folder."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _line(row: Row) -> str:

@@ -15,7 +15,9 @@ PACKAGE = TOP / "pyapsp"
 
 # From the ground up; a module may import what stands before it, never what stands after.
 LAYERS = [
-    {"errors", "files", "host"},
+    {"errors"},
+    {"files"},
+    {"host"},
     {"device", "graph"},
     {"kernels"},
     {"bounds"},

@@ -161,7 +161,7 @@ def test_a_set_that_hangs_ends_the_process_and_is_left_out(folder, device, capsy
 def test_journal_elsewhere(folder, tmp_path, capsys):
     assert run(capsys, *SMALL, "--journal", tmp_path / "j")[0] == 0
     assert (tmp_path / "j").exists()
-    assert [path.name for path in folder.iterdir()] == ["database.json"]
+    assert [path.name for path in folder.glob("[!.]*")] == ["database.json"]
 
 
 def test_a_wrong_set_is_a_failed_check(capsys, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -9,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(path.name for path in (ROOT / "data" / "samples").iterdir())
@@ -104,6 +107,140 @@ def test_importing_loads_only_the_standard_library(tmp_path):
     )
     loaded = {name.split(".")[0] for name in run(sys.executable, "-c", code, cwd=tmp_path).split()}
     assert loaded - sys.stdlib_module_names == {"pyapsp"}
+
+
+# What other systems, or a reduced installation, do not have.
+ELSEWHERE = """
+import os, signal, sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name in "fcntl grp pwd resource termios filelock pooch rich shtab".split():
+            raise ImportError(f"no {name} here", name=name)
+
+sys.meta_path.insert(0, Missing())
+for module, names in (
+    (os, "O_DIRECTORY fork posix_fallocate pread preadv pwrite pwritev sched_getaffinity statvfs"),
+    (signal, "SIGALRM SIGHUP SIGKILL pthread_sigmask setitimer"),
+):
+    for name in names.split():
+        delattr(module, name)
+
+import numpy as np
+import pyapsp
+from pyapsp.cli import main
+
+for name in pyapsp.__all__:
+    getattr(pyapsp, name)
+weights = np.array([[0, 7, 1], [0, 0, 0], [0, 2, 0]])
+np.savetxt("g.csv", [[0, 1, 7], [0, 2, 1], [2, 1, 2]], "%d", ",")
+assert pyapsp.solve(weights).distances[0].tolist() == [0, 3, 1]
+for options in ([], ["--method", "fw-outofcore"], ["--method", "near-far"]):
+    line = ["solve", "g.csv", "-o", "d.npy", "--predecessors", *options]
+    assert main(line) == 0, line
+    assert np.load("d.npy")[0].tolist() == [0, 3, 1]
+    assert np.load("d.npy.predecessors.npy")[0].tolist() == [-9999, 2, 0]
+assert main([*line[:4], "--method", "fw-outofcore", "--checkpoint", "c"]) == 4
+"""
+
+
+def test_a_solve_without_what_other_systems_lack(tmp_path, device):
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE],
+        cwd=tmp_path,
+        env={**os.environ, "PYAPSP_DEVICE": device.id, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "pyapsp: this system has no os.pwritev, which checkpoints need\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "d.npy",
+        "d.npy.predecessors.npy",
+        "g.csv",
+    ]
+
+
+def project() -> dict:
+    """What pyproject.toml says of the project."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_extra_for_users_has_no_tools_of_developers():
+    extras = project()["optional-dependencies"]
+
+    def packages(extra: str) -> set[str]:
+        found = set()
+        for each in extras[extra]:
+            ours = re.match(r"pyapsp\[(.*)\]", each)
+            names = ours[1].split(",") if ours else []
+            found |= set().union(*map(packages, names)) if ours else {re.split(r"\W", each)[0]}
+        return found
+
+    users = ("bulk", "cpu", "intel", "networkx", "report", "sparse", "workflow")
+    assert packages("all") == set().union(*map(packages, users))
+    assert not packages("all") & {"pytest", "mypy", "ruff", "sphinx", "hypothesis", "build"}
+
+
+def test_the_page_on_installing_names_every_extra_and_package():
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", " ".join(table))) == set(project()["optional-dependencies"])
+    plain = re.search(r"Without an extra come (.*?)\.", page)[1]
+    assert {name.lower() for name in re.findall(r"\w+", plain)} - {"and"} == {
+        re.split(r"\W", each)[0] for each in project()["dependencies"]
+    }
+
+
+# What a user's file is told of its calls: expression -> type, ndarray[T] for any shape.
+REVEALED = {
+    "pyapsp.solve(matrix)": "pyapsp.result.Result",
+    "pyapsp.solve(matrix).path(0, 1)": "list[int]",
+    "pyapsp.solve_many(batch)": "ndarray[Any]",
+    "pyapsp.solve_many(batch, predecessors=True)": "tuple[ndarray[Any], ndarray[int32]]",
+    "pyapsp.solve_many([matrix], dtype='int32')": "list[pyapsp.result.Result]",
+    "pyapsp.solve_each(batch)": "Iterator[tuple[int, pyapsp.result.Result]]",
+    "pyapsp.row_blocks(matrix)": "Generator[pyapsp.result.Result, None, None]",
+    "pyapsp.bfs(matrix, 0).levels": "ndarray[Any]",
+    "pyapsp.diameter(matrix)": "int | float",
+    "pyapsp.read('g.gr')": "pyapsp.graph.model.Graph",
+    "csgraph.dijkstra(matrix)": "ndarray[float64]",
+    "csgraph.dijkstra(matrix, return_predecessors=True)": "tuple[ndarray[float64], ndarray[int32]]",
+    "csgraph.dijkstra(matrix, min_only=True)": "ndarray[float64]",
+    "csgraph.dijkstra(matrix, return_predecessors=True, min_only=True)": (
+        "tuple[ndarray[float64], ndarray[int32], ndarray[int32]]"
+    ),
+    **{
+        f"csgraph.{name}(matrix{more}": answer
+        for name in ("shortest_path", "bellman_ford", "johnson", "floyd_warshall")
+        for more, answer in (
+            (")", "ndarray[float64]"),
+            (", return_predecessors=True)", "tuple[ndarray[float64], ndarray[int32]]"),
+        )
+    },
+    "csgraph.floyd_warshall(matrix, True, flag)": (
+        "ndarray[float64] | tuple[ndarray[float64], ndarray[int32]]"
+    ),
+}
+
+
+@pytest.mark.slow
+def test_types_that_a_user_sees(tmp_path):
+    file = tmp_path / "user.py"
+    lines = ["import numpy as np, pyapsp", "from pyapsp import csgraph", "flag = bool(input())"]
+    lines += ["matrix, batch = np.zeros((3, 3)), np.zeros((2, 3, 3))"]
+    file.write_text("\n".join([*lines, *(f"reveal_type({call})" for call in REVEALED)]) + "\n")
+    # the settings and the cache of `make lint`
+    text = run(sys.executable, "-m", "mypy", file, cwd=ROOT)
+    found = [line[1:-1] for line in re.findall(r'Revealed type is (".*")', text)]
+    for pattern, short in (
+        (r"numpy\.signedinteger\[numpy\._typing\._nbit_base\._32Bit\]|numpy\.int32", "int32"),
+        (r"numpy\.floating\[numpy\._typing\._nbit_base\._64Bit\]|numpy\.float64", "float64"),
+        (r"numpy\.ndarray\[tuple\[Any, \.\.\.\], numpy\.dtype\[(\w+)\]\]", r"ndarray[\1]"),
+        (r"typing\.", ""),
+    ):
+        found = [re.sub(pattern, short, each) for each in found]
+    assert dict(zip(REVEALED, found, strict=True)) == REVEALED
 
 
 SOLVE_AND_COMPARE = """

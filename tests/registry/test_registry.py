@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -140,9 +141,22 @@ def test_every_method_says_where_it_comes_from():
     assert len(set(ids)) == len(ids)
     for method in pyapsp.methods():
         assert method.summary
-        assert method.source
         assert method.problem in {problem.id for problem in pyapsp.problems()}
         assert isinstance(pyapsp.method(method.id), method)
+
+
+# Methods of which a part, or the whole, is not published anywhere else.
+OURS = ("fw-minplus", "ms-bfs", "near-far")
+
+
+@pytest.mark.parametrize("method", pyapsp.methods(), ids=lambda each: each.id)
+def test_every_source_can_be_looked_up(method):
+    """By a DOI or an address. What is our own is said to be, beside what it builds on."""
+    assert re.search(r"doi:10\.\d{4,}/\w|https://\w", method.source), method.source
+    assert re.search(r" (19|20)\d\d\b", method.source)  # somebody's, and when
+    parts = method.source.split("; ")
+    ours = [part for part in parts if part == "ours" or part.endswith(": ours")]
+    assert bool(ours) == ("ours" in method.source) == (method.id in OURS)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import pytest
 import pyapsp
 from pyapsp import verify
 from pyapsp.errors import CapabilityError, GraphError, VerificationError
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, generators
 from pyapsp.graph.negative_cycle import find_negative_cycle
+from pyapsp.paths import PathOptions, Rows
 from pyapsp.precision import DTYPES, tolerance
 from pyapsp.result import Result
 
@@ -257,3 +259,27 @@ class TestNegativeCycle:
 
 def test_result_type_is_exported():
     assert Result is pyapsp.Result
+
+
+def test_an_oracle_keeps_no_answer(device, monkeypatch):
+    """Of one whose certificate holds it keeps what tells an equal one, and not a copy."""
+    graph = generators.random_graph(600, 2400, seed=3)
+    result = pyapsp.solve(graph, device=device, predecessors=True)
+    oracle = verify.oracle(graph, PathOptions(device, np.dtype(np.float64), predecessors=True))
+    answer = Rows(result.distances, result.predecessors, stats={})
+    tracemalloc.start()
+    try:
+        assert oracle(answer).ok
+        assert tracemalloc.get_traced_memory()[0] < result.distances.nbytes / 8
+    finally:
+        tracemalloc.stop()
+    calls, certificate = [], verify.certificate
+    monkeypatch.setattr(
+        verify, "certificate", lambda *a, **k: calls.append(a) or certificate(*a, **k)
+    )
+    assert oracle(answer).ok
+    assert not calls
+    vertex = np.flatnonzero(result.predecessors[0] >= 0)[0]
+    result.predecessors[0, vertex] = vertex
+    assert not oracle(answer).ok
+    assert len(calls) == 1

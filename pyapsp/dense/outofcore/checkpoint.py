@@ -25,15 +25,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pyapsp.dense.outofcore import folders, manifest
-from pyapsp.dense.outofcore.files import disk_space, transfer
+from pyapsp.dense.outofcore.files import POSITIONED, transfer
 from pyapsp.dense.outofcore.storage import THREADS, Matrix
-from pyapsp.errors import CheckpointError, DiskSpaceError
-from pyapsp.files import atomic_write
+from pyapsp.errors import CapabilityError, CheckpointError, DiskSpaceError
+from pyapsp.files import atomic_write, disk_space
 
 __all__ = ["Checkpoint"]
 
 _MANIFEST = "manifest.json"
-_LOCK = "lock"
 # What a killed save leaves behind: `atomic_write` puts a dot and a random end around the name.
 _STRAY = re.compile(rf"{manifest.DATA.pattern}|\.{re.escape(_MANIFEST)}\..+")
 # Bytes under one checksum, in whole rows.
@@ -52,24 +51,28 @@ class Checkpoint:
     Parameters
     ----------
     folder : path-like
-        Made if it does not exist.
+        Made if it does not exist. Beside the snapshot it has the file of the lock, which stays.
     subject : dict
         What decides the result, as JSON has it: graph, n, dtype, parameters. A snapshot with any
         other subject is refused.
 
     Raises
     ------
+    CapabilityError
+        If this system has no `os.pwritev`.
     CheckpointError
         If the folder is none, or cannot be written, or is used by another run, or holds a
         snapshot that is damaged or of another run.
     """
 
     def __init__(self, folder: str | os.PathLike[str], subject: Mapping[str, Any]) -> None:
+        if not POSITIONED:
+            raise CapabilityError("this system has no os.pwritev, which checkpoints need")
         self._folder = Path(folder)
         self._subject = manifest.plain(subject)
         with self._errors("use"):
             folders.make(self._folder)
-            self._lock = folders.lock(self._folder / _LOCK)
+            self._lock = folders.Lock(self._folder)
             try:
                 self._manifest = self._read()
                 self._sweep(self._manifest)
@@ -85,11 +88,7 @@ class Checkpoint:
 
     def close(self) -> None:
         """Let go of the folder; a snapshot in it stays."""
-        if not self._lock.closed:
-            with suppress(OSError):
-                if folders.is_at(self._folder / _LOCK, self._lock):
-                    (self._folder / _LOCK).unlink()
-            self._lock.close()
+        self._lock.release()
 
     @property
     def state(self) -> dict[str, Any] | None:
@@ -162,7 +161,7 @@ class Checkpoint:
         started = time.perf_counter()
         state = manifest.plain(state)
         with self._errors("write", matrix.nbytes):
-            if not folders.is_at(self._folder / _LOCK, self._lock):
+            if not self._lock.in_place:
                 raise CheckpointError(f"{self._folder} was removed while the run used it")
             try:
                 self._manifest = self._replace(matrix, state)

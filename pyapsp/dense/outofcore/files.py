@@ -1,44 +1,22 @@
-"""Files of rows: moving them, what to say when the disk is full, what is behind a mapping."""
+"""Files of rows: moving them, and what is behind a mapping."""
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from io import FileIO
 from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import DiskSpaceError
+__all__ = ["POSITIONED", "file_behind", "transfer"]
 
-__all__ = ["disk_space", "file_behind", "transfer"]
+#: Whether this system has calls that read and write at a given place of a file.
+POSITIONED = hasattr(os, "preadv") and hasattr(os, "pwritev")
 
 # Buffers in one call of preadv or pwritev: IOV_MAX of Linux.
 _BUFFERS = 1024
-
-
-@contextmanager
-def disk_space(path: str | os.PathLike[str], needed: int, hint: str) -> Iterator[None]:
-    """Turn "no space left" and "quota exceeded" into a `DiskSpaceError`.
-
-    Parameters
-    ----------
-    path : path-like
-        A file or folder on the disk.
-    needed : int
-        Bytes that are about to be written.
-    hint : str
-        What to do about it.
-    """
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, DiskSpaceError) or error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise DiskSpaceError(needed, shutil.disk_usage(path).free, hint) from error
 
 
 def transfer(
@@ -83,11 +61,19 @@ def transfer(
 
 
 def file_behind(array: np.ndarray) -> tuple[FileIO | None, int]:
-    """Return the file behind a mapped array and the offset of the array in it, or (None, 0)."""
+    """Return the file behind a mapped array and the offset of the array in it, or (None, 0).
+
+    Also where the file could not be read and written at a given place: a mapping is then memory.
+    """
     mapped = array
     while isinstance(mapped.base, np.ndarray):
         mapped = mapped.base
-    if not isinstance(mapped, np.memmap) or mapped.filename is None or array.size == 0:
+    if (
+        not isinstance(mapped, np.memmap)
+        or mapped.filename is None
+        or array.size == 0
+        or not POSITIONED
+    ):
         return None, 0
     # a view has the offset of what it is a view of
     address, origin = (each.__array_interface__["data"][0] for each in (array, mapped))

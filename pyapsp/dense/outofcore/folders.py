@@ -2,41 +2,75 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-from io import FileIO
+import platform
+from contextlib import suppress
 from pathlib import Path
 
 from pyapsp.errors import CheckpointError
 
-__all__ = ["is_at", "lock", "make", "sync"]
+__all__ = ["Lock", "make", "sync"]
 
 
-def lock(path: Path) -> FileIO:
-    """Return a lock file, open and locked, for as long as it is open or the process lives.
+class Lock:
+    """The lock of a folder, held from its making to `release` or to the end of the process.
+
+    Its file stays when it is released: who waits for a file that is removed waits for another lock
+    than who makes a new one.
+
+    Parameters
+    ----------
+    folder : Path
 
     Raises
     ------
     CheckpointError
-        If another process has it.
+        If another run has it.
+    OSError
+        If its file cannot be made.
     """
-    while True:
-        file = FileIO(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+")
+
+    def __init__(self, folder: Path) -> None:
+        from filelock import FileLock, Timeout
+
+        self._path, self._holder = folder / "lock", folder / "holder"
+        # released by any thread
+        self._lock = FileLock(self._path, thread_local=False)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # else a run that ended removed the file after we opened it
-            if is_at(path, file):
-                file.truncate(0)
-                file.write(f"process {os.getpid()} on {os.uname().nodename}".encode())
-                return file
-        except BlockingIOError:
-            holder = file.read().decode(errors="replace")
-            file.close()
-            raise CheckpointError(f"{path.parent} is in use by another run: {holder}") from None
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise CheckpointError(f"{folder} is in use by another run: {self._who()}") from None
+        try:
+            self._file = os.stat(self._path)
+            with suppress(OSError):  # a full disk; it is for the message above only
+                who = f"process {os.getpid()} on {platform.node()}"
+                self._holder.write_text(who, encoding="utf-8")
         except BaseException:
-            file.close()
+            self._lock.release()
             raise
-        file.close()
+
+    def _who(self) -> str:
+        """Return what the run that has the lock says of itself."""
+        try:
+            return self._holder.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return "it does not say which"
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the file of the lock is still in the folder."""
+        try:
+            return os.path.samestat(os.stat(self._path), self._file)
+        except FileNotFoundError:
+            return False
+
+    def release(self) -> None:
+        """Let another run have the folder; a second call does nothing."""
+        if self._lock.is_locked:
+            with suppress(OSError):
+                if self.in_place:
+                    self._holder.unlink()
+            self._lock.release()
 
 
 def make(folder: Path) -> None:
@@ -56,11 +90,3 @@ def sync(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def is_at(path: Path, file: FileIO) -> bool:
-    """Return whether this is the path of an open file."""
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False

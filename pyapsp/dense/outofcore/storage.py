@@ -16,13 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.dense.outofcore.files import disk_space, file_behind, transfer
+from pyapsp.dense.outofcore.files import file_behind, transfer
 from pyapsp.errors import ParameterError
+from pyapsp.files import disk_space
+from pyapsp.host import cores
 
 __all__ = ["THREADS", "Matrix"]
 
 # Threads that copy; more than this do not copy faster.
-THREADS = min(8, len(os.sched_getaffinity(0)))
+THREADS = min(8, cores())
 # Bytes that are worth a thread of their own.
 _PART = 2**22
 # Bytes on which an update works at a time, so that they stay in the cache.
