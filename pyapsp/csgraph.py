@@ -26,7 +26,7 @@ from scipy.sparse import csr_array, issparse
 from pyapsp.distances.one import from_one
 from pyapsp.distances.solver import solve
 from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
-from pyapsp.graph import Graph, as_graph
+from pyapsp.graph import Graph, as_graph, validation
 from pyapsp.result import NO_PREDECESSOR
 
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
@@ -242,6 +242,7 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
     if isinstance(csgraph, Graph):
         graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
     elif issparse(csgraph):
+        validation.sparse(csgraph)  # before SciPy's conversions follow a wrong index
         graph = as_graph(_rounded(csgraph))
     else:
         try:

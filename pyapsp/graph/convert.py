@@ -41,10 +41,18 @@ def from_scipy(matrix: Any, *, directed: bool = True, name: str | None = None) -
     Raises
     ------
     GraphError
-        The matrix is not square, or holds NaN, -inf or complex numbers.
+        The matrix is not square, its index arrays are wrong, or it holds NaN, -inf or complex
+        numbers.
     """
-    n = validation.square(matrix.shape)
-    entries = matrix.tocoo()
+    n = validation.sparse(matrix)
+    if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
+        # room behind the last row, which `tocoo` would leave without row numbers
+        matrix = matrix.copy()
+        matrix.prune()
+    try:
+        entries = matrix.tocoo()
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"no sparse matrix of weights: {error}") from None
     tails, heads, weights = entries.row, entries.col, entries.data
     if matrix.format in ("bsr", "dia"):
         stored = weights != 0

@@ -23,6 +23,7 @@ __all__ = [
     "integer",
     "labels",
     "probability",
+    "sparse",
     "square",
     "vertex_count",
     "vertices",
@@ -65,6 +66,51 @@ def square(shape: tuple[int, ...]) -> int:
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphError(f"an adjacency matrix must be square, not of shape {shape}")
     return shape[0]
+
+
+def sparse(matrix: Any) -> int:
+    """Check the index arrays of a SciPy sparse matrix of any format and return its n.
+
+    SciPy's compiled conversions do not look whether an index is inside of its array. What its
+    own ``check_format(full_check=True)`` refuses is refused here, without a change to the matrix
+    and without a copy of the column indices.
+
+    Raises
+    ------
+    GraphError
+        The matrix is not square, or its index arrays do not describe a matrix.
+    """
+    n = square(matrix.shape)
+    if matrix.format == "lil":
+        if [len(row) for row in matrix.rows] != [len(row) for row in matrix.data]:
+            raise GraphError("the lists of columns and of entries of a LIL matrix differ in length")
+    elif matrix.format in ("csr", "csc", "bsr"):
+        _compressed(matrix, n)
+    return n
+
+
+def _compressed(matrix: Any, n: int) -> None:
+    """Check the arrays of a CSR matrix, or of a CSC or BSR one with its own rows and columns."""
+    starts, places, entries = matrix.indptr, matrix.indices, matrix.data
+    for what, array in (("indptr", starts), ("indices", places)):
+        if array.ndim != 1 or array.dtype not in (np.int32, np.int64):
+            raise GraphError(
+                f"{what} must be a one-dimensional array of int32 or int64, "
+                f"not {array.ndim}-dimensional of {array.dtype}"
+            )
+    block = entries.shape[1:]
+    if len(entries) != places.size or len(block) != (2 if matrix.format == "bsr" else 0):
+        raise GraphError(f"{places.size} indices do not go with entries of shape {entries.shape}")
+    rows, columns = (n // side for side in block or (1, 1))
+    if starts.size != rows + 1:
+        raise GraphError(f"indptr must have {rows + 1} values, not {starts.size}")
+    if starts[0] != 0 or starts[-1] > places.size or (starts[1:] < starts[:-1]).any():
+        raise GraphError(f"indptr must rise from 0 to at most the number of indices, {places.size}")
+    used = places[: starts[-1]]
+    # as unsigned numbers negative ones are the largest
+    if used.size and used.view(f"u{used.itemsize}").max() >= columns:
+        outside = used[(used < 0) | (used >= columns)][0]
+        raise GraphError(f"indices must lie in 0..{columns - 1}, and one is {outside}")
 
 
 def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import igraph
@@ -11,6 +12,7 @@ import pandas
 import pytest
 import scipy.sparse
 
+from pyapsp import csgraph
 from pyapsp.errors import FormatError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import (
     Graph,
@@ -78,6 +80,66 @@ def test_duplicate_entries_keep_the_minimum(layout: str) -> None:
 def test_bad_sparse_matrices(matrix: object) -> None:
     with pytest.raises(GraphError):
         from_scipy(matrix)
+
+
+def damaged(layout: str, part: str, value: object) -> scipy.sparse.sparray:
+    """Return a matrix of 4 x 4 whose array `part` was replaced or whose one number was set."""
+    matrix = scipy.sparse.csr_array(np.kron(DENSE, np.ones((2, 2)))).asformat(layout)
+    if isinstance(value, tuple):
+        place, number = value
+        getattr(matrix, part)[place] = number
+    else:
+        setattr(matrix, part, value(getattr(matrix, part)))
+    return matrix
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("indptr", (1, 10**6), "indptr must rise"),
+        ("indptr", (2, -1), "indptr must rise"),
+        ("indptr", (0, 1), "indptr must rise"),
+        ("indptr", (-1, 10**8), "indptr must rise"),
+        ("indptr", lambda array: array[:-1], "indptr must have"),
+        ("indptr", lambda array: array.astype(float), "indptr must be a one-dimensional"),
+        ("indices", (0, 10**8), "and one is 100000000"),
+        ("indices", (-1, -1), "and one is -1"),
+        ("indices", lambda array: array.astype(np.uint16), "indices must be a one-dimensional"),
+        ("indices", lambda array: array[:, None], "indices must be a one-dimensional"),
+        ("data", lambda array: array[:-1], "do not go with"),
+        ("data", lambda array: array.reshape(-1, 1), "do not go with"),
+    ],
+)
+@pytest.mark.parametrize("door", [from_scipy, csgraph.dijkstra, csgraph.floyd_warshall])
+def test_wrong_index_arrays(
+    door: Callable, layout: str, part: str, value: object, message: str
+) -> None:
+    """Each would have SciPy's conversions read or write outside of an array."""
+    with pytest.raises(GraphError, match=message):
+        door(damaged(layout, part, value))
+
+
+def test_room_behind_the_last_row_is_no_fault() -> None:
+    matrix = scipy.sparse.csr_array(DENSE)
+    indices, data = np.append(matrix.indices, -7), np.append(matrix.data, np.nan)
+    spare = scipy.sparse.csr_array(matrix)
+    spare.indices, spare.data = indices, data
+    assert from_scipy(spare) == Graph.from_dense(DENSE)
+    assert spare.indices is indices
+    assert spare.data is data
+
+
+def test_wrong_lists_of_a_lil_matrix() -> None:
+    for part, row, message in (
+        ("rows", [1, 2, 0], "differ in length"),
+        ("data", [1.0], "differ in length"),
+        ("rows", [1, 99], "99"),
+    ):
+        matrix = scipy.sparse.lil_array(DENSE)
+        getattr(matrix, part)[0] = row
+        with pytest.raises(GraphError, match=message):
+            from_scipy(matrix)
 
 
 @pytest.mark.parametrize(
