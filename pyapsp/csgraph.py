@@ -17,6 +17,7 @@ method; SciPy 1.17 does so, and its documentation warns that it may not.
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ def shortest_path(
     if method == "D":
         _check_non_negative(graph)
     if method == "BF" and rows is not None:
-        graph = _reached(graph if directed else graph.symmetrized(), rows)
+        graph = _reached(as_graph(graph, directed), rows)
     held = overwrite and method == "FW" and rows is None and _can_hold_distances(csgraph)
     out = csgraph if held else None
     return _solved(graph, directed, rows, return_predecessors, out=out)
@@ -142,8 +143,9 @@ def dijkstra(
     _check_non_negative(graph)
     if min_only:
         everything = np.arange(graph.n) if rows is None else rows
-        graph = graph if directed else graph.symmetrized()
-        return _nearest(graph, np.unique(everything), cutoff, return_predecessors)
+        return _nearest(
+            as_graph(graph, directed), np.unique(everything), cutoff, return_predecessors
+        )
     return _solved(graph, directed, rows, return_predecessors, cutoff)
 
 
@@ -256,8 +258,14 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
 
 
 def _rounded(values: Any) -> Any:
-    """Return an array or sparse array of numbers in float64; `Graph` refuses any other."""
-    return values.astype(np.float64, copy=False) if values.dtype.kind in "biufO" else values
+    """Return an array or sparse array of numbers in float64; `Graph` refuses any other.
+
+    Of objects SciPy takes masked arrays only, and has NaN for None.
+    """
+    numbers = values.dtype.kind in "biuf"
+    if values.dtype.kind == "O" and isinstance(values, np.ma.MaskedArray):
+        numbers = all(isinstance(each, Real) for each in values.compressed())
+    return values.astype(np.float64, copy=False) if numbers else values
 
 
 def _cutoff(limit: Any) -> float | None:
