@@ -72,9 +72,10 @@ class Result:
         Raises
         ------
         ParameterError
-            If a vertex does not exist, i is no source, or there are no predecessors.
+            If a vertex does not exist, i is no source, or there are no predecessors. If weights
+            are negative and the path leads over a vertex beyond the cutoff.
         VerificationError
-            If the predecessors go round: they are none of a shortest path.
+            If the predecessors go round or end: they are none of a shortest path.
         """
         n = self.distances.shape[1]
         i, j = (
@@ -92,10 +93,14 @@ class Result:
         before = self.predecessors[rows[0]]
         backwards = [j]
         while backwards[-1] != i:
-            step = int(before[backwards[-1]])
-            if step == NO_PREDECESSOR:
-                return []
-            if len(backwards) > n:
+            over = backwards[-1]
+            step = int(before[over])
+            if step == NO_PREDECESSOR and not self.distances[rows[0], over] < self.infinity:
+                raise ParameterError(
+                    f"the path from {i} to {j} leads over vertex {over}, which is beyond the "
+                    "cutoff: solve without one"
+                )
+            if step == NO_PREDECESSOR or len(backwards) > n:
                 raise VerificationError(f"the predecessors of row {i} do not lead from {j} to {i}")
             backwards.append(step)
         return backwards[::-1]
