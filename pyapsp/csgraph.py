@@ -270,12 +270,12 @@ def _rounded(values: Any) -> Any:
 
 def _cutoff(limit: Any) -> float | None:
     try:
-        valid = not math.isnan(limit) and limit >= 0
-    except TypeError:
-        valid = False
-    if not valid:
+        cutoff = math.nan if isinstance(limit, str | bytes | np.timedelta64) else float(limit)
+    except (TypeError, ValueError, OverflowError):
+        cutoff = math.nan
+    if not cutoff >= 0:
         raise ParameterError.of("limit", "dijkstra", "a non-negative number", limit)
-    return None if limit == np.inf else float(limit)
+    return None if cutoff == np.inf else cutoff
 
 
 def _indices(indices: Any, n: int, owner: str) -> np.ndarray:

@@ -27,7 +27,7 @@ from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.precision import infinity, resolve
-from pyapsp.registry import Method, Plan, Request, method_of, problem
+from pyapsp.registry import Method, Plan, Request, check_limits, method_of, problem
 from pyapsp.registry import method as find_method
 from pyapsp.result import Result
 from pyapsp.runs import record
@@ -383,9 +383,9 @@ def _batch(
     check: bool,
 ) -> _Batch:
     """Check what was asked for."""
-    for name, value in (("memory_limit", memory_limit), ("group", group)):
-        if value is not None and not (isinstance(value, Integral) and value > 0):
-            raise ParameterError.of(name, "solve_many", "a positive whole number", value)
+    check_limits(memory_limit, None, "solve_many")
+    if group is not None and not (isinstance(group, Integral) and group > 0):
+        raise ParameterError.of("group", "solve_many", "a positive whole number", group)
     directed, predecessors, check = (
         flag(name, "solve_many", value)
         for name, value in (

@@ -187,13 +187,18 @@ def relabel(
     """
     ids = np.concatenate([tails, heads])
     if ids.dtype.kind not in "iu":
-        names = ids.tolist()
+        # a date would become the number of its nanoseconds
+        names: list[Any] = [None] if ids.dtype.kind in "mM" else ids.tolist()
         if all(isinstance(value, str) for value in names):
-            ids = np.array(names, dtype=np.str_)
-        elif all(type(value) is int for value in names):
+            # as a fixed number of letters NumPy loses NUL at the end
+            kept = any(value.endswith("\0") for value in names)
+            ids = np.array(names, dtype=object if kept else np.str_)
+        elif all(type(value) is int and -(2**63) <= value < 2**63 for value in names):
             ids = np.array(names, dtype=np.int64)
         else:
-            raise GraphError("the ids of an edge list must be all integers or all strings")
+            raise GraphError(
+                "the ids of an edge list must be all integers or all strings, integers within int64"
+            )
     labels, rows = np.unique(ids, return_inverse=True)
     rows = rows.astype(np.int64)
     return labels, rows[: len(tails)], rows[len(tails) :]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "finite",
     "flag",
     "integer",
+    "is_real",
     "labels",
     "probability",
     "real",
@@ -54,7 +56,7 @@ def integer(
 
 def probability(parameter: str, owner: str, value: Any) -> float:
     """Return `value` as a float in [0, 1]."""
-    if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+    if not is_real(value) or not 0 <= value <= 1:
         raise ParameterError.of(parameter, owner, "a number in [0, 1]", value)
     return float(value)
 
@@ -66,6 +68,11 @@ def flag(parameter: str, owner: str, value: Any) -> bool:
     if not isinstance(value, int | np.bool_ | np.integer) or value not in (0, 1):
         raise ParameterError.of(parameter, owner, "True or False", value)
     return bool(value)
+
+
+def is_real(value: Any) -> bool:
+    """Return whether `value` is one real number; NumPy counts spans of time among the integers."""
+    return isinstance(value, Real) and not isinstance(value, np.timedelta64)
 
 
 def vertex_count(n: Any) -> int:
@@ -243,14 +250,18 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
     """
     if values is None:
         return None
-    if isinstance(values, np.ndarray) and values.dtype == np.int64 and (np.diff(values) > 0).all():
-        # what readers and other graphs give: distinct as they rise
-        if values.shape != (n,):
-            raise GraphError(f"{values.size} labels do not go with {n} vertices")
-        return None if np.array_equal(values, np.arange(n)) else values
     if np.ma.is_masked(values):
         raise GraphError("labels must not be masked")
-    names = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if not isinstance(values, Iterable):
+        raise GraphError(f"labels must be a sequence, not {values!r}")
+    names: list[Any]
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind not in "mM":
+        if values.dtype == np.int64 and values.size == n and (np.diff(values) > 0).all():
+            # what readers and other graphs give: distinct as they rise
+            return None if np.array_equal(values, np.arange(n)) else values
+        names = values.tolist()  # of times it would make the number of their nanoseconds
+    else:
+        names = list(values)
     if len(names) != n:
         raise GraphError(f"{len(names)} labels do not go with {n} vertices")
     seen: set[Any] = set()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from pyapsp.device import choose
-from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.validation import flag
-from pyapsp.paths import PathOptions, vertices
+from pyapsp.paths import PathOptions, farthest, vertices
 from pyapsp.precision import only_int32, resolve
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
 from pyapsp.traversal.search import default_source
@@ -46,8 +44,7 @@ def requested(
     dtype : dtype-like or "auto", optional
         Of the distances; levels are int32.
     """
-    if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
-        raise ParameterError.of("cutoff", name, "a non-negative number", cutoff)
+    cutoff = farthest(cutoff, name)
     graph = as_graph(graph, directed)
     if sources is None:
         sources = default_source(graph)

@@ -291,6 +291,8 @@ def test_from_pandas_columns() -> None:
         ({"source": ["a", None], "target": ["b", "c"]}, "missing id"),
         ({"source": [1, 2], "target": ["b", "c"]}, "all integers or all strings"),
         ({"source": [1.5, 2.5], "target": [1, 2]}, "all integers or all strings"),
+        ({"source": [10**30], "target": [1]}, "all integers or all strings"),
+        ({"source": np.array([1], "M8[ns]"), "target": np.array([2], "M8[ns]")}, "all integers or"),
         ({"source": [1], "target": [2], "weight": [float("nan")]}, "is nan"),
         ({"source": [1], "target": [2], "weight": ["x"]}, "no real number: 'x'"),
     ],
@@ -298,6 +300,13 @@ def test_from_pandas_columns() -> None:
 def test_from_pandas_refuses(columns: dict[str, list[object]], message: str) -> None:
     with pytest.raises(GraphError, match=message):
         from_pandas(pandas.DataFrame(columns))
+
+
+def test_ids_that_differ_in_a_nul_at_the_end() -> None:
+    """As an array of strings NumPy loses it."""
+    graph = as_graph(pandas.DataFrame({"source": ["a", "a\0"], "target": ["a\0", "b"]}))
+    assert graph.labels.tolist() == ["a", "a\0", "b"]
+    assert [ends.tolist() for ends in graph.arcs()[:2]] == [[0, 1], [1, 2]]
 
 
 @pytest.mark.parametrize("twice", ["source", "target", "weight"])

@@ -255,6 +255,8 @@ def test_undirected_needs_both_arcs(weights: list[float]) -> None:
         ([pandas.NaT, 1], "equal to themselves, which NaT is not"),
         ([pandas.NA, 1], "equal to themselves, which <NA> is not"),
         (np.ma.array([5, 6], mask=[0, 1]), "masked"),
+        (5, "a sequence, not 5"),
+        (np.array([[1], [2]]), "hashable"),
         ([[], []], "hashable"),
     ],
 )
@@ -278,6 +280,12 @@ def test_labels_are_kept_as_they_are(labels: list[object], kind: str) -> None:
     assert graph.labels is not None
     assert graph.labels.dtype.kind == kind
     assert graph.labels.tolist() == labels
+
+
+def test_times_as_labels_stay_times() -> None:
+    """Of nanoseconds `tolist` makes integers."""
+    times = np.array(["2020-01-01", "2021-01-01"], "M8[ns]")
+    assert Graph.from_arcs(2, [], [], labels=times).labels.tolist() == list(times)
 
 
 def test_labels_that_say_nothing_are_none() -> None:
@@ -372,6 +380,23 @@ def test_to_dense_never_loses_weights(graph: Graph) -> None:
         graph.to_dense(np.uint8, no_arc=0)
     with pytest.raises(PrecisionError, match=r"int64 cannot hold the weight 0\.5"):
         Graph.from_arcs(1, [0], [0], [0.5]).to_dense(np.int64, no_arc=0)
+    with pytest.raises(PrecisionError, match="int64 cannot hold the weight 9"):
+        Graph.from_arcs(1, [0], [0], [2.0**63]).to_dense(np.int64, no_arc=0)
+    for dtype in (bool, "S", object, complex):
+        with pytest.raises(ParameterError, match="'dtype' parameter"):
+            graph.to_dense(dtype)
+    for no_arc in ("x", None, [9], np.nan):
+        with pytest.raises(ParameterError, match="'no_arc' parameter"):
+            graph.to_dense(np.int64, no_arc)
+    for out in (np.zeros((3, 3)), [[0.0] * 4] * 4):
+        with pytest.raises(ParameterError, match="'out' parameter"):
+            graph.to_dense(out=out)
+
+
+@pytest.mark.parametrize("no_arc", ["x", None, [9], 9j])
+def test_what_is_no_arc_is_a_number(no_arc: object) -> None:
+    with pytest.raises(ParameterError, match="'no_arc' parameter"):
+        Graph.from_dense([[0, 9], [9, 0]], no_arc=no_arc)
 
 
 def test_to_scipy_is_a_copy_with_explicit_zeros(graph: Graph) -> None:

@@ -170,6 +170,7 @@ def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Refuse anything else than a C-contiguous array of this shape and type, to be written."""
     if not (
         isinstance(out, np.ndarray)
+        and not isinstance(out, np.ma.MaskedArray)
         and out.shape == shape
         and out.dtype == dtype
         and out.flags.c_contiguous

@@ -7,7 +7,6 @@ its rows come back.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from pyapsp.distances.summaries.searches import Searches
 from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.graph import as_graph
+from pyapsp.graph.validation import is_real
 from pyapsp.registry import Method
 from pyapsp.sparse.totals import Totals
 
@@ -272,7 +272,7 @@ def distance_histogram(
         progress=progress,
     )
     whole = searched.kind.kind == "i"
-    number = isinstance(width, Real) and 0 < width < np.inf
+    number = is_real(width) and 0 < width < np.inf
     if not number or (whole and int(width) != width):
         rule = "a positive number, whole where the weights are"
         raise ParameterError.of("width", "distance_histogram", rule, width)
