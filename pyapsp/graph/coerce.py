@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import numpy as np
@@ -49,18 +48,12 @@ def _recognise(source: Any) -> Graph:
         return read(source)
     if scipy.sparse.issparse(source):
         return convert.from_scipy(source)
-    # an object of these libraries exists only where the library was imported already
-    if _is_instance(source, "networkx", "Graph"):
+    if convert.is_kind(source, "networkx", "Graph"):
         return convert.from_networkx(source)
-    if _is_instance(source, "igraph", "Graph"):
+    if convert.is_kind(source, "igraph", "Graph"):
         return convert.from_igraph(source)
-    if _is_instance(source, "pandas", "DataFrame"):
+    if convert.is_kind(source, "pandas", "DataFrame"):
         return convert.from_pandas(source)
     if isinstance(source, np.ndarray | list | tuple):
         return Graph.from_dense(source)
     raise GraphError(f"an object of type {type(source).__name__} does not describe a graph")
-
-
-def _is_instance(source: object, module: str, name: str) -> bool:
-    kind = getattr(sys.modules.get(module), name, None)
-    return kind is not None and isinstance(source, kind)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
@@ -49,6 +51,8 @@ def from_scipy(matrix: Any, *, directed: bool = True, name: str | None = None) -
         The matrix is not square, its index arrays are wrong, or it holds NaN, -inf or complex
         numbers.
     """
+    if not scipy.sparse.issparse(matrix):
+        raise GraphError(f"a SciPy sparse matrix is wanted, not {type(matrix).__name__}")
     n = validation.sparse(matrix)
     if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
         # room behind the last row, which `tocoo` would leave without row numbers
@@ -80,6 +84,7 @@ def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Gr
     GraphError
         A weight is not a real number, or is NaN or -inf.
     """
+    _check_kind(graph, "networkx", "Graph")
     row = {node: number for number, node in enumerate(graph)}
     ends = [(row[tail], row[head]) for tail, head in graph.edges()]
     weights = None
@@ -93,7 +98,7 @@ def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Gr
         weights,
         directed=graph.is_directed(),
         labels=list(row),
-        name=graph.name or None,
+        name=_text(graph.name) or None,
     )
 
 
@@ -127,6 +132,7 @@ def from_pandas(
     GraphError
         A column is missing, an id is missing, or a weight is not a real number.
     """
+    _check_kind(frame, "pandas", "DataFrame")
     ids = [_column(frame, column) for column in (source, target)]
     for column in ids:
         if column.isna().any():
@@ -155,6 +161,7 @@ def from_igraph(graph: igraph.Graph, *, weight: str | None = "weight") -> Graph:
     GraphError
         A weight is not a real number, or is NaN or -inf; names occur twice.
     """
+    _check_kind(graph, "igraph", "Graph")
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     weighted = weight is not None and weight in graph.es.attributes()
     return Graph.from_arcs(
@@ -164,8 +171,24 @@ def from_igraph(graph: igraph.Graph, *, weight: str | None = "weight") -> Graph:
         _numbers(graph.es[weight]) if weighted else None,
         directed=graph.is_directed(),
         labels=graph.vs["name"] if "name" in graph.vs.attributes() else None,
-        name=graph["name"] if "name" in graph.attributes() else None,
+        name=_text(graph["name"]) if "name" in graph.attributes() else None,
     )
+
+
+def is_kind(source: object, module: str, name: str) -> bool:
+    """Return whether an object is of a class of a library, which it is only if that is imported."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(source, kind)
+
+
+def _check_kind(source: object, module: str, name: str) -> None:
+    if not is_kind(source, module, name):
+        raise GraphError(f"a {module}.{name} is wanted, not {type(source).__name__}")
+
+
+def _text(name: object) -> str | None:
+    """Return the name of a graph, which in other libraries may be any object, as text."""
+    return None if name is None else str(name)
 
 
 def relabel(

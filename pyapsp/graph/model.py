@@ -106,6 +106,8 @@ class Graph:
         keep = validation.finite(tails, heads, values)
         if keep is not None:
             starts, heads, values = _starts(tails[keep], n), heads[keep], values[keep]
+        if not isinstance(name, str | None):
+            raise GraphError(f"the name of a graph must be text, not {name!r}")
         self.__dict__.update(
             indptr=_frozen(starts),
             indices=_frozen(heads),

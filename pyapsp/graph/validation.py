@@ -101,22 +101,43 @@ def sparse(matrix: Any) -> int:
     """
     n = square(matrix.shape)
     if matrix.format == "lil":
-        if [len(row) for row in matrix.rows] != [len(row) for row in matrix.data]:
+        lists = [*matrix.rows, *matrix.data]
+        if not all(isinstance(each, list) for each in lists):
+            raise GraphError("the rows and entries of a LIL matrix must be lists")
+        lengths = list(map(len, lists))
+        if lengths[:n] != lengths[n:]:
             raise GraphError("the lists of columns and of entries of a LIL matrix differ in length")
     elif matrix.format in ("csr", "csc", "bsr"):
         _compressed(matrix, n)
+    elif matrix.format == "dia":
+        offsets, entries = _indices("offsets", matrix.offsets), np.asarray(matrix.data)
+        if entries.ndim != 2 or len(entries) != offsets.size:
+            raise GraphError(
+                f"{offsets.size} offsets do not go with diagonals of shape {entries.shape}"
+            )
     return n
+
+
+def _indices(what: str, array: Any) -> NDArray[Any]:
+    """Return an index array of a SciPy matrix, which its compiled loops can read."""
+    found = np.asarray(array)
+    indexes = isinstance(array, np.ndarray) and found.dtype in (np.int32, np.int64)
+    if not indexes or found.ndim != 1:
+        raise GraphError(
+            f"{what} must be a one-dimensional array of int32 or int64, "
+            f"not {found.ndim}-dimensional of {found.dtype}"
+        )
+    return found
 
 
 def _compressed(matrix: Any, n: int) -> None:
     """Check the arrays of a CSR matrix, or of a CSC or BSR one with its own rows and columns."""
-    starts, places, entries = matrix.indptr, matrix.indices, matrix.data
-    for what, array in (("indptr", starts), ("indices", places)):
-        if array.ndim != 1 or array.dtype not in (np.int32, np.int64):
-            raise GraphError(
-                f"{what} must be a one-dimensional array of int32 or int64, "
-                f"not {array.ndim}-dimensional of {array.dtype}"
-            )
+    starts, places = _indices("indptr", matrix.indptr), _indices("indices", matrix.indices)
+    entries = matrix.data
+    if not isinstance(entries, np.ndarray):
+        raise GraphError(
+            f"the entries of the matrix must be an array, not {type(entries).__name__}"
+        )
     block = entries.shape[1:]
     if len(entries) != places.size or len(block) != (2 if matrix.format == "bsr" else 0):
         raise GraphError(f"{places.size} indices do not go with entries of shape {entries.shape}")

@@ -107,6 +107,8 @@ def damaged(layout: str, part: str, value: object) -> scipy.sparse.sparray:
         ("indices", (-1, -1), "and one is -1"),
         ("indices", lambda array: array.astype(np.uint16), "indices must be a one-dimensional"),
         ("indices", lambda array: array[:, None], "indices must be a one-dimensional"),
+        ("indices", lambda array: array.tolist(), "indices must be a one-dimensional"),
+        ("data", lambda array: array.tolist(), "must be an array, not list"),
         ("data", lambda array: array[:-1], "do not go with"),
         ("data", lambda array: array.reshape(-1, 1), "do not go with"),
     ],
@@ -130,8 +132,54 @@ def test_room_behind_the_last_row_is_no_fault() -> None:
     assert spare.data is data
 
 
+@pytest.mark.parametrize("door", [from_scipy, csgraph.dijkstra])
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("offsets", lambda array: array[:1], "1 offsets do not go with diagonals"),
+        ("offsets", lambda array: array + 0.5, "offsets must be a one-dimensional"),
+        ("data", lambda array: array[0], "do not go with diagonals"),
+    ],
+)
+def test_wrong_diagonals(door: Callable, part: str, value: object, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        door(damaged("dia", part, value))
+
+
+def test_index_arrays_in_a_mapped_file(tmp_path: Path) -> None:
+    matrix = scipy.sparse.csr_array(DENSE)
+    mapped = np.memmap(tmp_path / "indices", np.int32, "w+", shape=matrix.indices.shape)
+    mapped[:] = matrix.indices
+    matrix.indices = mapped
+    assert from_scipy(matrix) == Graph.from_dense(DENSE)
+
+
+@pytest.mark.parametrize("make", [from_scipy, from_networkx, from_igraph, from_pandas])
+@pytest.mark.parametrize("source", [None, 3, DENSE, Graph.from_dense(DENSE), "graph.mtx"])
+def test_an_object_of_another_library(make: Callable, source: object) -> None:
+    with pytest.raises(GraphError, match=f"is wanted, not {type(source).__name__}"):
+        make(source)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"), [("city", "city"), (3, "3"), (None, None), (("a", 1), "('a', 1)")]
+)
+def test_names_are_text(name: object, kept: str | None, tmp_path: Path) -> None:
+    """As records and files hold it."""
+    nodes, vertices = networkx.empty_graph(1), igraph.Graph(1)
+    nodes.graph["name"] = vertices["name"] = name
+    for graph in (as_graph(nodes), as_graph(vertices)):
+        assert graph.name == kept
+        write(graph, tmp_path / "graph.npz")
+        assert read(tmp_path / "graph.npz").name == (kept or "graph")
+    if not isinstance(name, str | None):
+        with pytest.raises(GraphError, match="name of a graph must be text"):
+            Graph.from_arcs(1, [], [], name=name)
+
+
 def test_wrong_lists_of_a_lil_matrix() -> None:
     for part, row, message in (
+        ("rows", None, "must be lists"),
         ("rows", [1, 2, 0], "differ in length"),
         ("data", [1.0], "differ in length"),
         ("rows", [1, 99], "99"),
