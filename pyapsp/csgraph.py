@@ -96,7 +96,7 @@ def shortest_path(
     if method == "D":
         _check_non_negative(graph)
     if method == "BF" and rows is not None:
-        graph = _reached(as_graph(graph, directed), rows)
+        graph = _reached(as_graph(graph, bool(directed)), rows)
     held = overwrite and method == "FW" and rows is None and _can_hold_distances(csgraph)
     out = csgraph if held else None
     return _solved(graph, directed, rows, return_predecessors, out=out)
@@ -144,7 +144,7 @@ def dijkstra(
     if min_only:
         everything = np.arange(graph.n) if rows is None else rows
         return _nearest(
-            as_graph(graph, directed), np.unique(everything), cutoff, return_predecessors
+            as_graph(graph, bool(directed)), np.unique(everything), cutoff, return_predecessors
         )
     return _solved(graph, directed, rows, return_predecessors, cutoff)
 
@@ -279,8 +279,11 @@ def _cutoff(limit: Any) -> float | None:
 
 
 def _indices(indices: Any, n: int, owner: str) -> np.ndarray:
-    rows = np.asarray(indices)
-    if rows.size and rows.dtype.kind not in "iu":
+    try:
+        rows = np.asarray(indices)
+    except ValueError:  # rows of different lengths
+        raise ParameterError.of("indices", owner, "integers", indices) from None
+    if np.ma.is_masked(indices) or (rows.size and rows.dtype.kind not in "iu"):
         raise ParameterError.of("indices", owner, "integers", indices)
     rows = np.where(rows < 0, rows + n, rows).astype(np.int64)
     if rows.size and (rows.min() < 0 or rows.max() >= n):
@@ -304,8 +307,8 @@ def _solved(
     out: np.ndarray | None = None,
 ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
     options: dict[str, Any] = {
-        "directed": directed,
-        "predecessors": with_predecessors,
+        "directed": bool(directed),
+        "predecessors": bool(with_predecessors),
         "cutoff": cutoff,
     }
     if rows is not None and rows.size == 1:
