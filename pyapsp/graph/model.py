@@ -65,8 +65,8 @@ class Graph:
     directed : bool, default True
         False promises that every arc has its reverse, of the same weight.
     labels : iterable, optional
-        n distinct names of the vertices, for instance the ids in the file. The labels 0..n-1
-        are the same as None.
+        n distinct names of the vertices, for instance the ids in the file, none of them missing
+        (NaN, NaT, pandas.NA). The labels 0..n-1 are the same as None.
     name : str, optional
         What the graph is called in records.
 
@@ -153,7 +153,8 @@ class Graph:
         Raises
         ------
         GraphError
-            Lengths that differ, a vertex out of range, a weight that is NaN or -inf.
+            Lengths that differ, a vertex out of range, a weight that is NaN or -inf, a masked
+            value, or an integer that NumPy would round because of a fraction in the same list.
         """
         n = validation.vertex_count(n)
         directed = validation.flag("directed", "a graph", directed)
