@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
-# Subclasses of these are complex numbers (no real ones) and time spans.
+# The types of real numbers; numpy.number has the complex ones as well.
 _WHOLE = (int, np.integer, np.bool_)
 _REAL = (*_WHOLE, float, np.floating)
 
@@ -281,6 +281,7 @@ def _column(frame: pandas.DataFrame, name: Hashable) -> pandas.Series[Any]:
 def _numbers(values: list[Any]) -> NDArray[Any]:
     """Weights that came one by one as Python or NumPy numbers, with the offender named."""
     for place, value in enumerate(values):
+        # a span of time is an integer to NumPy
         if not isinstance(value, _REAL) or isinstance(value, np.timedelta64):
             raise GraphError(f"the weight of edge number {place} is no real number: {value!r}")
     if all(isinstance(value, _WHOLE) for value in values):
