@@ -1,4 +1,9 @@
-"""ms-bfs: breadth-first search from many sources at once, one bit for each."""
+"""ms-bfs: breadth-first search from many sources at once, one bit for each.
+
+A level's counters are summed within each work-item before an atomic adds them, because atomics on
+shared counters took longer than the search. Bit planes are converted to numbers once, at the end;
+if the device is the host, they are written directly into the array of the caller.
+"""
 
 from __future__ import annotations
 
