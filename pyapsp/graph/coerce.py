@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from pyapsp.errors import GraphError
-from pyapsp.graph import convert
+from pyapsp.graph import convert, validation
 from pyapsp.graph.io import read
 from pyapsp.graph.model import Graph
 
@@ -34,7 +33,10 @@ def as_graph(source: Any, directed: bool = True) -> Graph:
     ------
     GraphError
         `source` is none of these, or not a proper graph.
+    ParameterError
+        `directed` is neither True nor False.
     """
+    directed = validation.flag("directed", "a graph", directed)
     graph = _recognise(source)
     return graph if directed else graph.symmetrized()
 
@@ -46,23 +48,12 @@ def _recognise(source: Any) -> Graph:
         return read(source)
     if scipy.sparse.issparse(source):
         return convert.from_scipy(source)
-    # an object of these libraries exists only where the library was imported already
-    if _is_instance(source, "networkx", "Graph"):
+    if convert.is_kind(source, "networkx", "Graph"):
         return convert.from_networkx(source)
-    if _is_instance(source, "igraph", "Graph"):
+    if convert.is_kind(source, "igraph", "Graph"):
         return convert.from_igraph(source)
-    if _is_instance(source, "pandas", "DataFrame"):
+    if convert.is_kind(source, "pandas", "DataFrame"):
         return convert.from_pandas(source)
     if isinstance(source, np.ndarray | list | tuple):
-        try:
-            return Graph.from_dense(source)
-        except ValueError as error:
-            if isinstance(error, GraphError):
-                raise
-            raise GraphError(f"no matrix of weights: {error}") from None
+        return Graph.from_dense(source)
     raise GraphError(f"an object of type {type(source).__name__} does not describe a graph")
-
-
-def _is_instance(source: object, module: str, name: str) -> bool:
-    kind = getattr(sys.modules.get(module), name, None)
-    return kind is not None and isinstance(source, kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,8 +65,8 @@ class Graph:
     directed : bool, default True
         False promises that every arc has its reverse, of the same weight.
     labels : iterable, optional
-        n distinct names of the vertices, for instance the ids in the file. The labels 0..n-1
-        are the same as None.
+        n distinct names of the vertices, for instance the ids in the file, none of them missing
+        (NaN, NaT, pandas.NA). The labels 0..n-1 are the same as None.
     name : str, optional
         What the graph is called in records.
 
@@ -105,11 +106,13 @@ class Graph:
         keep = validation.finite(tails, heads, values)
         if keep is not None:
             starts, heads, values = _starts(tails[keep], n), heads[keep], values[keep]
+        if not isinstance(name, str | None):
+            raise GraphError(f"the name of a graph must be text, not {name!r}")
         self.__dict__.update(
             indptr=_frozen(starts),
             indices=_frozen(heads),
             weights=_frozen(values),
-            directed=bool(directed),
+            directed=validation.flag("directed", "a graph", directed),
             labels=None,
             name=name,
         )
@@ -150,9 +153,11 @@ class Graph:
         Raises
         ------
         GraphError
-            Lengths that differ, a vertex out of range, a weight that is NaN or -inf.
+            Lengths that differ, a vertex out of range, a weight that is NaN or -inf, a masked
+            value, or an integer that NumPy would round because of a fraction in the same list.
         """
         n = validation.vertex_count(n)
+        directed = validation.flag("directed", "a graph", directed)
         tail = validation.vertices("tails", tails, n)
         head = validation.vertices("heads", heads, n)
         given = np.ones(tail.size, np.int64) if weights is None else validation.weights(weights)
@@ -215,14 +220,17 @@ class Graph:
         Raises
         ------
         GraphError
-            The matrix is not square, or holds NaN (unless allowed) or -inf.
+            The matrix is not square, holds NaN (unless allowed) or -inf, or no real numbers.
+        ParameterError
+            `directed` is neither True nor False, or `no_arc` no number.
         """
-        values = np.asarray(matrix)
+        directed = validation.flag("directed", "a graph", directed)
+        if not validation.is_real(no_arc):
+            raise ParameterError.of("no_arc", "Graph.from_dense", "a real number", no_arc)
+        masked = isinstance(matrix, np.ma.MaskedArray)
+        values = validation.real(np.ma.getdata(matrix) if masked else matrix)
         n = validation.square(values.shape)
-        if isinstance(matrix, np.ma.MaskedArray):
-            arc = ~np.ma.getmaskarray(matrix)
-        else:
-            arc = values != no_arc
+        arc = ~np.ma.getmaskarray(matrix) if masked else values != no_arc  # type: ignore[arg-type]
         if values.dtype.kind == "f":
             arc &= ~np.isposinf(values)
             if nan_is_no_arc:
@@ -381,22 +389,31 @@ class Graph:
         Raises
         ------
         ParameterError
-            The dtype cannot hold `no_arc`.
+            The dtype is no type of numbers or cannot hold `no_arc`, or `out` has another shape.
         PrecisionError
             An integer dtype cannot hold a weight.
         """
+        shape, weights = (self.n, self.n), self.weights
+        if out is not None and (not isinstance(out, np.ndarray) or out.shape != shape):
+            raise ParameterError.of("out", "Graph.to_dense", f"an array of shape {shape}", out)
         target: np.dtype[Any] = np.dtype(dtype) if out is None else out.dtype
-        weights = self.weights
+        if target.kind not in "iuf":
+            rule = "a type of integers or floats"
+            raise ParameterError.of("dtype", "Graph.to_dense", rule, target)
+        if not validation.is_real(no_arc):
+            raise ParameterError.of("no_arc", "Graph.to_dense", "a real number", no_arc)
         if target.kind in "iu":
             limits = np.iinfo(target)
-            if not (limits.min <= no_arc <= limits.max and no_arc == int(no_arc)):
+            if not (limits.min <= no_arc <= limits.max and no_arc == math.floor(no_arc)):
                 raise ParameterError.of(
                     "no_arc", "Graph.to_dense", f"a value of {target.name}", no_arc
                 )
-            fits = (weights >= limits.min) & (weights <= limits.max) & (weights == weights // 1)
+            # float64 does not have the largest integer of 64 bits, but the next
+            below = weights < int(limits.max) + 1
+            fits = (weights >= limits.min) & below & (weights == weights // 1)
             if not fits.all():
                 raise PrecisionError(f"{target.name} cannot hold the weight {weights[~fits][0]}")
-        matrix = np.empty((self.n, self.n), dtype=target) if out is None else out
+        matrix = np.empty(shape, dtype=target) if out is None else out
         matrix[...] = no_arc
         matrix[_tails(self.indptr), self.indices] = weights
         return matrix

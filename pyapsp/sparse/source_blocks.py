@@ -156,8 +156,7 @@ class Session:
                 self._solver.solve_block(sources[some], rows, before)
             if options.must_check(graph):
                 check_answer(graph, rows)
-            # where weights are negative a path may come back from beyond the cutoff
-            options.hide(rows, None if graph.has_negative else before)
+            options.hide(rows, before)
             if not held:
                 converted(rows, target.dtype, target)
 

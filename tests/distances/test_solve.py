@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -59,6 +61,27 @@ def test_cutoff_hides_what_is_farther(device):
     assert result.path(0, 2) == [0, 2]
 
 
+@pytest.mark.parametrize("cutoff", [np.float16(2), np.float32(2), Fraction(2), np.uint8(2), True])
+def test_a_cutoff_of_any_kind(cutoff, device, tmp_path):
+    """Compared without warnings, and saved."""
+    expected = np.where(csgraph.floyd_warshall(WEIGHTS) > cutoff, np.inf, 0)
+    for dtype in ("float64", "int32", "uint16"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = pyapsp.solve(WEIGHTS, cutoff=cutoff, dtype=dtype, device=device)
+        np.testing.assert_array_equal(result.distances == result.infinity, np.isinf(expected))
+        result.save(tmp_path / "r.npz")
+        assert pyapsp.Result.load(tmp_path / "r.npz").stats["cutoff"] == cutoff
+
+
+def test_a_cutoff_between_large_integers(device):
+    """Which float64 does not tell apart."""
+    graph = Graph.from_arcs(2, [0, 1], [1, 0], [2**53 + 1, 2**53])
+    for cutoff in (2**53, float(2**53)):
+        result = pyapsp.solve(graph, cutoff=cutoff, dtype="int64", device=device)
+        assert (result.distances < result.infinity).tolist() == [[True, False], [True, True]]
+
+
 def test_out_is_filled_and_returned(device, tmp_path):
     out = np.memmap(tmp_path / "d.bin", dtype=np.float32, mode="w+", shape=(4, 4))
     result = pyapsp.solve(WEIGHTS, out=out, device=device)
@@ -87,7 +110,13 @@ def test_out_is_filled_and_returned(device, tmp_path):
         ({"dtype": np.dtype("float64").newbyteorder()}, "dtype"),
         ({"out": np.empty((4, 4), np.dtype("float64").newbyteorder())}, "dtype"),
         ({"out": [[0.0] * 4] * 4}, "out"),
+        ({"out": np.ma.masked_all((4, 4))}, "out"),
+        ({"cutoff": np.timedelta64(3)}, "cutoff"),
         ({"cutoff": "far"}, "cutoff"),
+        ({"sources": np.ma.array([0, 1], mask=[0, 1])}, "sources"),
+        ({"sources": [[0, 1], [2]]}, "sources"),
+        ({"predecessors": "no"}, "predecessors"),
+        ({"check": "no"}, "check"),
         ({"memory_limit": "1G"}, "memory_limit"),
         ({"memory_limit": float("nan")}, "memory_limit"),
         ({"progress": 3}, "progress"),
@@ -501,9 +530,10 @@ def test_path_and_its_errors(device):
     assert result.path(0, 1) == [0, 2, 1]
     assert result.path(1, 1) == [1]
     assert result.path(1, 0) == []
-    for i, j in ((2, 0), (4, 0), (0, -1)):
-        with pytest.raises(errors.ParameterError):
+    for i, j in ((2, 0), (4, 0), (0, -1), ("a", 1), (0, 1.0), (0, None), (0, [1]), (0, 2**70)):
+        with pytest.raises(errors.ParameterError, match=r"of Result\.path must be"):
             result.path(i, j)
+    assert list(map(type, result.path(np.int64(0), np.uint8(2)))) == [int, int]
     with pytest.raises(errors.ParameterError, match="predecessors=True"):
         pyapsp.solve(WEIGHTS, device=device).path(0, 1)
 
