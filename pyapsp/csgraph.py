@@ -17,6 +17,7 @@ method; SciPy 1.17 does so, and its documentation warns that it may not.
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from scipy.sparse import csr_array, issparse
 from pyapsp.distances.one import from_one
 from pyapsp.distances.solver import solve
 from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
-from pyapsp.graph import Graph, as_graph
+from pyapsp.graph import Graph, as_graph, validation
 from pyapsp.result import NO_PREDECESSOR
 
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
@@ -95,7 +96,7 @@ def shortest_path(
     if method == "D":
         _check_non_negative(graph)
     if method == "BF" and rows is not None:
-        graph = _reached(graph if directed else graph.symmetrized(), rows)
+        graph = _reached(as_graph(graph, directed), rows)
     held = overwrite and method == "FW" and rows is None and _can_hold_distances(csgraph)
     out = csgraph if held else None
     return _solved(graph, directed, rows, return_predecessors, out=out)
@@ -142,8 +143,9 @@ def dijkstra(
     _check_non_negative(graph)
     if min_only:
         everything = np.arange(graph.n) if rows is None else rows
-        graph = graph if directed else graph.symmetrized()
-        return _nearest(graph, np.unique(everything), cutoff, return_predecessors)
+        return _nearest(
+            as_graph(graph, directed), np.unique(everything), cutoff, return_predecessors
+        )
     return _solved(graph, directed, rows, return_predecessors, cutoff)
 
 
@@ -242,6 +244,7 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
     if isinstance(csgraph, Graph):
         graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
     elif issparse(csgraph):
+        validation.sparse(csgraph)  # before SciPy's conversions follow a wrong index
         graph = as_graph(_rounded(csgraph))
     else:
         try:
@@ -255,8 +258,14 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
 
 
 def _rounded(values: Any) -> Any:
-    """Return an array or sparse array of numbers in float64; `Graph` refuses any other."""
-    return values.astype(np.float64, copy=False) if values.dtype.kind in "biufO" else values
+    """Return an array or sparse array of numbers in float64; `Graph` refuses any other.
+
+    Of objects SciPy takes masked arrays only, and has NaN for None.
+    """
+    numbers = values.dtype.kind in "biuf"
+    if values.dtype.kind == "O" and isinstance(values, np.ma.MaskedArray):
+        numbers = all(isinstance(each, Real) for each in values.compressed())
+    return values.astype(np.float64, copy=False) if numbers else values
 
 
 def _cutoff(limit: Any) -> float | None:

@@ -312,8 +312,11 @@ def vertices(
     ParameterError
         If one is no vertex.
     """
-    found = np.atleast_1d(np.asarray(given))
-    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+    try:
+        found = np.atleast_1d(np.asarray(given))
+    except (TypeError, ValueError):  # rows of different lengths, for instance
+        raise ParameterError.of(name, owner, "a sequence of vertices", given) from None
+    if np.ma.is_masked(given) or found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise ParameterError.of(name, owner, "a sequence of vertices", given)
     if found.size and (found.min() < 0 or found.max() >= n):
         outside = found[(found < 0) | (found >= n)][0]

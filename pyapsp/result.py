@@ -13,6 +13,7 @@ import numpy as np
 from pyapsp.errors import FormatError, GraphError, ParameterError, VerificationError
 from pyapsp.files import atomic_write
 from pyapsp.graph.io import archive
+from pyapsp.graph.validation import integer
 from pyapsp.precision import DTYPES, infinity
 
 __all__ = ["NO_PREDECESSOR", "Result"]
@@ -76,9 +77,9 @@ class Result:
             If the predecessors go round: they are none of a shortest path.
         """
         n = self.distances.shape[1]
-        for name, vertex in (("i", i), ("j", j)):
-            if not 0 <= vertex < n:
-                raise ParameterError.of(name, "Result.path", f"a vertex in [0, {n})", vertex)
+        i, j = (
+            integer(name, "Result.path", given, 0, n - 1) for name, given in (("i", i), ("j", j))
+        )
         rows = np.flatnonzero(self.sources == i)
         if rows.size == 0:
             raise ParameterError.of("i", "Result.path", "one of the sources of this result", i)

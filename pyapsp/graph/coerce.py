@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from pyapsp.errors import GraphError
-from pyapsp.graph import convert
+from pyapsp.graph import convert, validation
 from pyapsp.graph.io import read
 from pyapsp.graph.model import Graph
 
@@ -34,7 +34,10 @@ def as_graph(source: Any, directed: bool = True) -> Graph:
     ------
     GraphError
         `source` is none of these, or not a proper graph.
+    ParameterError
+        `directed` is neither True nor False.
     """
+    directed = validation.flag("directed", "a graph", directed)
     graph = _recognise(source)
     return graph if directed else graph.symmetrized()
 
@@ -54,12 +57,7 @@ def _recognise(source: Any) -> Graph:
     if _is_instance(source, "pandas", "DataFrame"):
         return convert.from_pandas(source)
     if isinstance(source, np.ndarray | list | tuple):
-        try:
-            return Graph.from_dense(source)
-        except ValueError as error:
-            if isinstance(error, GraphError):
-                raise
-            raise GraphError(f"no matrix of weights: {error}") from None
+        return Graph.from_dense(source)
     raise GraphError(f"an object of type {type(source).__name__} does not describe a graph")
 
 

@@ -5,6 +5,7 @@ None of the optional libraries is imported here: their objects are used through 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     import igraph
     import networkx
     import pandas
+
+# Subclasses of these are complex numbers (no real ones) and time spans.
+_WHOLE = (int, np.integer, np.bool_)
+_REAL = (*_WHOLE, float, np.floating)
 
 __all__ = ["from_igraph", "from_networkx", "from_pandas", "from_scipy", "relabel", "reweight"]
 
@@ -41,10 +46,18 @@ def from_scipy(matrix: Any, *, directed: bool = True, name: str | None = None) -
     Raises
     ------
     GraphError
-        The matrix is not square, or holds NaN, -inf or complex numbers.
+        The matrix is not square, its index arrays are wrong, or it holds NaN, -inf or complex
+        numbers.
     """
-    n = validation.square(matrix.shape)
-    entries = matrix.tocoo()
+    n = validation.sparse(matrix)
+    if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
+        # room behind the last row, which `tocoo` would leave without row numbers
+        matrix = matrix.copy()
+        matrix.prune()
+    try:
+        entries = matrix.tocoo()
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"no sparse matrix of weights: {error}") from None
     tails, heads, weights = entries.row, entries.col, entries.data
     if matrix.format in ("bsr", "dia"):
         stored = weights != 0
@@ -114,16 +127,14 @@ def from_pandas(
     GraphError
         A column is missing, an id is missing, or a weight is not a real number.
     """
-    for column in (source, target):
-        if column not in frame.columns:
-            raise GraphError(f"the data frame has no column {column!r}")
-    for column in (source, target):
-        if frame[column].isna().any():
-            raise GraphError(f"the column {column!r} of the data frame has a missing id")
-    labels, tails, heads = relabel(frame[source].to_numpy(), frame[target].to_numpy())
+    ids = [_column(frame, column) for column in (source, target)]
+    for column in ids:
+        if column.isna().any():
+            raise GraphError(f"the column {column.name!r} of the data frame has a missing id")
+    labels, tails, heads = relabel(*(column.to_numpy() for column in ids))
     weights = None
     if weight is not None and weight in frame.columns:
-        weights = _numbers(frame[weight].tolist())
+        weights = _numbers(_column(frame, weight).tolist())
     return Graph.from_arcs(
         len(labels), tails, heads, weights, directed=directed, labels=labels, name=name
     )
@@ -229,14 +240,36 @@ def _check_range(graph: Graph, extremes: list[float]) -> None:
             raise PrecisionError(f"int64 cannot hold the changed weight {weight}")
 
 
+def _column(frame: pandas.DataFrame, name: Hashable) -> pandas.Series[Any]:
+    """Return the one column of this name."""
+    if name not in frame.columns:
+        raise GraphError(f"the data frame has no column {name!r}")
+    column = frame[name]
+    if column.ndim != 1:
+        raise GraphError(f"the data frame has more than one column {name!r}")
+    return column
+
+
 def _numbers(values: list[Any]) -> NDArray[Any]:
     """Weights that came one by one as Python or NumPy numbers, with the offender named."""
     for place, value in enumerate(values):
-        if not isinstance(value, int | float | np.number | np.bool_):
+        if not isinstance(value, _REAL) or isinstance(value, np.timedelta64):
             raise GraphError(f"the weight of edge number {place} is no real number: {value!r}")
-    if all(isinstance(value, int | np.integer | np.bool_) for value in values):
+    if all(isinstance(value, _WHOLE) for value in values):
         try:
             return np.array([int(value) for value in values], dtype=np.int64)
         except OverflowError:
             raise GraphError("a weight does not fit into int64") from None
+    for place, value in enumerate(values):
+        if isinstance(value, _WHOLE):
+            value = int(value)  # which Python compares with a float exactly
+        try:
+            held = float(value)
+        except OverflowError:
+            held = math.inf
+        if held != value and value == value:  # NaN is named elsewhere
+            raise GraphError(
+                f"the weight of edge number {place} does not fit into float64, which the others "
+                f"need: {value!r}"
+            )
     return np.array(values, dtype=np.float64)

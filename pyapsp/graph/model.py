@@ -109,7 +109,7 @@ class Graph:
             indptr=_frozen(starts),
             indices=_frozen(heads),
             weights=_frozen(values),
-            directed=bool(directed),
+            directed=validation.flag("directed", "a graph", directed),
             labels=None,
             name=name,
         )
@@ -153,6 +153,7 @@ class Graph:
             Lengths that differ, a vertex out of range, a weight that is NaN or -inf.
         """
         n = validation.vertex_count(n)
+        directed = validation.flag("directed", "a graph", directed)
         tail = validation.vertices("tails", tails, n)
         head = validation.vertices("heads", heads, n)
         given = np.ones(tail.size, np.int64) if weights is None else validation.weights(weights)
@@ -217,12 +218,11 @@ class Graph:
         GraphError
             The matrix is not square, or holds NaN (unless allowed) or -inf.
         """
-        values = np.asarray(matrix)
+        directed = validation.flag("directed", "a graph", directed)
+        masked = isinstance(matrix, np.ma.MaskedArray)
+        values = validation.real(np.ma.getdata(matrix) if masked else matrix)
         n = validation.square(values.shape)
-        if isinstance(matrix, np.ma.MaskedArray):
-            arc = ~np.ma.getmaskarray(matrix)
-        else:
-            arc = values != no_arc
+        arc = ~np.ma.getmaskarray(matrix) if masked else values != no_arc  # type: ignore[arg-type]
         if values.dtype.kind == "f":
             arc &= ~np.isposinf(values)
             if nan_is_no_arc:

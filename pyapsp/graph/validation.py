@@ -20,9 +20,12 @@ __all__ = [
     "MAX_VERTICES",
     "csr",
     "finite",
+    "flag",
     "integer",
     "labels",
     "probability",
+    "real",
+    "sparse",
     "square",
     "vertex_count",
     "vertices",
@@ -30,6 +33,7 @@ __all__ = [
 ]
 
 MAX_VERTICES = 2**31 - 1  # arc heads are stored as int32
+_COUNTED = 2**53  # up to which float64 holds every integer
 
 
 def integer(
@@ -55,6 +59,15 @@ def probability(parameter: str, owner: str, value: Any) -> float:
     return float(value)
 
 
+def flag(parameter: str, owner: str, value: Any) -> bool:
+    """Return `value` as a bool: True, False, 1 or 0, no other object that counts as true."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, int | np.bool_ | np.integer) or value not in (0, 1):
+        raise ParameterError.of(parameter, owner, "True or False", value)
+    return bool(value)
+
+
 def vertex_count(n: Any) -> int:
     """Return the number of vertices `n` as an int in [0, 2**31 - 1]."""
     return integer("n", "Graph", n, 0, MAX_VERTICES)
@@ -67,9 +80,54 @@ def square(shape: tuple[int, ...]) -> int:
     return shape[0]
 
 
+def sparse(matrix: Any) -> int:
+    """Check the index arrays of a SciPy sparse matrix of any format and return its n.
+
+    SciPy's compiled conversions do not look whether an index is inside of its array. What its
+    own ``check_format(full_check=True)`` refuses is refused here, without a change to the matrix
+    and without a copy of the column indices.
+
+    Raises
+    ------
+    GraphError
+        The matrix is not square, or its index arrays do not describe a matrix.
+    """
+    n = square(matrix.shape)
+    if matrix.format == "lil":
+        if [len(row) for row in matrix.rows] != [len(row) for row in matrix.data]:
+            raise GraphError("the lists of columns and of entries of a LIL matrix differ in length")
+    elif matrix.format in ("csr", "csc", "bsr"):
+        _compressed(matrix, n)
+    return n
+
+
+def _compressed(matrix: Any, n: int) -> None:
+    """Check the arrays of a CSR matrix, or of a CSC or BSR one with its own rows and columns."""
+    starts, places, entries = matrix.indptr, matrix.indices, matrix.data
+    for what, array in (("indptr", starts), ("indices", places)):
+        if array.ndim != 1 or array.dtype not in (np.int32, np.int64):
+            raise GraphError(
+                f"{what} must be a one-dimensional array of int32 or int64, "
+                f"not {array.ndim}-dimensional of {array.dtype}"
+            )
+    block = entries.shape[1:]
+    if len(entries) != places.size or len(block) != (2 if matrix.format == "bsr" else 0):
+        raise GraphError(f"{places.size} indices do not go with entries of shape {entries.shape}")
+    rows, columns = (n // side for side in block or (1, 1))
+    if starts.size != rows + 1:
+        raise GraphError(f"indptr must have {rows + 1} values, not {starts.size}")
+    if starts[0] != 0 or starts[-1] > places.size or (starts[1:] < starts[:-1]).any():
+        raise GraphError(f"indptr must rise from 0 to at most the number of indices, {places.size}")
+    used = places[: starts[-1]]
+    # as unsigned numbers negative ones are the largest
+    if used.size and used.view(f"u{used.itemsize}").max() >= columns:
+        outside = used[(used < 0) | (used >= columns)][0]
+        raise GraphError(f"indices must lie in 0..{columns - 1}, and one is {outside}")
+
+
 def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
     """Return vertex numbers as a one-dimensional int64 array with all values in [0, n)."""
-    array = np.asarray(values)
+    array = _array(f"the {what} of the arcs", values)
     if array.size == 0:
         return np.zeros(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -88,17 +146,46 @@ def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
 
 def weights(values: ArrayLike) -> NDArray[Any]:
     """Return weights as int64 (every integer and bool kind), float32 or float64."""
-    array = np.asarray(values)
-    if array.dtype.kind in "bi":
+    array = real(values)
+    if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        raise GraphError(f"the weight {array.max()} does not fit into int64")
+    if array.dtype.kind in "biu":
         return array.astype(np.int64, copy=False)
-    if array.dtype.kind == "u":
-        if array.size and int(array.max()) > np.iinfo(np.int64).max:
-            raise GraphError(f"the weight {array.max()} does not fit into int64")
-        return array.astype(np.int64)
-    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-        narrow = array.dtype.itemsize <= 4
-        return array.astype(np.float32 if narrow else np.float64, copy=False)
-    raise GraphError(f"weights must be real numbers of at most 64 bits, not {array.dtype}")
+    narrow = array.dtype.itemsize <= 4
+    return array.astype(np.float32 if narrow else np.float64, copy=False)
+
+
+def real(values: ArrayLike) -> NDArray[Any]:
+    """Return weights as an array of booleans, integers or floats of at most 64 bits.
+
+    Raises
+    ------
+    GraphError
+        They are something else, one is masked, or NumPy rounds an integer among other numbers.
+    """
+    array = _array("the weights", values)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise GraphError(f"weights must be real numbers of at most 64 bits, not {array.dtype}")
+    if array.dtype.kind == "f" and not hasattr(values, "dtype"):
+        # of a list with an integer and a fraction NumPy makes floats
+        large = np.abs(array) >= _COUNTED
+        if large.any():
+            for number in np.asarray(values, dtype=object)[large]:
+                if isinstance(number, int | np.integer) and int(number) != float(number):
+                    raise GraphError(
+                        f"the weight {number} does not fit into float64, which the others need"
+                    )
+    return array
+
+
+def _array(what: str, values: ArrayLike) -> NDArray[Any]:
+    """Return an array, none of whose values is masked."""
+    if np.ma.is_masked(values):
+        raise GraphError(f"{what} must not be masked: leave out what is not there")
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{what} are no array: {error}") from None
 
 
 def finite(
@@ -126,7 +213,7 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
         `indptr` does not rise from 0 to the number of arcs, a head is outside 0..n-1, or the
         heads of a row are not strictly increasing.
     """
-    starts, heads = np.asarray(indptr), np.asarray(indices)
+    starts, heads = _array("indptr", indptr), _array("indices", indices)
     if starts.ndim != 1 or starts.size == 0 or starts.dtype.kind not in "iu":
         raise GraphError("indptr must be a one-dimensional array of n + 1 integers")
     n = vertex_count(starts.size - 1)
@@ -161,6 +248,8 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
         if values.shape != (n,):
             raise GraphError(f"{values.size} labels do not go with {n} vertices")
         return None if np.array_equal(values, np.arange(n)) else values
+    if np.ma.is_masked(values):
+        raise GraphError("labels must not be masked")
     names = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if len(names) != n:
         raise GraphError(f"{len(names)} labels do not go with {n} vertices")
@@ -168,6 +257,8 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
     for name in names:
         if not isinstance(name, Hashable):
             raise GraphError(f"labels must be hashable, not {name!r}")
+        if not _equals_itself(name):
+            raise GraphError(f"labels must be equal to themselves, which {name!r} is not")
         if name in seen:
             raise GraphError(f"labels must be distinct: {name!r} occurs more than once")
         seen.add(name)
@@ -181,6 +272,14 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
     for place, name in enumerate(names):  # array[:] = names would unpack tuples
         array[place] = name
     return array
+
+
+def _equals_itself(name: Any) -> bool:
+    """Return False for NaN, NaT and pandas.NA, which stand for an id that is missing."""
+    try:
+        return bool(name == name)
+    except (TypeError, ValueError):
+        return False
 
 
 def _is_int64(value: Any) -> bool:

@@ -406,7 +406,27 @@ def test_numbers_are_rounded_to_float64_as_scipy_does(kind):
     expected = 2.0**63
     for matrix in (np.ma.masked_equal(dense, 0), sparse.csr_array(dense.astype(float))):
         assert csgraph.dijkstra(matrix)[0, 1] == scipy_csgraph.dijkstra(matrix)[0, 1] == expected
-    assert csgraph.floyd_warshall(dense)[0, 1] == expected
+    if kind is not object:
+        assert csgraph.floyd_warshall(dense)[0, 1] == expected
+
+
+@pytest.mark.parametrize("name", ["dijkstra", "floyd_warshall"])
+def test_objects(name):
+    """SciPy takes those of masked arrays only, and of None it makes NaN there."""
+    ours, theirs = getattr(csgraph, name), getattr(scipy_csgraph, name)
+    dense = np.array([[0, 3], [1, 0]], dtype=object)
+    masked = np.ma.array(dense, mask=[[1, 0], [0, 1]])
+    np.testing.assert_array_equal(ours(masked), theirs(masked))
+    for value in (3, None, "1"):
+        dense[0, 1] = value
+        with pytest.raises(TypeError):
+            theirs(dense)
+        with pytest.raises(errors.GraphError):
+            ours(dense)
+    for value in (None, "1", 2j):
+        masked[0, 1] = value
+        with pytest.raises(errors.GraphError):
+            ours(masked)
 
 
 @pytest.mark.parametrize(

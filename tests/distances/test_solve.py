@@ -88,6 +88,10 @@ def test_out_is_filled_and_returned(device, tmp_path):
         ({"out": np.empty((4, 4), np.dtype("float64").newbyteorder())}, "dtype"),
         ({"out": [[0.0] * 4] * 4}, "out"),
         ({"cutoff": "far"}, "cutoff"),
+        ({"sources": np.ma.array([0, 1], mask=[0, 1])}, "sources"),
+        ({"sources": [[0, 1], [2]]}, "sources"),
+        ({"predecessors": "no"}, "predecessors"),
+        ({"check": "no"}, "check"),
         ({"memory_limit": "1G"}, "memory_limit"),
         ({"memory_limit": float("nan")}, "memory_limit"),
         ({"progress": 3}, "progress"),
@@ -501,9 +505,10 @@ def test_path_and_its_errors(device):
     assert result.path(0, 1) == [0, 2, 1]
     assert result.path(1, 1) == [1]
     assert result.path(1, 0) == []
-    for i, j in ((2, 0), (4, 0), (0, -1)):
-        with pytest.raises(errors.ParameterError):
+    for i, j in ((2, 0), (4, 0), (0, -1), ("a", 1), (0, 1.0), (0, None), (0, [1]), (0, 2**70)):
+        with pytest.raises(errors.ParameterError, match=r"of Result\.path must be"):
             result.path(i, j)
+    assert list(map(type, result.path(np.int64(0), np.uint8(2)))) == [int, int]
     with pytest.raises(errors.ParameterError, match="predecessors=True"):
         pyapsp.solve(WEIGHTS, device=device).path(0, 1)
 

@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, as_graph
 
 
 @pytest.fixture
@@ -132,6 +133,10 @@ def test_weights_come_in_three_types(given: str, kept: str) -> None:
         ([1, 2j], "not complex128"),
         (["1", "2"], "not <U1"),
         (np.array([1, 2**63], np.uint64), "does not fit into int64"),
+        (np.zeros(2, [("a", "f8")]), "real numbers"),
+        (np.array([1, 2], "m8[s]"), "not timedelta64"),
+        (np.array([1, 2], object), "not object"),
+        ([[1, 2], [3]], "the weights are no array"),
     ],
 )
 def test_bad_weights_are_named(weights: object, message: str) -> None:
@@ -152,6 +157,52 @@ def test_bad_weights_are_named(weights: object, message: str) -> None:
 def test_bad_ends_are_named(tails: object, heads: object, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         Graph.from_arcs(3, tails, heads)
+
+
+def test_what_is_masked_is_refused_outside_of_matrices() -> None:
+    """Whether it means no arc or no number is not plain; a mask without effect is none."""
+    masked, whole = np.ma.array([0, 1, 2], mask=[0, 1, 0]), np.ma.array([1, 2, 0], mask=False)
+    graph = Graph.from_arcs(3, [0, 1, 2], whole, whole)
+    assert graph == Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], [1, 2, 0])
+    for make, message in (
+        (lambda: Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], masked), "weights"),
+        (lambda: Graph.from_arcs(3, masked, [1, 2, 0]), "tails"),
+        (lambda: Graph.from_arcs(3, [0, 1, 2], masked), "heads"),
+        (lambda: graph.with_weights(masked), "weights"),
+        (lambda: Graph(masked, [0, 1], [1, 1]), "indptr"),
+        (lambda: Graph([0, 1, 2, 3], masked, [1, 1, 1]), "indices"),
+    ):
+        with pytest.raises(GraphError, match=f"{message}.* must not be masked"):
+            make()
+
+
+@pytest.mark.parametrize(
+    "weights", [[2**53 + 1, 0.5], [2**63 + 1, -1], [0.5, -(2**60) - 1], [2**63, 2**53 + 1, -1]]
+)
+def test_an_integer_is_not_rounded_because_of_its_neighbours(weights: list[float]) -> None:
+    """NumPy makes floats of such a list."""
+    heads = np.arange(len(weights))
+    with pytest.raises(GraphError, match="does not fit into float64"):
+        Graph.from_arcs(3, np.zeros_like(heads), heads, weights)
+    rows = [[0] * 3, [0] * 3, [*weights, 0][:3]]
+    with pytest.raises(GraphError, match="does not fit into float64"):
+        Graph.from_dense(rows)
+    exact = Graph.from_arcs(2, [0, 1], [1, 0], [2**60, 0.5])
+    assert exact.weights.tolist() == [2**60, 0.5]
+
+
+@pytest.mark.parametrize("directed", ["no", "False", None, 2, 1.0, np.array([True, False])])
+def test_a_direction_is_true_or_false(directed: object) -> None:
+    graph = Graph.from_arcs(2, [0], [1])
+    for make in (
+        lambda: Graph.from_arcs(2, [0], [1], directed=directed),
+        lambda: Graph.from_dense([[0, 1], [1, 0]], directed=directed),
+        lambda: Graph(graph.indptr, graph.indices, graph.weights, directed=directed),
+        lambda: as_graph(graph, directed=directed),
+    ):
+        with pytest.raises(ParameterError, match="'directed' parameter"):
+            make()
+    assert not Graph.from_arcs(2, [0], [1], directed=np.False_).directed
 
 
 @pytest.mark.parametrize("n", [-1, 2**31, 1.5, "3", None])
@@ -199,6 +250,11 @@ def test_undirected_needs_both_arcs(weights: list[float]) -> None:
     [
         (["a"], "1 labels do not go with 2"),
         (["a", "a"], "'a' occurs more than once"),
+        ([np.nan, 1], "equal to themselves, which nan is not"),
+        (np.array([np.nan, np.nan]), "equal to themselves, which nan is not"),
+        ([pandas.NaT, 1], "equal to themselves, which NaT is not"),
+        ([pandas.NA, 1], "equal to themselves, which <NA> is not"),
+        (np.ma.array([5, 6], mask=[0, 1]), "masked"),
         ([[], []], "hashable"),
     ],
 )

@@ -96,6 +96,7 @@ def test_samples_come_from_their_seed(problem):
         assert told["hash"] != problem.about(other)["hash"]
         assert 0.5 * 60 <= told["n"] <= 60
         assert told["name"]
+        assert problem.about(problem.sample(0, family, 4, method.requires))["n"] == 0
 
 
 @pytest.mark.parametrize("problem", pyapsp.problems(), ids=lambda each: each.id)

@@ -163,7 +163,7 @@ def array_dtype(weights: np.ndarray, dtype: Any) -> np.dtype:
         raise GraphError(f"weights must be real numbers of at most 64 bits, not {weights.dtype}")
     if isinstance(dtype, str) and dtype == "auto":
         return narrowest(weights)
-    return resolve(Graph.from_arcs(0, [], []), dtype)[0]
+    return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
 
 
 def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:

@@ -77,8 +77,7 @@ class Searches:
         depth: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        graph = as_graph(graph)
-        self.graph = graph = graph if directed else graph.symmetrized()
+        self.graph = graph = as_graph(graph, directed)
         self.sources = (
             np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
         )

@@ -390,9 +390,10 @@ def test_graphs_without_vertices(device):
             summary(empty, device=device)
 
 
-def test_the_wiener_index_of_some_is_none(device):
-    with pytest.raises(ParameterError, match="'sources' parameter of wiener_index"):
-        summaries.wiener_index(GRAPHS["weighted"], sources=[0], device=device)
+@pytest.mark.parametrize("summary", [*ALL, summaries.wiener_index, summaries.diameter])
+def test_an_option_that_is_none_is_named_with_the_function_called(summary, device):
+    with pytest.raises(TypeError, match=rf"^{summary.__name__}\(\) got .* argument 'dtype'"):
+        summary(GRAPHS["weighted"], dtype=np.int32, device=device)
 
 
 def test_no_sources(device):
