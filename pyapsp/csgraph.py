@@ -245,7 +245,7 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
         graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
     elif issparse(csgraph):
         validation.sparse(csgraph)  # before SciPy's conversions follow a wrong index
-        graph = as_graph(_rounded(csgraph))
+        graph = as_graph(_rounded(csgraph), copy=False)
     else:
         try:
             values = csgraph if isinstance(csgraph, np.ma.MaskedArray) else np.asarray(csgraph)

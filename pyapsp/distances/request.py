@@ -46,7 +46,7 @@ def requested(
     """
     if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
         raise ParameterError.of("cutoff", owner, "a non-negative number", cutoff)
-    graph = as_graph(graph, directed)
+    graph = as_graph(graph, directed, copy=False)
     rows = None if sources is None else vertices(sources, graph.n, owner)
     check_limits(memory_limit, progress, owner)
     if out is not None and not isinstance(out, np.ndarray):

@@ -17,7 +17,7 @@ from pyapsp.graph.model import Graph
 __all__ = ["as_graph"]
 
 
-def as_graph(source: Any, directed: bool = True) -> Graph:
+def as_graph(source: Any, directed: bool = True, *, copy: bool = True) -> Graph:
     """Make a graph of anything that describes one.
 
     Parameters
@@ -29,6 +29,8 @@ def as_graph(source: Any, directed: bool = True) -> Graph:
     directed : bool, default True
         False makes the graph undirected, with the smaller weight of the two arcs. True leaves
         it as the source says: an undirected NetworkX graph stays undirected.
+    copy : bool, default True
+        False may use the memory of `source`, which must not change while the graph is used.
 
     Raises
     ------
@@ -38,17 +40,17 @@ def as_graph(source: Any, directed: bool = True) -> Graph:
         `directed` is neither True nor False.
     """
     directed = validation.flag("directed", "a graph", directed)
-    graph = _recognise(source)
+    graph = _recognise(source, copy)
     return graph if directed else graph.symmetrized()
 
 
-def _recognise(source: Any) -> Graph:
+def _recognise(source: Any, copy: bool) -> Graph:
     if isinstance(source, Graph):
         return source
     if isinstance(source, str | os.PathLike):
         return read(source)
     if scipy.sparse.issparse(source):
-        return convert.from_scipy(source)
+        return convert.from_scipy(source, copy=copy)
     # an object of these libraries exists only where the library was imported already
     if _is_instance(source, "networkx", "Graph"):
         return convert.from_networkx(source)

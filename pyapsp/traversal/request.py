@@ -48,7 +48,7 @@ def requested(
     """
     if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
         raise ParameterError.of("cutoff", name, "a non-negative number", cutoff)
-    graph = as_graph(graph, directed)
+    graph = as_graph(graph, directed, copy=False)
     if sources is None:
         sources = default_source(graph)
     rows = vertices(sources, graph.n, name, "source")

@@ -77,7 +77,7 @@ class Searches:
         depth: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.graph = graph = as_graph(graph, directed)
+        self.graph = graph = as_graph(graph, directed, copy=False)
         self.sources = (
             np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
         )
