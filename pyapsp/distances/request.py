@@ -46,11 +46,13 @@ def requested(
     """
     if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
         raise ParameterError.of("cutoff", owner, "a non-negative number", cutoff)
-    graph = as_graph(graph, directed, copy=False)
-    rows = None if sources is None else vertices(sources, graph.n, owner)
-    check_limits(memory_limit, progress, owner)
     if out is not None and not isinstance(out, np.ndarray):
         raise ParameterError.of("out", owner, "a NumPy array", type(out).__name__)
+    # an answer that is written over the weights must not change the graph
+    shared = out is not None and isinstance(graph, np.ndarray) and np.may_share_memory(graph, out)
+    graph = as_graph(graph, directed, copy=shared)
+    rows = None if sources is None else vertices(sources, graph.n, owner)
+    check_limits(memory_limit, progress, owner)
     asked = method_of("all-pairs", method, owner)
     chosen_device, *helpers = [choose(each) for each in _listed(device, owner)]
     dtype = out.dtype if dtype is None and out is not None else dtype

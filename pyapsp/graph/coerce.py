@@ -11,6 +11,7 @@ import scipy.sparse
 
 from pyapsp.errors import GraphError
 from pyapsp.graph import convert, validation
+from pyapsp.graph.dense import from_array
 from pyapsp.graph.io import read
 from pyapsp.graph.model import Graph
 
@@ -59,7 +60,7 @@ def _recognise(source: Any, copy: bool) -> Graph:
     if _is_instance(source, "pandas", "DataFrame"):
         return convert.from_pandas(source)
     if isinstance(source, np.ndarray | list | tuple):
-        return Graph.from_dense(source)
+        return Graph.from_dense(source) if copy else from_array(source)
     raise GraphError(f"an object of type {type(source).__name__} does not describe a graph")
 
 

@@ -146,7 +146,7 @@ class Graph:
         """Return a graph with the same arrays, of which the direction is known to be right."""
         graph = object.__new__(Graph)
         graph.__dict__.update(
-            {name: self.__dict__[name] for name in Graph.__annotations__}, directed=directed
+            {name: getattr(self, name) for name in Graph.__annotations__}, directed=directed
         )
         return graph
 
@@ -284,6 +284,11 @@ class Graph:
     def dtype(self) -> np.dtype[Any]:
         """Type of the weights: int64, float32 or float64."""
         return self.weights.dtype
+
+    @property
+    def stored(self) -> NDArray[Any]:
+        """An array with every weight; where the graph is a matrix, with 0 and inf as well."""
+        return self.weights
 
     @cached_property
     def _extremes(self) -> tuple[Any, Any]:
@@ -424,21 +429,26 @@ class Graph:
         PrecisionError
             An integer dtype cannot hold a weight.
         """
-        target: np.dtype[Any] = np.dtype(dtype) if out is None else out.dtype
-        weights = self.weights
-        if target.kind in "iu":
-            limits = np.iinfo(target)
-            if not (limits.min <= no_arc <= limits.max and no_arc == int(no_arc)):
-                raise ParameterError.of(
-                    "no_arc", "Graph.to_dense", f"a value of {target.name}", no_arc
-                )
-            fits = (weights >= limits.min) & (weights <= limits.max) & (weights == weights // 1)
-            if not fits.all():
-                raise PrecisionError(f"{target.name} cannot hold the weight {weights[~fits][0]}")
-        matrix = np.empty((self.n, self.n), dtype=target) if out is None else out
+        matrix = np.empty((self.n, self.n), dtype=dtype) if out is None else out
+        self._check_dense(matrix.dtype, no_arc)
         matrix[...] = no_arc
-        matrix[_tails(self.indptr), self.indices] = weights
+        matrix[_tails(self.indptr), self.indices] = self.weights
         return matrix
+
+    def _check_dense(self, target: np.dtype[Any], no_arc: float) -> None:
+        """Refuse what a matrix of an integer type cannot hold."""
+        if target.kind not in "iu":
+            return
+        limits = np.iinfo(target)
+        if not (limits.min <= no_arc <= limits.max and no_arc == int(no_arc)):
+            raise ParameterError.of("no_arc", "Graph.to_dense", f"a value of {target.name}", no_arc)
+        inside = limits.min <= -self.max_magnitude and self.max_magnitude <= limits.max
+        if inside and self.is_integer:
+            return
+        weights = self.weights
+        fits = (weights >= limits.min) & (weights <= limits.max) & (weights == weights // 1)
+        if not fits.all():
+            raise PrecisionError(f"{target.name} cannot hold the weight {weights[~fits][0]}")
 
     def to_scipy(self) -> csr_array:
         """Return a `scipy.sparse.csr_array` of shape (n, n), with its own copy of the data."""
