@@ -38,18 +38,21 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
     """
     if graph.m == 0:
         return
-    if dtype.kind == "f" and graph.dtype != dtype:
+    counted = 2 ** (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 0
+    whole = graph.dtype.kind == "i" and graph.max_magnitude <= counted
+    if dtype.kind == "f" and not whole and not np.can_cast(graph.dtype, dtype, "safe"):
+        weights = graph.stored
         with np.errstate(over="ignore", under="ignore"):
-            held = graph.weights.astype(dtype)
-        lost = (held == 0) & (graph.weights != 0)
-        if graph.dtype.kind == "i" and graph.max_magnitude > 2 ** (np.finfo(dtype).nmant + 1):
+            held = weights.astype(dtype)
+        lost = (held == 0) & (weights != 0)
+        if graph.dtype.kind == "i":
             # compared as integers; what rounds up to 2**63 would not convert back
             held = held.astype(np.float64)
             lost |= (held >= 2.0**63) | (held < -(2.0**63))
-            lost[~lost] = held[~lost].astype(np.int64) != graph.weights[~lost]
+            lost[~lost] = held[~lost].astype(np.int64) != weights[~lost]
         if lost.any():
             raise PrecisionError(
-                f"{dtype} does not hold the weight {graph.weights[lost][0]}: use int64, or give "
+                f"{dtype} does not hold the weight {weights[lost][0]}: use int64, or give "
                 "the graph weights of a float type if they may be rounded"
             )
     if dtype.kind in "iu" and not graph.is_integer:

@@ -31,6 +31,7 @@ from pyapsp.distances.one import from_one
 from pyapsp.distances.solver import solve
 from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph, validation
+from pyapsp.graph.dense import from_array
 from pyapsp.result import NO_PREDECESSOR
 
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
@@ -134,13 +135,14 @@ def shortest_path(
     """
     if method not in _METHODS:
         raise ParameterError.of("method", "shortest_path", f"one of {', '.join(_METHODS)}", method)
-    graph = _graph(csgraph, unweighted)
+    held = overwrite and method == "FW" and indices is None and _can_hold_distances(csgraph)
+    # where the answer goes into the matrix, the graph must not be it
+    graph = _graph(csgraph.copy() if held else csgraph, unweighted)
     rows = None if indices is None else _indices(indices, graph.n, "shortest_path")
     if method == "D":
         _check_non_negative(graph)
     if method == "BF" and rows is not None:
         graph = _reached(as_graph(graph, bool(directed)), rows)
-    held = overwrite and method == "FW" and rows is None and _can_hold_distances(csgraph)
     out = csgraph if held else None
     return _solved(graph, directed, rows, return_predecessors, out=out)
 
@@ -435,11 +437,11 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
         graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
     elif issparse(csgraph):
         validation.sparse(csgraph)  # before SciPy's conversions follow a wrong index
-        graph = as_graph(_rounded(csgraph))
+        graph = as_graph(_rounded(csgraph), copy=False)
     else:
         try:
             values = csgraph if isinstance(csgraph, np.ma.MaskedArray) else np.asarray(csgraph)
-            graph = Graph.from_dense(_rounded(values), nan_is_no_arc=True)
+            graph = from_array(_rounded(values), nan_is_no_arc=True)
         except (TypeError, ValueError) as error:
             if isinstance(error, GraphError):
                 raise

@@ -277,13 +277,17 @@ def sample(size: int, family: str, seed: int, requires: Weights) -> Graph:
 
 
 def about(graph: Graph) -> dict[str, Any]:
-    """Return what records say of a graph."""
+    """Return what records say of a graph.
+
+    Files, generators and the bench give names; the hash of a graph without one is not computed,
+    which for an array handed to `solve` would take longer than a search.
+    """
     return {
         "name": graph.name,
         "n": graph.n,
         "m": graph.m,
         "directed": graph.directed,
-        "hash": graph.content_hash,
+        "hash": None if graph.name is None else graph.content_hash,
     }
 
 

@@ -295,7 +295,7 @@ class _Batch:
         held = 0
         for number, source in enumerate(graphs):
             with _named(number):
-                graph = as_graph(source, self.directed)
+                graph = as_graph(source, self.directed, copy=False)
                 chosen, _ = resolve(graph, dtype, "solve_many")
                 check_weights(graph, chosen)
             window.append(((padded(graph.n), chosen.name), number, graph))

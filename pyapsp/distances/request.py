@@ -44,11 +44,13 @@ def requested(
         The function, for messages.
     """
     cutoff = farthest(cutoff, owner)
-    graph = as_graph(graph, directed)
-    rows = None if sources is None else vertices(sources, graph.n, owner)
-    check_limits(memory_limit, progress, owner)
     if out is not None and (not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray)):
         raise ParameterError.of("out", owner, "a NumPy array without a mask", type(out).__name__)
+    # an answer that is written over the weights must not change the graph
+    shared = out is not None and isinstance(graph, np.ndarray) and np.may_share_memory(graph, out)
+    graph = as_graph(graph, directed, copy=shared)
+    rows = None if sources is None else vertices(sources, graph.n, owner)
+    check_limits(memory_limit, progress, owner)
     asked = method_of("all-pairs", method, owner)
     chosen_device, *helpers = [choose(each) for each in _listed(device, owner)]
     dtype = out.dtype if dtype is None and out is not None else dtype

@@ -10,13 +10,14 @@ import scipy.sparse
 
 from pyapsp.errors import GraphError
 from pyapsp.graph import convert, validation
+from pyapsp.graph.dense import from_array
 from pyapsp.graph.io import read
 from pyapsp.graph.model import Graph
 
 __all__ = ["as_graph"]
 
 
-def as_graph(source: Any, directed: bool = True) -> Graph:
+def as_graph(source: Any, directed: bool = True, *, copy: bool = True) -> Graph:
     """Make a graph of anything that describes one.
 
     Parameters
@@ -28,6 +29,8 @@ def as_graph(source: Any, directed: bool = True) -> Graph:
     directed : bool, default True
         False makes the graph undirected, with the smaller weight of the two arcs. True leaves
         it as the source says: an undirected NetworkX graph stays undirected.
+    copy : bool, default True
+        False may use the memory of `source`, which must not change while the graph is used.
 
     Raises
     ------
@@ -37,17 +40,17 @@ def as_graph(source: Any, directed: bool = True) -> Graph:
         `directed` is neither True nor False.
     """
     directed = validation.flag("directed", "a graph", directed)
-    graph = _recognise(source)
+    graph = _recognise(source, copy)
     return graph if directed else graph.symmetrized()
 
 
-def _recognise(source: Any) -> Graph:
+def _recognise(source: Any, copy: bool) -> Graph:
     if isinstance(source, Graph):
         return source
     if isinstance(source, str | os.PathLike):
         return read(source)
     if scipy.sparse.issparse(source):
-        return convert.from_scipy(source)
+        return convert.from_scipy(source, copy=copy)
     if convert.is_kind(source, "networkx", "Graph"):
         return convert.from_networkx(source)
     if convert.is_kind(source, "igraph", "Graph"):
@@ -55,5 +58,5 @@ def _recognise(source: Any) -> Graph:
     if convert.is_kind(source, "pandas", "DataFrame"):
         return convert.from_pandas(source)
     if isinstance(source, np.ndarray | list | tuple):
-        return Graph.from_dense(source)
+        return Graph.from_dense(source) if copy else from_array(source)
     raise GraphError(f"an object of type {type(source).__name__} does not describe a graph")

@@ -31,7 +31,9 @@ _REAL = (*_WHOLE, float, np.floating)
 __all__ = ["from_igraph", "from_networkx", "from_pandas", "from_scipy", "relabel", "reweight"]
 
 
-def from_scipy(matrix: Any, *, directed: bool = True, name: str | None = None) -> Graph:
+def from_scipy(
+    matrix: Any, *, directed: bool = True, name: str | None = None, copy: bool = True
+) -> Graph:
     """Make a graph from a SciPy sparse array or matrix of any format.
 
     Parameters
@@ -44,6 +46,9 @@ def from_scipy(matrix: Any, *, directed: bool = True, name: str | None = None) -
         False takes the smaller of the two weights for both directions.
     name : str, optional
         Name of the graph.
+    copy : bool, default True
+        False uses the memory of a CSR matrix where its types fit; it must not change while the
+        graph is used.
 
     Raises
     ------
@@ -58,6 +63,11 @@ def from_scipy(matrix: Any, *, directed: bool = True, name: str | None = None) -
         # room behind the last row, which `tocoo` would leave without row numbers
         matrix = matrix.copy()
         matrix.prune()
+    if matrix.format == "csc":
+        matrix, copy = matrix.tocsr(), False
+    if matrix.format == "csr" and validation.fall(matrix.indptr, matrix.indices) is None:
+        graph = Graph(matrix.indptr, matrix.indices, matrix.data, name=name, copy=copy)
+        return graph if directed else graph.symmetrized()
     try:
         entries = matrix.tocoo()
     except (TypeError, ValueError) as error:

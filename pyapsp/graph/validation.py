@@ -8,7 +8,7 @@ Each function returns its argument in the package's own form (dtype, shape) or r
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from numbers import Real
 from typing import Any
 
@@ -20,6 +20,8 @@ from pyapsp.errors import GraphError, ParameterError
 __all__ = [
     "MAX_VERTICES",
     "csr",
+    "extremes",
+    "fall",
     "finite",
     "flag",
     "integer",
@@ -32,10 +34,12 @@ __all__ = [
     "vertex_count",
     "vertices",
     "weights",
+    "whole",
 ]
 
 MAX_VERTICES = 2**31 - 1  # arc heads are stored as int32
 _COUNTED = 2**53  # up to which float64 holds every integer
+_BLOCK = 2**15  # values that are looked at several times, while they are in a cache
 
 
 def integer(
@@ -147,8 +151,7 @@ def _compressed(matrix: Any, n: int) -> None:
     if starts[0] != 0 or starts[-1] > places.size or (starts[1:] < starts[:-1]).any():
         raise GraphError(f"indptr must rise from 0 to at most the number of indices, {places.size}")
     used = places[: starts[-1]]
-    # as unsigned numbers negative ones are the largest
-    if used.size and used.view(f"u{used.itemsize}").max() >= columns:
+    if not _inside(used, columns):
         outside = used[(used < 0) | (used >= columns)][0]
         raise GraphError(f"indices must lie in 0..{columns - 1}, and one is {outside}")
 
@@ -217,19 +220,44 @@ def _array(what: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def finite(
-    tails: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]
+    weights: NDArray[Any], ends: Callable[[int], tuple[int, int]]
 ) -> NDArray[np.bool_] | None:
     """Refuse NaN and -inf; return the mask of the arcs that stay, None when all do.
 
     An arc of weight +inf is no arc.
+
+    Parameters
+    ----------
+    weights : ndarray
+    ends : callable
+        Returns tail and head of the arc with a number, for messages.
     """
-    if weights.dtype.kind != "f" or np.isfinite(weights).all():
+    if weights.dtype.kind != "f" or np.isfinite(extremes(weights)).all():
         return None
     bad = np.isnan(weights) | np.isneginf(weights)
     if bad.any():
         arc = int(bad.argmax())
-        raise GraphError(f"the weight of the arc {tails[arc]} -> {heads[arc]} is {weights[arc]}")
+        tail, head = ends(arc)
+        raise GraphError(f"the weight of the arc {tail} -> {head} is {weights[arc]}")
     return ~np.isposinf(weights)
+
+
+def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
+    """Return the smallest and the largest value, both NaN if there is one; (0, 0) of nothing."""
+    if values.size == 0:
+        return 0, 0
+    parts = [values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK)]
+    found = [(part.min(), part.max()) for part in parts]
+    return np.min([low for low, _ in found]), np.max([high for _, high in found])
+
+
+def whole(values: NDArray[Any]) -> bool:
+    """Return whether all floats are whole numbers."""
+    for start in range(0, values.size, _BLOCK):
+        part = values[start : start + _BLOCK]
+        if not (part == np.floor(part)).all():
+            return False
+    return True
 
 
 def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
@@ -250,18 +278,51 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
         raise GraphError(f"indices of shape {heads.shape} do not go with {weights_length} weights")
     if starts[0] != 0 or starts[-1] != heads.size or (np.diff(starts) < 0).any():
         raise GraphError(f"indptr must rise from 0 to the number of arcs, {heads.size}")
-    heads = vertices("heads", heads, n)
-    falls = np.diff(heads) <= 0
-    first_of_row = starts[1:-1]
-    falls[first_of_row[(first_of_row > 0) & (first_of_row < heads.size)] - 1] = False
-    if falls.any():
-        arc = int(falls.argmax()) + 1
-        row = int(np.searchsorted(starts, arc, side="right")) - 1
+    if heads.size and heads.dtype.kind not in "iu":
+        raise GraphError(f"indices must be integers, not {heads.dtype}")
+    if heads.size and not _inside(heads, n):
+        arc = int(((heads < 0) | (heads >= n)).argmax())
         raise GraphError(
-            f"the heads of a row must be strictly increasing: row {row} has {heads[arc]} "
-            f"after {heads[arc - 1]}"
+            f"the heads of the arcs must lie in 0..{n - 1}: arc number {arc} has {heads[arc]}"
+        )
+    below = fall(starts, heads)
+    if below is not None:
+        row = int(np.searchsorted(starts, below, side="right")) - 1
+        raise GraphError(
+            f"the heads of a row must be strictly increasing: row {row} has {heads[below]} "
+            f"after {heads[below - 1]}"
         )
     return n
+
+
+def fall(starts: NDArray[Any], heads: NDArray[Any]) -> int | None:
+    """Return the first arc whose head is not above that before it in its row; None if all are.
+
+    Parameters
+    ----------
+    starts : (n + 1,) ndarray of int
+        Row pointers that rise from 0 to the number of arcs.
+    heads : ndarray of int
+    """
+    first = np.zeros(heads.size + 1, np.bool_)
+    first[starts] = True
+    for start in range(1, heads.size, _BLOCK):
+        stop = min(start + _BLOCK, heads.size)
+        falls = heads[start:stop] <= heads[start - 1 : stop - 1]
+        falls &= ~first[start:stop]
+        if falls.any():
+            return start + int(falls.argmax())
+    return None
+
+
+def _inside(places: NDArray[Any], count: int) -> bool:
+    """Return whether integers lie in [0, count)."""
+    if places.size == 0:
+        return True
+    if places.dtype.isnative:
+        # as unsigned numbers negative ones are the largest
+        return bool(places.view(f"u{places.itemsize}").max() < count)
+    return bool(places.min() >= 0 and places.max() < count)
 
 
 def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:

@@ -201,7 +201,7 @@ def requested(
         Of the labels: int32.
     """
     labels = only_int32(dtype, _OWNER)
-    graph = as_graph(graph)
+    graph = as_graph(graph, copy=False)
     check_limits(memory_limit, progress, _OWNER)
     options = Options(choose(device), labels, memory_limit=memory_limit, progress=progress)
     return Request(problem("scc"), graph, method_of("scc", method, _OWNER), options)

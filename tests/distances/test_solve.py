@@ -666,3 +666,18 @@ def test_auto_dtype_has_room_for_arcs_longer_than_every_distance(device):
     result = pyapsp.solve(Graph.from_arcs(n, tails, heads, weights), dtype="auto", device=device)
     assert result.distances.dtype == np.int32
     assert result.distances[0, 25] == 25
+
+
+def test_an_answer_over_the_weights_does_not_change_the_graph(device):
+    """Predecessors and checks need the weights after the distances are there."""
+    random = np.random.default_rng(8)
+    matrix = np.where(random.random((60, 60)) < 0.2, random.integers(1, 50, (60, 60)), 0.0)
+    expected = csgraph.floyd_warshall(matrix)
+    for out in (matrix.copy(), np.vstack([matrix, matrix])[:60]):
+        result = pyapsp.solve(out, "fw-minplus", out=out, predecessors=True, device=device)
+        assert result.distances is out
+        np.testing.assert_array_equal(out, expected)
+        for i, j in ((0, 7), (13, 2), (59, 30)):
+            if np.isfinite(expected[i, j]) and i != j:
+                path = result.path(i, j)
+                assert sum(matrix[a, b] for a, b in itertools.pairwise(path)) == expected[i, j]

@@ -421,3 +421,71 @@ def test_optional_libraries_are_not_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int32, np.int8])
+@pytest.mark.parametrize("kind", ["full", "sparse", "ones", "negative", "fractions", "empty"])
+def test_a_matrix_that_is_not_copied_is_the_same_graph(dtype: type, kind: str) -> None:
+    """All that is asked of a graph is the same, whether its arcs were listed or not."""
+    random = np.random.default_rng(5)
+    matrix = random.integers(1, 100, (70, 70)).astype(dtype)
+    if kind == "sparse":
+        matrix[random.random((70, 70)) < 0.8] = 0
+    elif kind == "ones":
+        matrix = (random.random((70, 70)) < 0.3).astype(dtype)
+    elif kind == "negative":
+        matrix[3] *= -1
+    elif kind == "fractions" and np.dtype(dtype).kind == "f":
+        matrix[9, 8] += 0.5
+    elif kind == "empty":
+        matrix = matrix[:0, :0]
+    if np.dtype(dtype).kind == "f" and matrix.size:
+        matrix[5, 6] = matrix[60, 2] = np.inf
+    listed, lazy = Graph.from_dense(matrix), as_graph(matrix, copy=False)
+    assert type(lazy) is not Graph
+    assert lazy.facts == listed.facts
+    for name in ("n", "m", "dtype", "max_magnitude", "has_negative", "directed", "labels"):
+        assert getattr(lazy, name) == getattr(listed, name), name
+    np.testing.assert_array_equal(lazy.indptr, listed.indptr)
+    for target, no_arc in ((np.float64, np.inf), (np.int32, 10**6), (np.float32, -1)):
+        if target is np.int32 and not listed.is_integer:
+            with pytest.raises(PrecisionError):
+                lazy.to_dense(target, no_arc)
+        else:
+            expected = listed.to_dense(target, no_arc)
+            np.testing.assert_array_equal(lazy.to_dense(target, no_arc), expected)
+    assert (lazy.min_weight, lazy.max_weight) == (listed.min_weight, listed.max_weight)
+    assert lazy == listed
+    assert lazy.symmetrized() == listed.symmetrized()
+    assert not lazy.indices.flags.writeable
+
+
+def test_a_matrix_that_is_not_copied_is_refused_like_any_other() -> None:
+    for wrong in (np.nan, -np.inf):
+        matrix = np.ones((40, 40))
+        matrix[30, 20] = wrong
+        with pytest.raises(GraphError, match="30 -> 20"):
+            as_graph(matrix, copy=False)
+    with pytest.raises(GraphError, match="square"):
+        as_graph(np.ones((2, 3)), copy=False)
+
+
+def test_rows_in_order_are_taken_as_they_are() -> None:
+    """A CSR matrix is a graph without a sort; others are put into order."""
+    matrix = scipy.sparse.random_array((300, 300), density=0.05, rng=2, format="csr")
+    matrix.sum_duplicates()
+    expected = Graph.from_arcs(300, *matrix.nonzero(), matrix.data)
+    borrowed = as_graph(matrix, copy=False)
+    assert borrowed == expected == as_graph(matrix)
+    assert np.shares_memory(borrowed.weights, matrix.data)
+    assert not borrowed.weights.flags.writeable
+    assert matrix.data.flags.writeable
+    assert not np.shares_memory(as_graph(matrix).weights, matrix.data)
+    assert as_graph(matrix.tocsc()) == expected
+    turned = matrix[:, ::-1].copy()
+    turned.indices, turned.data = turned.indices[::-1].copy(), turned.data[::-1].copy()
+    turned.indptr = (turned.indptr[-1] - turned.indptr)[::-1].copy()
+    assert as_graph(turned, copy=False) == as_graph(turned.toarray())
+    both = matrix + matrix.T
+    assert as_graph(both, False) == Graph.from_arcs(300, *both.nonzero(), both.data).symmetrized()
+    assert as_graph(matrix, False) == expected.symmetrized()

@@ -78,7 +78,7 @@ class Searches:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         check_limits(memory_limit, progress, "a summary")
-        self.graph = graph = as_graph(graph, directed)
+        self.graph = graph = as_graph(graph, directed, copy=False)
         self.sources = (
             np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
         )

@@ -210,7 +210,7 @@ def closeness_centrality(
     (k,) ndarray of float64
         0 for a vertex that no other reaches.
     """
-    graph = as_graph(graph)
+    graph = as_graph(graph, copy=False)
     searched = Searches(
         graph.reversed() if graph.directed else graph,
         sources,
