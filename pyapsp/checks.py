@@ -38,9 +38,7 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
     """
     if graph.m == 0:
         return
-    counted = 2 ** (np.finfo(dtype).nmant + 1) if dtype.kind == "f" else 0
-    whole = graph.dtype.kind == "i" and graph.max_magnitude <= counted
-    if dtype.kind == "f" and not whole and not np.can_cast(graph.dtype, dtype, "safe"):
+    if dtype.kind == "f" and not _held_by(graph, dtype):
         weights = graph.stored
         with np.errstate(over="ignore", under="ignore"):
             held = weights.astype(dtype)
@@ -65,6 +63,13 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
     limit = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
     if heaviest > limit or (dtype.kind in "iu" and heaviest == limit):
         raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}")
+
+
+def _held_by(graph: Graph, dtype: np.dtype) -> bool:
+    """Return whether a float type holds every weight, as the type and the largest one show."""
+    if graph.dtype.kind == "i":
+        return graph.max_magnitude <= 2 ** (np.finfo(dtype).nmant + 1)
+    return dtype.itemsize >= graph.dtype.itemsize
 
 
 def check_answer(graph: Graph, distances: np.ndarray) -> None:
