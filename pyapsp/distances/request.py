@@ -44,7 +44,7 @@ def requested(
         The function, for messages.
     """
     cutoff = farthest(cutoff, owner)
-    graph = as_graph(graph, directed)
+    graph = as_graph(graph, flag("directed", owner, directed))
     rows = None if sources is None else vertices(sources, graph.n, owner)
     check_limits(memory_limit, progress, owner)
     if out is not None and (not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray)):

@@ -112,7 +112,7 @@ class Graph:
             indptr=_frozen(starts),
             indices=_frozen(heads),
             weights=_frozen(values),
-            directed=validation.flag("directed", "a graph", directed),
+            directed=validation.flag("directed", "Graph", directed),
             labels=None,
             name=name,
         )
@@ -157,7 +157,7 @@ class Graph:
             value, or an integer that NumPy would round because of a fraction in the same list.
         """
         n = validation.vertex_count(n)
-        directed = validation.flag("directed", "a graph", directed)
+        directed = validation.flag("directed", "Graph.from_arcs", directed)
         tail = validation.vertices("tails", tails, n)
         head = validation.vertices("heads", heads, n)
         given = np.ones(tail.size, np.int64) if weights is None else validation.weights(weights)
@@ -224,7 +224,7 @@ class Graph:
         ParameterError
             `directed` is neither True nor False, or `no_arc` no number.
         """
-        directed = validation.flag("directed", "a graph", directed)
+        directed = validation.flag("directed", "Graph.from_dense", directed)
         if not validation.is_real(no_arc):
             raise ParameterError.of("no_arc", "Graph.from_dense", "a real number", no_arc)
         masked = isinstance(matrix, np.ma.MaskedArray)
