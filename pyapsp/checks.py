@@ -68,8 +68,8 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
 def _held_by(graph: Graph, dtype: np.dtype) -> bool:
     """Return whether a float type holds every weight, as the type and the largest one show."""
     if graph.dtype.kind == "i":
-        return graph.max_magnitude <= 2 ** (np.finfo(dtype).nmant + 1)
-    return dtype.itemsize >= graph.dtype.itemsize
+        return bool(graph.max_magnitude <= 2 ** (np.finfo(dtype).nmant + 1))
+    return bool(dtype.itemsize >= graph.dtype.itemsize)
 
 
 def check_answer(graph: Graph, distances: np.ndarray) -> None:

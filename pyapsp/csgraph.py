@@ -32,6 +32,7 @@ from pyapsp.distances.solver import solve
 from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph, validation
 from pyapsp.graph.dense import from_array
+from pyapsp.graph.validation import flag
 from pyapsp.result import NO_PREDECESSOR
 
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
@@ -135,6 +136,7 @@ def shortest_path(
     """
     if method not in _METHODS:
         raise ParameterError.of("method", "shortest_path", f"one of {', '.join(_METHODS)}", method)
+    directed = flag("directed", "shortest_path", directed)
     held = overwrite and method == "FW" and indices is None and _can_hold_distances(csgraph)
     # where the answer goes into the matrix, the graph must not be it
     graph = _graph(csgraph.copy() if held else csgraph, unweighted)
@@ -142,7 +144,7 @@ def shortest_path(
     if method == "D":
         _check_non_negative(graph)
     if method == "BF" and rows is not None:
-        graph = _reached(as_graph(graph, bool(directed)), rows)
+        graph = _reached(as_graph(graph, directed), rows)
     out = csgraph if held else None
     return _solved(graph, directed, rows, return_predecessors, out=out)
 
@@ -236,6 +238,7 @@ def dijkstra(
     NegativeWeightError
         If there is a negative weight.
     """
+    directed = flag("directed", "dijkstra", directed)
     cutoff = _cutoff(limit)
     graph = _graph(csgraph, unweighted)
     rows = None if indices is None else _indices(indices, graph.n, "dijkstra")
@@ -243,7 +246,7 @@ def dijkstra(
     if min_only:
         everything = np.arange(graph.n) if rows is None else rows
         return _nearest(
-            as_graph(graph, bool(directed)), np.unique(everything), cutoff, return_predecessors
+            as_graph(graph, directed), np.unique(everything), cutoff, return_predecessors
         )
     return _solved(graph, directed, rows, return_predecessors, cutoff)
 
@@ -499,7 +502,7 @@ def _solved(
     out: np.ndarray | None = None,
 ) -> _Distances | tuple[_Distances, _Predecessors]:
     options: dict[str, Any] = {
-        "directed": bool(directed),
+        "directed": directed,
         "predecessors": bool(with_predecessors),
         "cutoff": cutoff,
     }

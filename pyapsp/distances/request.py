@@ -48,7 +48,7 @@ def requested(
         raise ParameterError.of("out", owner, "a NumPy array without a mask", type(out).__name__)
     # an answer that is written over the weights must not change the graph
     shared = out is not None and isinstance(graph, np.ndarray) and np.may_share_memory(graph, out)
-    graph = as_graph(graph, directed, copy=shared)
+    graph = as_graph(graph, flag("directed", owner, directed), copy=shared)
     rows = None if sources is None else vertices(sources, graph.n, owner)
     check_limits(memory_limit, progress, owner)
     asked = method_of("all-pairs", method, owner)

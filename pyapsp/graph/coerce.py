@@ -39,7 +39,7 @@ def as_graph(source: Any, directed: bool = True, *, copy: bool = True) -> Graph:
     ParameterError
         `directed` is neither True nor False.
     """
-    directed = validation.flag("directed", "a graph", directed)
+    directed = validation.flag("directed", "as_graph", directed)
     graph = _recognise(source, copy)
     return graph if directed else graph.symmetrized()
 

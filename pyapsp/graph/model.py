@@ -108,7 +108,7 @@ class Graph:
         starts, heads = np.asarray(indptr, np.int64), np.asarray(indices, np.int32)
         if not isinstance(name, str | None):
             raise GraphError(f"the name of a graph must be text, not {name!r}")
-        directed = validation.flag("directed", "a graph", directed)
+        directed = validation.flag("directed", "Graph", directed)
         self._fill(starts, heads, values, directed, validation.labels(labels, n), name, copy)
         if not directed and not self._equals_reverse():
             raise GraphError("an undirected graph needs both arcs of an edge, of equal weight")
@@ -188,7 +188,7 @@ class Graph:
             value, or an integer that NumPy would round because of a fraction in the same list.
         """
         n = validation.vertex_count(n)
-        directed = validation.flag("directed", "a graph", directed)
+        directed = validation.flag("directed", "Graph.from_arcs", directed)
         tail = validation.vertices("tails", tails, n)
         head = validation.vertices("heads", heads, n)
         given = np.ones(tail.size, np.int64) if weights is None else validation.weights(weights)
@@ -255,7 +255,7 @@ class Graph:
         ParameterError
             `directed` is neither True nor False, or `no_arc` no number.
         """
-        directed = validation.flag("directed", "a graph", directed)
+        directed = validation.flag("directed", "Graph.from_dense", directed)
         if not validation.is_real(no_arc):
             raise ParameterError.of("no_arc", "Graph.from_dense", "a real number", no_arc)
         masked = isinstance(matrix, np.ma.MaskedArray)

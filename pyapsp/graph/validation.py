@@ -66,10 +66,10 @@ def probability(parameter: str, owner: str, value: Any) -> float:
 
 
 def flag(parameter: str, owner: str, value: Any) -> bool:
-    """Return `value` as a bool: True, False, 1 or 0, no other object that counts as true."""
+    """Return `value` as a bool; words and numbers are none, for ``"no"`` would be True."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if not isinstance(value, int | np.bool_ | np.integer) or value not in (0, 1):
+    if not isinstance(value, bool | np.bool_):
         raise ParameterError.of(parameter, owner, "True or False", value)
     return bool(value)
 

@@ -45,7 +45,7 @@ def requested(
         Of the distances; levels are int32.
     """
     cutoff = farthest(cutoff, name)
-    graph = as_graph(graph, directed, copy=False)
+    graph = as_graph(graph, flag("directed", name, directed), copy=False)
     if sources is None:
         sources = default_source(graph)
     rows = vertices(sources, graph.n, name, "source")

@@ -191,7 +191,7 @@ def test_an_integer_is_not_rounded_because_of_its_neighbours(weights: list[float
     assert exact.weights.tolist() == [2**60, 0.5]
 
 
-@pytest.mark.parametrize("directed", ["no", "False", None, 2, 1.0, np.array([True, False])])
+@pytest.mark.parametrize("directed", ["no", "False", None, 0, 1.0, np.array([True, False])])
 def test_a_direction_is_true_or_false(directed: object) -> None:
     graph = Graph.from_arcs(2, [0], [1])
     for make in (

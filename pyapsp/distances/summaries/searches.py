@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.validation import flag
 from pyapsp.paths import AllPairsOptions, vertices
 from pyapsp.precision import holds_all, infinity
 from pyapsp.progress import of_sources
@@ -78,6 +79,7 @@ class Searches:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         check_limits(memory_limit, progress, "a summary")
+        directed = flag("directed", "a summary", directed)
         self.graph = graph = as_graph(graph, directed, copy=False)
         self.sources = (
             np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
