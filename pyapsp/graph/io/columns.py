@@ -22,7 +22,7 @@ _ENDS: tuple[tuple[tuple[str, str], ...], ...] = (
 )
 _WEIGHTS = {
     *("weight", "weights", "edgeweight", "w", "wt", "wgt", "cost", "costs", "distance", "dist"),
-    *("length", "len", "value", "val", "data", "sign"),
+    *("length", "len", "duration", "traveltime", "value", "val", "data", "sign", "rating"),
 }
 # Columns that are no weights, with or without a weight beside them.
 _OTHERS = {
@@ -80,10 +80,15 @@ def by_name(names: Sequence[str], weighted: bool | None) -> Columns | None:
     ends = _ends(words)
     if ends is None:
         return None
+    if words[ends[1]] == "head" and "relation" in words:
+        raise ValueError("an arc of head, relation, tail leaves its head: call it source")
     groups = {match[1] for place in ends if (match := re.search(r"\((.*)\)", names[place]))}
     if len(groups) > 1:
         raise ValueError(f"the ids are of several groups, {' and '.join(sorted(groups))}")
-    direction = _only(["type", "directed"], words, names)
+    said = [place for place, word in enumerate(words) if word in ("type", "directed")]
+    if len(said) > 1:
+        raise ValueError("several columns may say what is directed")
+    direction = said[0] if said else None
     weight = None if weighted is False else _weight(words, names, weighted, {*ends, direction})
     return Columns(len(names), *ends, weight, direction)
 
@@ -93,10 +98,10 @@ def _word(name: str) -> str:
     if name.strip().isdigit():
         return ""  # DataFrame.to_csv numbers columns that have no names
     name = re.sub(r"\(.*\)|\[.*\]", "", name.casefold())
-    plain, _, kind = name.rpartition(":")
+    plain, colon, kind = name.rpartition(":")
     if kind.strip() in ("start_id", "end_id"):
         plain = kind
-    elif kind.strip() in ("type", "id", "label", "ignore"):
+    elif colon and kind.strip() in ("type", "id", "label", "ignore"):
         plain = "label"
     word = re.sub(r"[\W_]+", "", plain or kind)
     return "" if word.startswith("unnamed") else word
@@ -117,18 +122,6 @@ def _ends(words: list[str]) -> tuple[int, int] | None:
                 raise ValueError("several columns may be the ends of an arc")
             return bare.index(pairs[0][0]), bare.index(pairs[0][1])
     return None
-
-
-def _only(wanted: list[str], words: list[str], names: Sequence[str]) -> int | None:
-    """Return the place of the one column with such a word, of which `names` are the names."""
-    places = [
-        place
-        for place, word in enumerate(words)
-        if word in wanted and ":" not in names[place]  # the :TYPE of Neo4j is a label
-    ]
-    if len(places) > 1:
-        raise ValueError(f"several columns are called {' or '.join(wanted)}")
-    return places[0] if places else None
 
 
 def _weight(

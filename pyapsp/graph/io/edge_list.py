@@ -28,10 +28,10 @@ __all__ = ["read", "write"]
 # What says in a row whether its arc is directed.
 _DIRECTED = {"directed": True, "true": True, "undirected": False, "false": False}
 # Ids that come of a line split at the wrong places: numbers that are no integers or have others
-# beside them, integers in brackets, arrows, and what stands before a list of neighbours.
+# beside them, integers in brackets, arrows and bars, and what stands before a list of neighbours.
 _NO_ID = re.compile(
-    r"[+-]?(?=[0-9.,\s]*[0-9])[0-9]*[.,\s][0-9.,\s]*(e[+-]?[0-9]+)?"
-    r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|\W*[-=<>\u2190-\u21ff]+\W*|.*(->|--|=>|\u2192).*|.*:",
+    r"[+-]?(?=[0-9.,\s]*[0-9])[0-9]*[.,\s][0-9.,\s]*(e[+-]?[0-9]+)?|[+-]?[0-9]+e[+-][0-9]+"
+    r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|[-=<>|~\u2190-\u21ff]+|.*:",
     re.IGNORECASE,
 )
 
@@ -63,6 +63,7 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     lines = text.read_lines(path)
     name = text.name_of(path)
     found = layout.decide(path, _suffix(path), lines, weighted)
+    _refuse_hidden(path, lines, found)
     if found is None:
         return Graph.from_arcs(0, [], [], np.zeros(0, np.int64), name=name)
     try:
@@ -174,6 +175,28 @@ def _even(body: list[str], separator: str | None, width: int) -> bool:
     return all(line.count(separator) == width - 1 for line in body)
 
 
+def _refuse_hidden(path: Path, lines: list[str], found: Layout | None) -> None:
+    """Refuse comments that may be arcs between names such as ``#python``."""
+    if found is not None and (found.whole or found.separator is None):
+        return
+    for number, line in enumerate(lines, start=1):
+        if not re.match(r"[#%][^\s#%]", line):
+            continue
+        if found is None:
+            hidden = any(line.count(mark) and mark + line[0] in line for mark in ",;\t")
+        else:
+            fields, weight = layout.fields(line, found.separator), found.columns.weight
+            hidden = len(fields) == found.columns.width and not layout.names_columns(fields)
+            hidden = hidden and (weight is None or layout.is_number(fields[weight]))
+        if hidden:
+            raise FormatError(
+                path,
+                number,
+                f"this may be a comment or an arc: {line!r}. Put a space after {line[0]!r} or "
+                "quote the name",
+            )
+
+
 def _refuse_doubtful(
     path: Path,
     found: Layout,
@@ -183,22 +206,28 @@ def _refuse_doubtful(
 ) -> None:
     """Refuse a first line that may be something else than it was taken for."""
     what = None
-    if found.names is not None and not found.whole and np.isin(found.names, labels).any():
-        what = "may be the names of columns or an arc, for its words are vertices below"
-    elif found.bare and not found.whole and found.columns.weight is None:
-        ends = [tails[0], heads[0]]
-        named = not any(layout.is_number(str(label)) for label in labels[ends])
-        if named and not (np.isin(tails[1:], ends).any() or np.isin(heads[1:], ends).any()):
-            what = "may be the names of columns or an arc, for its words occur nowhere else"
-    elif found.bare and found.columns.weight is None and len(tails) > 1:
+    unnamed = found.bare and found.columns.weight is None
+    if found.names is not None and not found.whole:
+        if np.isin(found.names, labels).any():
+            what = "the names of columns or an arc, for its words are vertices below"
+    elif unnamed and found.whole:
         n, m = labels[tails[0]], labels[heads[0]]
-        if n == labels[-1] and m == len(tails) - 1:
-            what = "may be an arc, or the number of vertices and of arcs that follow"
+        if len(tails) > 1 and n == labels[-1] and m == len(tails) - 1:
+            what = "an arc, or the number of vertices and of arcs that follow"
+    elif found.bare and not found.whole:
+        ends = [tails[0], heads[0]]
+        again = np.isin(tails[1:], ends) | np.isin(heads[1:], ends)
+        integers = np.array([layout.is_integer(label) for label in labels.tolist()])
+        same = len(tails) > 1 and (tails == tails[0]).all()
+        if (unnamed or same) and integers[heads].all() and not integers[tails].any():
+            what = "an arc, or numbers after a word, as all that follow"
+        elif unnamed and not integers[ends].any() and not again.any():
+            what = "the names of columns or an arc, for its words occur nowhere else"
     if what is not None:
         advice = "Put '# source target' above it if it is an arc, else '#' before it"
         if found.names is not None:
             advice = "Give the header a third name, or put '# source target' above an arc"
-        raise FormatError(path, found.first + 1, f"the line {what}. {advice}")
+        raise FormatError(path, found.first + 1, f"this line may be {what}. {advice}")
 
 
 def _directions(path: Path, lines: list[str], found: Layout, words: list[str]) -> NDArray[np.bool_]:

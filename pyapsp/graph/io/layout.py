@@ -17,7 +17,16 @@ from pyapsp.errors import FormatError
 from pyapsp.graph.io import columns
 from pyapsp.graph.io.columns import Columns
 
-__all__ = ["Layout", "decide", "fields", "is_integer", "is_number", "is_row", "without_comment"]
+__all__ = [
+    "Layout",
+    "decide",
+    "fields",
+    "is_integer",
+    "is_number",
+    "is_row",
+    "names_columns",
+    "without_comment",
+]
 
 # the separators a file may use, by suffix
 _SEPARATORS = {".txt": ";,\t", ".csv": ";,\t", ".tsv": "\t;,"}
@@ -95,7 +104,7 @@ def decide(path: Path, suffix: str, lines: Sequence[str], weighted: bool | None)
         return None
     first = rows[0][0]
     try:
-        separator = told[1] if told else _separator(suffix, [row for _, row in rows], weighted)
+        separator = told[1] if told else _separator(suffix, [row for _, row in rows])
         found = _commented(comments, separator, fields(rows[0][1], separator), weighted)
         names = None
         if found is None:
@@ -139,6 +148,14 @@ def fields(line: str, separator: str | None) -> list[str]:
         raise ValueError(str(error)) from None
 
 
+def names_columns(names: Sequence[str]) -> bool:
+    """Whether these words name the columns of arcs, rightly or not."""
+    try:
+        return columns.by_name(names, None) is not None
+    except ValueError:
+        return True
+
+
 def is_integer(token: str) -> bool:
     """Whether a token is written as an integer."""
     return re.fullmatch(r"[+-]?[0-9]+", token) is not None
@@ -178,7 +195,7 @@ def _said(path: Path, comments: list[str], weighted: bool | None) -> tuple[bool,
     return directed, weighted
 
 
-def _separator(suffix: str, rows: list[str], weighted: bool | None) -> str | None:
+def _separator(suffix: str, rows: list[str]) -> str | None:
     """Return the one mark that splits all rows alike; None is white space.
 
     Where several do, it is the one that gives a header, or a number where the weight is.
@@ -193,7 +210,7 @@ def _separator(suffix: str, rows: list[str], weighted: bool | None) -> str | Non
     if "\t" in alike and None in alike and _width(rows, "\t") == _width(rows, None):
         alike.remove("\t")
     if len(alike) > 1:
-        alike = [mark for mark in alike if _telling(rows, mark, weighted)] or alike
+        alike = [mark for mark in alike if _telling(rows, mark)] or alike
     if len(alike) > 1:
         names = ["white space" if mark is None else repr(mark) for mark in alike]
         raise ValueError(
@@ -213,11 +230,8 @@ def _alike(rows: list[str], mark: str | None) -> bool:
     return {len(fields(row, mark)) for row in rows} == {_width(rows, mark)}
 
 
-def _telling(rows: list[str], mark: str | None, weighted: bool | None) -> bool:
-    try:
-        if columns.by_name(fields(rows[0], mark), weighted) is not None:
-            return True
-    except ValueError:  # understood, and wrong
+def _telling(rows: list[str], mark: str | None) -> bool:
+    if names_columns(fields(rows[0], mark)):
         return True
     last = fields(rows[-1], mark)
     ids = (not is_number(token) or is_integer(token) for token in last[:2])
