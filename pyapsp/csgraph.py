@@ -27,6 +27,7 @@ from pyapsp.distances.one import from_one
 from pyapsp.distances.solver import solve
 from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.validation import flag
 from pyapsp.result import NO_PREDECESSOR
 
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
@@ -90,6 +91,7 @@ def shortest_path(
     """
     if method not in _METHODS:
         raise ParameterError.of("method", "shortest_path", f"one of {', '.join(_METHODS)}", method)
+    directed = flag("directed", "shortest_path", directed)
     graph = _graph(csgraph, unweighted)
     rows = None if indices is None else _indices(indices, graph.n, "shortest_path")
     if method == "D":
@@ -137,6 +139,7 @@ def dijkstra(
         If there is a negative weight.
     """
     cutoff = _cutoff(limit)
+    directed = flag("directed", "dijkstra", directed)
     graph = _graph(csgraph, unweighted)
     rows = None if indices is None else _indices(indices, graph.n, "dijkstra")
     _check_non_negative(graph)

@@ -8,12 +8,15 @@ standard error, never in a traceback.
 from __future__ import annotations
 
 import argparse
+import codecs
 import errno
 import importlib
+import io
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import TextIO
 
 from pyapsp import __version__
 
@@ -97,6 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
+    for stream in (sys.stdout, sys.stderr):
+        _print_any_name(stream)
     parsed = parser().parse_args(arguments)
     try:
         code: int = parsed.run(parsed)
@@ -118,6 +123,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"pyapsp: {error}", file=sys.stderr)
         _drop_lost_output()
         return failure
+
+
+def _print_any_name(stream: TextIO | None) -> None:
+    """Let a stream take names of files and vertices that the locale has no letters for."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return
+    if codecs.lookup(stream.encoding).name in ("ascii", "utf-8"):
+        # bytes of arguments go out as they came in, as in Python's UTF-8 mode
+        stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    else:
+        stream.reconfigure(errors="backslashreplace")
 
 
 def _drop_lost_output() -> None:

@@ -24,6 +24,7 @@ from pyapsp.device import Device, choose
 from pyapsp.distances.solver import solve
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.validation import flag
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.precision import infinity, resolve
 from pyapsp.registry import Method, Plan, Request, method_of, problem
@@ -385,6 +386,7 @@ def _batch(
     for name, value in (("memory_limit", memory_limit), ("group", group)):
         if value is not None and not (isinstance(value, Integral) and value > 0):
             raise ParameterError.of(name, "solve_many", "a positive whole number", value)
+    directed = flag("directed", "solve_many", directed)
     asked = method if method == ONE_GROUP else method_of("all-pairs", method, "solve_many")
     return _Batch(asked, directed, predecessors, choose(device), memory_limit, group, check)
 

@@ -12,6 +12,7 @@ import numpy as np
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import as_graph
+from pyapsp.graph.validation import flag
 from pyapsp.paths import AllPairsOptions, vertices
 from pyapsp.precision import resolve
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
@@ -45,9 +46,7 @@ def requested(
     """
     if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
         raise ParameterError.of("cutoff", owner, "a non-negative number", cutoff)
-    graph = as_graph(graph)
-    if not directed:
-        graph = graph.symmetrized()
+    graph = as_graph(graph, flag("directed", owner, directed))
     rows = None if sources is None else vertices(sources, graph.n, owner)
     check_limits(memory_limit, progress, owner)
     if out is not None and not isinstance(out, np.ndarray):

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from pyapsp.errors import GraphError
-from pyapsp.graph import convert
+from pyapsp.graph import convert, validation
 from pyapsp.graph.io import read
 from pyapsp.graph.model import Graph
 
@@ -34,7 +34,10 @@ def as_graph(source: Any, directed: bool = True) -> Graph:
     ------
     GraphError
         `source` is none of these, or not a proper graph.
+    ParameterError
+        `directed` is no bool.
     """
+    directed = validation.flag("directed", "as_graph", directed)
     graph = _recognise(source)
     return graph if directed else graph.symmetrized()
 

@@ -109,7 +109,7 @@ class Graph:
             indptr=_frozen(starts),
             indices=_frozen(heads),
             weights=_frozen(values),
-            directed=bool(directed),
+            directed=validation.flag("directed", "Graph", directed),
             labels=None,
             name=name,
         )
@@ -217,6 +217,7 @@ class Graph:
         GraphError
             The matrix is not square, or holds NaN (unless allowed) or -inf.
         """
+        directed = validation.flag("directed", "Graph.from_dense", directed)
         values = np.asarray(matrix)
         n = validation.square(values.shape)
         if isinstance(matrix, np.ma.MaskedArray):

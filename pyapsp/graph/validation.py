@@ -20,6 +20,7 @@ __all__ = [
     "MAX_VERTICES",
     "csr",
     "finite",
+    "flag",
     "integer",
     "labels",
     "probability",
@@ -46,6 +47,13 @@ def integer(
     if number < minimum or (maximum is not None and number > maximum):
         raise ParameterError.of(parameter, owner, rule, value)
     return number
+
+
+def flag(parameter: str, owner: str, value: Any) -> bool:
+    """Return `value` as a bool; words and numbers are none, for ``"no"`` would be True."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError.of(parameter, owner, "True or False", value)
+    return bool(value)
 
 
 def probability(parameter: str, owner: str, value: Any) -> float:

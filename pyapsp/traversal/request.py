@@ -11,6 +11,7 @@ import numpy as np
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.validation import flag
 from pyapsp.paths import PathOptions, vertices
 from pyapsp.precision import resolve
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
@@ -50,9 +51,7 @@ def requested(
     """
     if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
         raise ParameterError.of("cutoff", name, "a non-negative number", cutoff)
-    graph = as_graph(graph)
-    if not directed:
-        graph = graph.symmetrized()
+    graph = as_graph(graph, flag("directed", name, directed))
     if sources is None:
         sources = default_source(graph)
     rows = vertices(sources, graph.n, name, "source")

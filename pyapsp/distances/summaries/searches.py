@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.validation import flag
 from pyapsp.paths import AllPairsOptions, vertices
 from pyapsp.precision import holds_all, infinity
 from pyapsp.progress import of_sources
@@ -77,8 +78,7 @@ class Searches:
         depth: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        graph = as_graph(graph)
-        self.graph = graph = graph if directed else graph.symmetrized()
+        self.graph = graph = as_graph(graph, flag("directed", "a summary", directed))
         self.sources = (
             np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
         )
