@@ -59,6 +59,9 @@ CASES: dict[str, tuple[str, str | bytes, Means | Refused]] = {
     "pandas weight in the middle": ("a.csv", "source,weight,target\n0,4,1\n1,2,2\n", Means(NUM)),
     "pandas weight first": ("a.csv", "weight,target,source\n4,b,a\n2,c,b\n", Means(ABC)),
     "pandas id first": ("a.csv", "id,source,target\n7,0,1\n8,1,2\n", Means(ONES)),
+    "pandas weight first, names that are in the header": (
+        "a.csv", "weight,target,source\n4,target,a\n2,c,target\n",
+        Means([("a", "target", 4), ("target", "c", 2)])),
     "pandas attributes": (
         "a.csv", "source,target,color,weight\n0,1,red,4\n1,2,blue,2\n", Means(NUM)),
     "pandas two weights": (
@@ -110,6 +113,9 @@ CASES: dict[str, tuple[str, str | bytes, Means | Refused]] = {
     "networkx default, no attributes": ("a.txt", "0 1 {}\n1 2 {}\n", Refused("not '{}'")),
     "networkx default": (
         "a.txt", "0 1 {'weight': 4}\n1 2 {'weight': 2}\n", Refused("not \"{'weight':\"")),
+    "networkx default, semicolons in names": (
+        "a.txt", "x;y b {'weight': 4}\nx;y New York {'weight': 2}\n",
+        Refused("an integer or a name")),
     "networkx default, tuples": (
         "a.txt", "(0, 0) (0, 1) {}\n(0, 0) (1, 0) {}\n", Refused("")),
     "networkx tuples": ("a.txt", "(0, 0) (0, 1)\n(0, 0) (1, 0)\n", Refused("")),
@@ -155,6 +161,7 @@ CASES: dict[str, tuple[str, str | bytes, Means | Refused]] = {
         "a.csv", ":START_ID(City),:END_ID(City),cost:int\na,b,4\nb,c,2\n", Means(ABC)),
     "neo4j two groups": (
         "a.csv", ":START_ID(Person),:END_ID(Film)\n1,1\n2,1\n", Refused("Film and Person")),
+    "flights": ("a.csv", "ORIGIN,DEST,DISTANCE\na,b,4\nb,c,2\n", Means(ABC)),
     "neo4j names and types": (
         "a.csv", "a:START_ID,b:END_ID,since:int,weight:float\na,b,9,4\nb,c,9,2\n", Means(ABC)),
     "neo4j nodes": (

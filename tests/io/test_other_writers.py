@@ -24,7 +24,7 @@ from pyapsp.graph import Graph, read
 Arcs = dict[tuple[Any, Any], Any]
 
 PLAIN = ["a", "b", "Zürich", "x-1", "u", "target"]
-QUOTED = [*PLAIN, "New York", "Smith, J", 'the "old" one', "x;y", "tab\there"]
+QUOTED = [*PLAIN, "New York", "Smith, J", 'the "old" one', "x;y"]
 
 
 def arcs_of(graph: Graph, first: int = 0) -> Arcs:
@@ -92,22 +92,24 @@ class Writers(RuleBasedStateMachine):
         """Whether no name needs quotes, which only pandas writes."""
         return self.numbered or not {*QUOTED[len(PLAIN) :]} & {*self.names}
 
-    def reads(self, name: str, write: Callable[[Path], Any], weighted: bool, bare: bool) -> None:
-        """Compare what a file says; without weights or header its first line may be refused."""
+    def reads(
+        self, name: str, write: Callable[[Path], Any], weighted: bool, header: int = 0
+    ) -> None:
+        """Compare what a file says; the first of lines with two columns may be refused."""
         path = Path(self.folder.name, name)
         write(path)
         expected = self.arcs if weighted else dict.fromkeys(self.arcs, 1)
-        if not weighted and self.doubtful(bare):
+        if not weighted and self.doubtful(header):
             with pytest.raises(FormatError, match="this line may be"):
                 read(path)
             return
         assert arcs_of(read(path)) == expected
 
-    def doubtful(self, bare: bool) -> bool:
+    def doubtful(self, header: int) -> bool:
         """Whether the first line of the last file might mean something else than it does."""
         ends = [name for arc in self.arcs for name in arc]
-        if not bare:
-            return bool({"source", "target"} & {*ends})
+        if header:
+            return header == 2 and bool({"source", "target"} & {*ends})
         if self.numbered:
             return len(ends) > 2 and ends[0] == max(ends) and ends[1] == len(ends) // 2 - 1
         return not {*ends[:2]} & {*ends[2:]}
@@ -128,7 +130,15 @@ class Writers(RuleBasedStateMachine):
         if turned:
             frame = frame[frame.columns[::-1]]
         options = {"sep": separator, "index": index, "encoding": mark}
-        self.reads(f"a{suffix}", lambda path: frame.to_csv(path, **options), weighted, False)
+        if index and separator == " ":  # the empty name of the index is lost in the white space
+            path = Path(self.folder.name, f"a{suffix}")
+            frame.to_csv(path, **options)
+            with pytest.raises(FormatError):
+                read(path)
+            return
+        self.reads(
+            f"a{suffix}", lambda path: frame.to_csv(path, **options), weighted, 2 + index + weighted
+        )
 
     @precondition(lambda self: self.arcs and self.plain)
     @rule(
@@ -139,7 +149,7 @@ class Writers(RuleBasedStateMachine):
     def pandas_without_a_header(self, weighted: bool, separator: str, suffix: str) -> None:
         frame = frame_of(self.arcs, weighted)
         options = {"sep": separator, "index": False, "header": False}
-        self.reads(f"a{suffix}", lambda path: frame.to_csv(path, **options), weighted, True)
+        self.reads(f"a{suffix}", lambda path: frame.to_csv(path, **options), weighted)
 
     @precondition(lambda self: self.arcs and self.plain)
     @rule(weighted=st.booleans(), separator=st.sampled_from([" ", ",", "\t", ", "]))
@@ -152,7 +162,6 @@ class Writers(RuleBasedStateMachine):
                 graph, path, delimiter=separator, data=["weight"] if weighted else False
             ),
             weighted,
-            True,
         )
 
     @precondition(lambda self: self.arcs)
@@ -163,25 +172,26 @@ class Writers(RuleBasedStateMachine):
         with pytest.raises(FormatError):
             read(path)
 
-    @precondition(lambda self: self.arcs and self.plain)
+    @precondition(lambda self: self.arcs and self.plain and not self.numbered)
     @rule()
     def igraph_ncol(self) -> None:
-        if self.numbered:
-            return
+        if not "".join(map("".join, self.arcs)).isascii():
+            return  # which igraph refuses
         graph = igraph_of(self.arcs)
-        self.reads("a.txt", lambda path: graph.write_ncol(str(path)), True, True)
+        self.reads("a.txt", lambda path: graph.write_ncol(str(path)), True)
 
     @precondition(lambda self: self.arcs and self.names == list(range(9)))
     @rule()
     def igraph_edge_list(self) -> None:
         graph = igraph.Graph(9, list(self.arcs), directed=True)
         self.arcs = {ends: self.arcs[ends] for ends in sorted(self.arcs)}  # in its order
-        self.reads("a.txt", lambda path: graph.write_edgelist(str(path)), False, True)
+        self.reads("a.txt", lambda path: graph.write_edgelist(str(path)), False)
 
     @precondition(lambda self: self.arcs and self.numbered)
     @rule(symmetric=st.booleans())
     def matrix_market(self, symmetric: bool) -> None:
-        arcs = self.arcs
+        # SciPy takes a stored zero for nothing when it looks for symmetry
+        arcs = {ends: weight for ends, weight in self.arcs.items() if weight}
         if symmetric:
             arcs = {(max(ends), min(ends)): weight for ends, weight in arcs.items()}
             arcs |= {(head, tail): weight for (tail, head), weight in arcs.items()}

@@ -17,7 +17,8 @@ _ENDS: tuple[tuple[tuple[str, str], ...], ...] = (
     (("source", "target"), ("src", "dst"), ("src", "dest"), ("source", "destination")),
     (
         *(("from", "to"), ("tail", "head"), ("start", "end"), ("origin", "destination")),
-        *(("row", "col"), ("row", "column"), ("u", "v"), ("i", "j"), ("1", "2")),
+        *(("origin", "dest"), ("row", "col"), ("row", "column"), ("u", "v"), ("i", "j")),
+        *(("s", "t"), ("1", "2"), ("v1", "v2")),
     ),
 )
 _WEIGHTS = {

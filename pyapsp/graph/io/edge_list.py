@@ -28,10 +28,11 @@ __all__ = ["read", "write"]
 # What says in a row whether its arc is directed.
 _DIRECTED = {"directed": True, "true": True, "undirected": False, "false": False}
 # Ids that come of a line split at the wrong places: numbers that are no integers or have others
-# beside them, integers in brackets, arrows and bars, and what stands before a list of neighbours.
+# beside them, integers in brackets, arrows and bars, what stands before a list of neighbours, and
+# attributes.
 _NO_ID = re.compile(
     r"[+-]?(?=[0-9.,\s]*[0-9])[0-9]*[.,\s][0-9.,\s]*(e[+-]?[0-9]+)?|[+-]?[0-9]+e[+-][0-9]+"
-    r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|[-=<>|~\u2190-\u21ff]+|.*:",
+    r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|[-=<>|~\u2190-\u21ff]+|.*:|.*\{.*\}",
     re.IGNORECASE,
 )
 

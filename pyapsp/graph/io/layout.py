@@ -111,7 +111,7 @@ def decide(path: Path, suffix: str, lines: Sequence[str], weighted: bool | None)
             found = _header(rows, separator, weighted)
             if found is not None:
                 named, rows = fields(rows[0][1], separator), rows[1:]
-                names = None if found.weight else (named[found.tail], named[found.head])
+                names = (named[0], named[1]) if found.width == 2 else None
         if not rows:
             return None
         row = fields(rows[0][1], separator)
@@ -276,7 +276,7 @@ def _by_position(
     """Return the columns of rows that nothing names."""
     table = [fields(line, separator) for _, line in rows]
     found = columns.by_position(len(table[0]), weighted)
-    if found.weight and separator == "," and all(len(row) == 4 for row in table):
+    if found.weight is not None and separator == "," and all(len(row) == 4 for row in table):
         whole, rest = ([row[place] for row in table] for place in (2, 3))
         # 0,1,0,05 may be 0.05; a time or a count has no zero in front, and makes no weight zero
         decimal = all(map(is_integer, whole)) and all(map(str.isdecimal, rest))
