@@ -240,6 +240,7 @@ def dijkstra(
     """
     directed = flag("directed", "dijkstra", directed)
     cutoff = _cutoff(limit)
+    directed = flag("directed", "dijkstra", directed)
     graph = _graph(csgraph, unweighted)
     rows = None if indices is None else _indices(indices, graph.n, "dijkstra")
     _check_non_negative(graph)

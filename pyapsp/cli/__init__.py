@@ -8,8 +8,10 @@ ended it. A mistake of the user ends in one line on standard error, never in a t
 from __future__ import annotations
 
 import argparse
+import codecs
 import errno
 import importlib
+import io
 import os
 import signal
 import sys

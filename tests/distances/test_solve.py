@@ -43,6 +43,41 @@ def test_undirected_takes_the_smaller_weight(device):
     np.testing.assert_array_equal(result.distances, [[0, 2, 3], [2, 0, 1], [3, 1, 0]])
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda no: pyapsp.solve(WEIGHTS, directed=no),
+        lambda no: next(iter(pyapsp.row_blocks(WEIGHTS, directed=no))),
+        lambda no: pyapsp.solve_many(WEIGHTS[None], directed=no),
+        lambda no: pyapsp.solve_many([WEIGHTS], directed=no),
+        lambda no: pyapsp.diameter(WEIGHTS, directed=no),
+        lambda no: pyapsp.wiener_index(WEIGHTS, directed=no),
+        lambda no: pyapsp.bfs(WEIGHTS, 0, directed=no),
+        lambda no: pyapsp.sssp(WEIGHTS, 0, directed=no),
+        lambda no: pyapsp.csgraph.shortest_path(WEIGHTS, directed=no),
+        lambda no: pyapsp.csgraph.floyd_warshall(WEIGHTS, no),
+        lambda no: pyapsp.csgraph.bellman_ford(WEIGHTS, no, 0),
+        lambda no: pyapsp.csgraph.dijkstra(WEIGHTS, no, 0, min_only=True),
+        lambda no: Graph.from_arcs(2, [0], [1], directed=no),
+        lambda no: Graph([0, 0], [], [], directed=no),
+        lambda no: Graph.from_dense(WEIGHTS, directed=no),
+        lambda no: as_graph(WEIGHTS, no),
+        lambda no: as_graph(WEIGHTS, directed=no),
+        lambda no: pyapsp.read("no such file.gr", directed=no),
+    ],
+)
+@pytest.mark.parametrize("no", ["no", 0, np.array([False]), [True]], ids=str)
+def test_directed_must_be_a_bool(ask, no):
+    with pytest.raises(errors.ParameterError, match=r"'directed' parameter of .* True or False"):
+        ask(no)
+
+
+def test_directed_may_be_a_bool_of_numpy(device):
+    weights = np.array([[0, 5], [2, 0]], dtype=float)
+    result = pyapsp.solve(weights, directed=np.False_, device=device)
+    np.testing.assert_array_equal(result.distances, [[0, 2], [2, 0]])
+
+
 def test_sources_give_the_rows_asked_for_in_that_order(device):
     everything = pyapsp.solve(WEIGHTS, device=device, predecessors=True)
     some = pyapsp.solve(WEIGHTS, sources=[3, 0, 3], device=device, predecessors=True)

@@ -33,7 +33,7 @@ def read(path: Path) -> Graph:
             arrays["indptr"],
             arrays["indices"],
             arrays["weights"],
-            directed=bool(arrays["directed"]),
+            directed=arrays["directed"].item(),
             labels=arrays.get("labels"),
             name=str(arrays["name"]) if "name" in arrays else text.name_of(path),
         )
