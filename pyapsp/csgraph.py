@@ -240,7 +240,6 @@ def dijkstra(
     """
     directed = flag("directed", "dijkstra", directed)
     cutoff = _cutoff(limit)
-    directed = flag("directed", "dijkstra", directed)
     graph = _graph(csgraph, unweighted)
     rows = None if indices is None else _indices(indices, graph.n, "dijkstra")
     _check_non_negative(graph)

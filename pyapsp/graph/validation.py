@@ -58,13 +58,6 @@ def integer(
     return number
 
 
-def flag(parameter: str, owner: str, value: Any) -> bool:
-    """Return `value` as a bool; words and numbers are none, for ``"no"`` would be True."""
-    if not isinstance(value, bool | np.bool_):
-        raise ParameterError.of(parameter, owner, "True or False", value)
-    return bool(value)
-
-
 def probability(parameter: str, owner: str, value: Any) -> float:
     """Return `value` as a float in [0, 1]."""
     if not is_real(value) or not 0 <= value <= 1:
