@@ -388,6 +388,12 @@ CASES: dict[str, tuple[str, str | bytes, Means | Refused]] = {
     "notes, two heads": (
         "a.csv", "source,target,target,weight\n0,1,5,4\n", Refused("ends of an arc")),
     "notes, JSON": ("a.txt", '{"edges": [[0, 1]]}\n', Refused("no edge list")),
+    "notes, quotes after spaces": (
+        "a.csv", 'source, target, weight\n"a", "b", 4\n"b", "c", 2\n', Refused("not '\"b\"'", 2)),
+    "notes, words of a text": ("a.txt", "<s> the 4\nthe </s> 2\n",
+        Means([("<s>", "the", 4), ("the", "</s>", 2)])),
+    "notes, XML": ("a.txt", '<?xml version="1.0"?>\n<graphml/>\n', Refused("no edge list")),
+    "excel says a separator that is none": ("a.csv", 'sep="\r\n0;1;4\r\n', Refused("")),
     "notes, units": ("a.txt", "a b 4km\nb c 2km\n", Refused("not '4km'")),
     "notes, weight by name with a unit": (
         "a.csv", "from,to,distance (km)\na,b,4\nb,c,2\n", Means(ABC)),

@@ -28,11 +28,11 @@ __all__ = ["read", "write"]
 # What says in a row whether its arc is directed.
 _DIRECTED = {"directed": True, "true": True, "undirected": False, "false": False}
 # Ids that come of a line split at the wrong places: numbers that are no integers or have others
-# beside them, integers in brackets, arrows and bars, what stands before a list of neighbours, and
-# attributes.
+# beside them, integers in brackets, arrows and bars, what stands before a list of neighbours,
+# attributes, and quotes that do not start a field.
 _NO_ID = re.compile(
     r"[+-]?(?=[0-9.,\s]*[0-9])[0-9]*[.,\s][0-9.,\s]*(e[+-]?[0-9]+)?|[+-]?[0-9]+e[+-][0-9]+"
-    r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|[-=<>|~\u2190-\u21ff]+|.*:|.*\{.*\}",
+    r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|[-=<>|~\u2190-\u21ff]+|.*:|.*\{.*\}|\".*",
     re.IGNORECASE,
 )
 
@@ -181,7 +181,7 @@ def _refuse_hidden(path: Path, lines: list[str], found: Layout | None) -> None:
     if found is not None and (found.whole or found.separator is None):
         return
     for number, line in enumerate(lines, start=1):
-        if not re.match(r"[#%][^\s#%]", line):
+        if not re.match(r"[#%][^\s#%]", line) or len(line) > csv.field_size_limit():
             continue
         if found is None:
             hidden = any(line.count(mark) and mark + line[0] in line for mark in ",;\t")
@@ -277,7 +277,7 @@ def _ids(graph: Graph, *, spaces: bool) -> list[str]:
             or name != name.strip()
             or name[0] in "#%"
             or len(name.splitlines()) > 1
-            or (not spaces and (name[0] == '"' or re.search(r"[\s,;]", name)))
+            or (not spaces and re.search(r"[\s,;]", name))
             or _NO_ID.fullmatch(name)
         ):
             raise GraphError(f"the label {name!r} cannot be an id in an edge list")

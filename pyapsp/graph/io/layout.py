@@ -38,7 +38,10 @@ _FOREIGN = (
     (r"%%matrixmarket\b", "a Matrix Market file: call it .mtx"),
     (r"p\s+sp(\s+\d+){2}", "a DIMACS file: call it .gr"),
     (r"p\s+[a-z]+(\s+\d+){2}", "a DIMACS file, and only their shortest-path problems are read"),
-    (r"(\*vertices|dl\s+n\s*=|<|\{|(strict\s+)?(di)?graph\b.*[{[])", "no edge list"),
+    (
+        r"(\*vertices|dl\s+n\s*=|<(\?xml|!|graphml|gexf)|\{|(strict\s+)?(di)?graph\b.*[{[])",
+        "no edge list",
+    ),
 )
 # In KONECT's words the third column counts parallel arcs, or is always 1.
 _KONECT, _COUNTED = re.compile(r"%\s*(sym|asym|bip)\s+(\w+)"), ("unweighted", "positive")
@@ -98,7 +101,7 @@ def decide(path: Path, suffix: str, lines: Sequence[str], weighted: bool | None)
     comments = [line for line in lines[: rows[0][0] if rows else len(lines)] if line.strip()]
     directed, weighted = _said(path, comments, weighted)
     _refuse_foreign(path, [*enumerate(lines[:1]), *rows])
-    told = re.fullmatch(r"sep=(.)", rows[0][1]) if rows else None  # as Excel reads it
+    told = re.fullmatch(r"sep=([,;|\t ])", rows[0][1]) if rows else None  # as Excel reads it
     rows = rows[bool(told) :]
     if not rows:
         return None
