@@ -83,6 +83,16 @@ def test_a_full_disk(folder, method, size):
     assert (folder / "listed").read_text() == ""
 
 
+@pytest.mark.parametrize(
+    "line", ["solve g.npz", "scc g.npz", "bfs g.npz", "measure g.npz eccentricity"]
+)
+def test_the_file_that_found_no_space_is_named(folder, capsys, line):
+    assert run(capsys, *line.split(), "-o", "/dev/full") == (
+        5,
+        "pyapsp: [Errno 28] No space left on device: '/dev/full'\n",
+    )
+
+
 def test_a_file_has_its_space_before_it_is_mapped(folder):
     array = host.mapped_file(folder / "m.npy", np.int32, (300, 300))
     assert array.nbytes <= 512 * os.stat("m.npy").st_blocks
