@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -248,6 +249,37 @@ def test_a_signal_leaves_nothing(folder, name, code, output):
     assert done.stderr == f"pyapsp: {said}\n"
     assert left(folder) == [output, "g.npz"]
     assert (folder / output).read_text() == "before"
+
+
+# A run that a signal reaches in its second pass.
+STOPPED_RUN = """
+import os, signal, sys
+from pyapsp import cli
+from pyapsp.dense.outofcore.engine import Engine
+
+tell = Engine._tell
+
+def stopped(engine):
+    tell(engine)
+    if engine._number == 1:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+Engine._tell = stopped
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def test_a_signal_leaves_a_checkpoint(folder, capsys):
+    command = ["solve", "g.npz", "-o", "X.npy", "--checkpoint", "c", "--record", "r.json"]
+    command += ["--method", "fw-outofcore", "--set", "block=96", "--set", "rows=32"]
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_RUN, *command], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (143, "pyapsp: ended by SIGTERM\n")
+    assert left(folder) == ["c", "g.npz"]
+    assert run(capsys, *command) == (0, "")
+    assert json.loads((folder / "r.json").read_text())["resumed"]
+    np.testing.assert_array_equal(np.load("X.npy"), csgraph.dijkstra(GRAPH.to_scipy()))
 
 
 def test_a_signal_that_is_ignored_stays_so(folder):
