@@ -1,4 +1,4 @@
-"""Make ``differences.md`` of the sentences at the tests that pin differences from SciPy."""
+"""Make ``differences.md`` from the sentences of the tests of differences from SciPy."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TESTS = HERE.parent / "tests" / "csgraph" / "test_differences.py"
 HEAD = f"""\
 # Differences from SciPy
 
-`pyapsp.csgraph` has the shortest paths of `scipy.sparse.csgraph`, with SciPy's arguments, and its
-answers but for what is listed here. Every sentence stands at a test that shows both, in
-`{TESTS.relative_to(HERE.parent).as_posix()}`; `python docs/differences.py` makes this page of them.
-Compared with SciPy 1.17.
+`pyapsp.csgraph` has the shortest-path functions of `scipy.sparse.csgraph`. They take SciPy's
+arguments and return SciPy's answers, except for the differences on this page. The test named after
+each difference shows both behaviours, with SciPy 1.17. The tests are in
+`{TESTS.relative_to(HERE.parent).as_posix()}`; `docs/differences.py` makes this page from them.
 """
 KINDS = {
     "other": "Other answers",

@@ -38,18 +38,19 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
     """
     if graph.m == 0:
         return
-    if dtype.kind == "f" and graph.dtype != dtype:
+    if dtype.kind == "f" and not _held_by(graph, dtype):
+        weights = graph.stored
         with np.errstate(over="ignore", under="ignore"):
-            held = graph.weights.astype(dtype)
-        lost = (held == 0) & (graph.weights != 0)
-        if graph.dtype.kind == "i" and graph.max_magnitude > 2 ** (np.finfo(dtype).nmant + 1):
+            held = weights.astype(dtype)
+        lost = (held == 0) & (weights != 0)
+        if graph.dtype.kind == "i":
             # compared as integers; what rounds up to 2**63 would not convert back
             held = held.astype(np.float64)
             lost |= (held >= 2.0**63) | (held < -(2.0**63))
-            lost[~lost] = held[~lost].astype(np.int64) != graph.weights[~lost]
+            lost[~lost] = held[~lost].astype(np.int64) != weights[~lost]
         if lost.any():
             raise PrecisionError(
-                f"{dtype} does not hold the weight {graph.weights[lost][0]}: use int64, or give "
+                f"{dtype} does not hold the weight {weights[lost][0]}: use int64, or give "
                 "the graph weights of a float type if they may be rounded"
             )
     if dtype.kind in "iu" and not graph.is_integer:
@@ -62,6 +63,13 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
     limit = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
     if heaviest > limit or (dtype.kind in "iu" and heaviest == limit):
         raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}")
+
+
+def _held_by(graph: Graph, dtype: np.dtype) -> bool:
+    """Return whether a float type holds every weight, as the type and the largest one show."""
+    if graph.dtype.kind == "i":
+        return bool(graph.max_magnitude <= 2 ** (np.finfo(dtype).nmant + 1))
+    return bool(dtype.itemsize >= graph.dtype.itemsize)
 
 
 def check_answer(graph: Graph, distances: np.ndarray) -> None:

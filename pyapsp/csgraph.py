@@ -12,11 +12,14 @@ The algorithm that a name stands for is not promised: `pyapsp.solve` takes what 
 the fastest. Where several shortest paths, or several nearest sources, are equally far, which one is
 given may differ. ``directed=False`` is promised to take the smaller of the two weights whatever the
 method; SciPy 1.17 does so, and its documentation warns that it may not.
+
+``breadth_first_order`` is SciPy's, because it takes less time than making a `Graph`.
 """
 
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -27,7 +30,9 @@ from scipy.sparse import csr_array, issparse
 from pyapsp.distances.one import from_one
 from pyapsp.distances.solver import solve
 from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
-from pyapsp.graph import Graph, as_graph
+from pyapsp.graph import Graph, as_graph, validation
+from pyapsp.graph.dense import from_array
+from pyapsp.graph.validation import flag
 from pyapsp.result import NO_PREDECESSOR
 
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
@@ -131,13 +136,15 @@ def shortest_path(
     """
     if method not in _METHODS:
         raise ParameterError.of("method", "shortest_path", f"one of {', '.join(_METHODS)}", method)
-    graph = _graph(csgraph, unweighted)
+    directed = flag("directed", "shortest_path", directed)
+    held = overwrite and method == "FW" and indices is None and _can_hold_distances(csgraph)
+    # where the answer goes into the matrix, the graph must not be it
+    graph = _graph(csgraph.copy() if held else csgraph, unweighted)
     rows = None if indices is None else _indices(indices, graph.n, "shortest_path")
     if method == "D":
         _check_non_negative(graph)
     if method == "BF" and rows is not None:
-        graph = _reached(graph if directed else graph.symmetrized(), rows)
-    held = overwrite and method == "FW" and rows is None and _can_hold_distances(csgraph)
+        graph = _reached(as_graph(graph, directed), rows)
     out = csgraph if held else None
     return _solved(graph, directed, rows, return_predecessors, out=out)
 
@@ -231,14 +238,16 @@ def dijkstra(
     NegativeWeightError
         If there is a negative weight.
     """
+    directed = flag("directed", "dijkstra", directed)
     cutoff = _cutoff(limit)
     graph = _graph(csgraph, unweighted)
     rows = None if indices is None else _indices(indices, graph.n, "dijkstra")
     _check_non_negative(graph)
     if min_only:
         everything = np.arange(graph.n) if rows is None else rows
-        graph = graph if directed else graph.symmetrized()
-        return _nearest(graph, np.unique(everything), cutoff, return_predecessors)
+        return _nearest(
+            as_graph(graph, directed), np.unique(everything), cutoff, return_predecessors
+        )
     return _solved(graph, directed, rows, return_predecessors, cutoff)
 
 
@@ -430,11 +439,12 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
     if isinstance(csgraph, Graph):
         graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
     elif issparse(csgraph):
-        graph = as_graph(_rounded(csgraph))
+        validation.sparse(csgraph)  # before SciPy's conversions follow a wrong index
+        graph = as_graph(_rounded(csgraph), copy=False)
     else:
         try:
             values = csgraph if isinstance(csgraph, np.ma.MaskedArray) else np.asarray(csgraph)
-            graph = Graph.from_dense(_rounded(values), nan_is_no_arc=True)
+            graph = from_array(_rounded(values), nan_is_no_arc=True)
         except (TypeError, ValueError) as error:
             if isinstance(error, GraphError):
                 raise
@@ -443,23 +453,32 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
 
 
 def _rounded(values: Any) -> Any:
-    """Return an array or sparse array of numbers in float64; `Graph` refuses any other."""
-    return values.astype(np.float64, copy=False) if values.dtype.kind in "biufO" else values
+    """Return an array or sparse array of numbers in float64; `Graph` refuses any other.
+
+    Of objects SciPy takes masked arrays only, and has NaN for None.
+    """
+    numbers = values.dtype.kind in "biuf"
+    if values.dtype.kind == "O" and isinstance(values, np.ma.MaskedArray):
+        numbers = all(isinstance(each, Real) for each in values.compressed())
+    return values.astype(np.float64, copy=False) if numbers else values
 
 
 def _cutoff(limit: Any) -> float | None:
     try:
-        valid = not math.isnan(limit) and limit >= 0
-    except TypeError:
-        valid = False
-    if not valid:
+        cutoff = math.nan if isinstance(limit, str | bytes | np.timedelta64) else float(limit)
+    except (TypeError, ValueError, OverflowError):
+        cutoff = math.nan
+    if not cutoff >= 0:
         raise ParameterError.of("limit", "dijkstra", "a non-negative number", limit)
-    return None if limit == np.inf else float(limit)
+    return None if cutoff == np.inf else cutoff
 
 
 def _indices(indices: Any, n: int, owner: str) -> np.ndarray:
-    rows = np.asarray(indices)
-    if rows.size and rows.dtype.kind not in "iu":
+    try:
+        rows = np.asarray(indices)
+    except ValueError:  # rows of different lengths
+        raise ParameterError.of("indices", owner, "integers", indices) from None
+    if np.ma.is_masked(indices) or (rows.size and rows.dtype.kind not in "iu"):
         raise ParameterError.of("indices", owner, "integers", indices)
     rows = np.where(rows < 0, rows + n, rows).astype(np.int64)
     if rows.size and (rows.min() < 0 or rows.max() >= n):
@@ -484,7 +503,7 @@ def _solved(
 ) -> _Distances | tuple[_Distances, _Predecessors]:
     options: dict[str, Any] = {
         "directed": directed,
-        "predecessors": with_predecessors,
+        "predecessors": bool(with_predecessors),
         "cutoff": cutoff,
     }
     if rows is not None and rows.size == 1:

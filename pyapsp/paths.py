@@ -6,8 +6,10 @@ for. Their methods need the same things of weights, and their answers are rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, TypeVar
 
@@ -24,6 +26,7 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS, draw
+from pyapsp.graph.validation import is_real
 from pyapsp.precision import infinity
 from pyapsp.registry import Answer, Method, Options, Requirements
 from pyapsp.result import NO_PREDECESSOR
@@ -36,6 +39,7 @@ __all__ = [
     "Rows",
     "Weights",
     "about",
+    "farthest",
     "fits",
     "sample",
     "vertices",
@@ -125,8 +129,9 @@ class PathOptions(Options):
         """Report what is beyond the cutoff as unreachable, in rows of the answer."""
         if self.cutoff is None:
             return
-        # a float type must not round the cutoff
-        exact = np.float64(self.cutoff) if distances.dtype.kind == "f" else self.cutoff
+        # a float type must not round the cutoff, and whole numbers not be rounded to compare them
+        is_float = distances.dtype.kind == "f"
+        exact = np.float64(self.cutoff) if is_float else math.floor(self.cutoff)
         rows = max(1, _VALUES // max(distances.shape[1], 1))
         for start in range(0, len(distances), rows):
             some = slice(start, start + rows)
@@ -272,13 +277,17 @@ def sample(size: int, family: str, seed: int, requires: Weights) -> Graph:
 
 
 def about(graph: Graph) -> dict[str, Any]:
-    """Return what records say of a graph."""
+    """Return what records say of a graph.
+
+    Files, generators and the bench give names; the hash of a graph without one is not computed,
+    which for an array handed to `solve` would take longer than a search.
+    """
     return {
         "name": graph.name,
         "n": graph.n,
         "m": graph.m,
         "directed": graph.directed,
-        "hash": graph.content_hash,
+        "hash": None if graph.name is None else graph.content_hash,
     }
 
 
@@ -292,6 +301,23 @@ def fits(requires: Weights, row: Mapping[str, Any]) -> bool:
         limit = float("inf")
     longest = float("nan") if row["longest"] is None else row["longest"]
     return (limit is None or longest <= limit) and not (requires.unweighted and row["weighted"])
+
+
+def farthest(cutoff: Any, owner: str) -> int | float | None:
+    """Return a cutoff that a function was given as a number of Python's.
+
+    Raises
+    ------
+    ParameterError
+        If it is no number from zero up.
+    """
+    if cutoff is None:
+        return None
+    if is_real(cutoff):
+        number = int(cutoff) if isinstance(cutoff, Integral) else float(cutoff)
+        if number >= 0:
+            return number
+    raise ParameterError.of("cutoff", owner, "a non-negative number", cutoff)
 
 
 def vertices(
@@ -312,8 +338,11 @@ def vertices(
     ParameterError
         If one is no vertex.
     """
-    found = np.atleast_1d(np.asarray(given))
-    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+    try:
+        found = np.atleast_1d(np.asarray(given))
+    except (TypeError, ValueError):  # rows of different lengths, for instance
+        raise ParameterError.of(name, owner, "a sequence of vertices", given) from None
+    if np.ma.is_masked(given) or found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise ParameterError.of(name, owner, "a sequence of vertices", given)
     if found.size and (found.min() < 0 or found.max() >= n):
         outside = found[(found < 0) | (found >= n)][0]

@@ -24,6 +24,7 @@ __all__ = [
     "is_exact",
     "largest_finite",
     "narrower",
+    "only_int32",
     "resolve",
     "tolerance",
     "tolerance_for",
@@ -94,7 +95,7 @@ def is_exact(graph: Graph, dtype: np.dtype) -> bool:
     return max(distance_bound(graph), graph.max_magnitude) < limit
 
 
-def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:
+def resolve(graph: Graph, dtype: object, owner: str = "solve") -> tuple[np.dtype, str]:
     """Choose the type of the distances.
 
     Parameters
@@ -104,6 +105,8 @@ def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:
     dtype : dtype-like, "auto" or None
         None is float64, as SciPy; ``"auto"`` the narrowest integer type proved exact for this
         graph, else the float type of its weights.
+    owner : str
+        The function that was asked, for messages.
 
     Returns
     -------
@@ -137,8 +140,25 @@ def resolve(graph: Graph, dtype: object) -> tuple[np.dtype, str]:
         chosen = None
     if chosen is None or chosen.name not in DTYPES or not chosen.isnative:
         rule = f"'auto' or one of {', '.join(DTYPES)} in this machine's byte order"
-        raise ParameterError.of("dtype", "solve", rule, dtype)
+        raise ParameterError.of("dtype", owner, rule, dtype)
     return chosen, "as asked"
+
+
+def only_int32(dtype: object, owner: str) -> np.dtype:
+    """Return int32, the type of levels and of labels, if None or that was asked for.
+
+    Raises
+    ------
+    ParameterError
+        If another type was.
+    """
+    try:
+        fits = dtype is None or np.dtype(dtype) == np.int32  # type: ignore[call-overload]
+    except TypeError:
+        fits = False
+    if not fits:
+        raise ParameterError.of("dtype", owner, "int32", dtype)
+    return np.dtype(np.int32)
 
 
 @dataclass(frozen=True)

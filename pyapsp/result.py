@@ -13,6 +13,7 @@ import numpy as np
 from pyapsp.errors import FormatError, GraphError, ParameterError, VerificationError
 from pyapsp.files import atomic_write
 from pyapsp.graph.io import archive
+from pyapsp.graph.validation import integer
 from pyapsp.precision import DTYPES, infinity
 
 __all__ = ["NO_PREDECESSOR", "Result"]
@@ -71,14 +72,15 @@ class Result:
         Raises
         ------
         ParameterError
-            If a vertex does not exist, i is no source, or there are no predecessors.
+            If a vertex does not exist, i is no source, or there are no predecessors. If weights
+            are negative and the path leads over a vertex beyond the cutoff.
         VerificationError
-            If the predecessors go round: they are none of a shortest path.
+            If the predecessors go round or end: they are none of a shortest path.
         """
         n = self.distances.shape[1]
-        for name, vertex in (("i", i), ("j", j)):
-            if not 0 <= vertex < n:
-                raise ParameterError.of(name, "Result.path", f"a vertex in [0, {n})", vertex)
+        i, j = (
+            integer(name, "Result.path", given, 0, n - 1) for name, given in (("i", i), ("j", j))
+        )
         rows = np.flatnonzero(self.sources == i)
         if rows.size == 0:
             raise ParameterError.of("i", "Result.path", "one of the sources of this result", i)
@@ -91,10 +93,14 @@ class Result:
         before = self.predecessors[rows[0]]
         backwards = [j]
         while backwards[-1] != i:
-            step = int(before[backwards[-1]])
-            if step == NO_PREDECESSOR:
-                return []
-            if len(backwards) > n:
+            over = backwards[-1]
+            step = int(before[over])
+            if step == NO_PREDECESSOR and not self.distances[rows[0], over] < self.infinity:
+                raise ParameterError(
+                    f"the path from {i} to {j} leads over vertex {over}, which is beyond the "
+                    "cutoff: solve without one"
+                )
+            if step == NO_PREDECESSOR or len(backwards) > n:
                 raise VerificationError(f"the predecessors of row {i} do not lead from {j} to {i}")
             backwards.append(step)
         return backwards[::-1]

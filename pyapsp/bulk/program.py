@@ -1,4 +1,9 @@
-"""A program that runs for many instances at once."""
+"""A program that runs for many instances at once.
+
+Row-wise is the default on CPU devices, column-wise elsewhere. Addresses have 32 bits, so a slice
+holds fewer than 2^31 elements of an array. The tests compare with the C compiler: the same file
+must give the same bits.
+"""
 
 from __future__ import annotations
 

@@ -8,8 +8,10 @@ ended it. A mistake of the user ends in one line on standard error, never in a t
 from __future__ import annotations
 
 import argparse
+import codecs
 import errno
 import importlib
+import io
 import os
 import signal
 import sys
@@ -18,6 +20,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import TextIO
 
 from pyapsp import __version__
 
@@ -102,6 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     _fill_standard_streams()
+    for stream in (sys.stdout, sys.stderr):
+        _print_any_name(stream)
     try:
         with _stopped_alike():
             parsed = parser().parse_args(arguments)
@@ -147,6 +152,17 @@ def _fill_standard_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+
+
+def _print_any_name(stream: TextIO | None) -> None:
+    """Let a stream take names of files and vertices that the locale has no letters for."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return
+    if codecs.lookup(stream.encoding).name in ("ascii", "utf-8"):
+        # bytes of arguments go out as they came in, as in Python's UTF-8 mode
+        stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    else:
+        stream.reconfigure(errors="backslashreplace")
 
 
 class _Stopped(KeyboardInterrupt):

@@ -30,6 +30,7 @@ __all__ = [
     "add_progress",
     "add_size",
     "add_sources",
+    "as_utf8",
     "bytes_of",
     "check_outputs",
     "check_suffix",
@@ -215,12 +216,28 @@ def vertices(
     vertex = {str(label): number for number, label in enumerate(known)}
     found = []
     for name in names:
-        listed = Path(name[1:]).read_text().split() if name.startswith("@") else [name]
-        for each in listed:
+        for each in _listed(name[1:]) if name.startswith("@") else [as_utf8(name)]:
             if each not in vertex:
                 raise ParameterError.of(option, owner, "vertices of the graph", each)
             found.append(vertex[each])
     return found
+
+
+def as_utf8(argument: str) -> str:
+    """Return what an argument says in UTF-8, as graph files do, whatever the locale is."""
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeError:
+        return argument
+
+
+def _listed(path: str) -> list[str]:
+    from pyapsp.errors import FormatError
+
+    try:
+        return Path(path).read_text(encoding="utf-8").split()
+    except UnicodeDecodeError as error:
+        raise FormatError(path, None, f"not UTF-8: {error}") from None
 
 
 def facts(graph: Graph) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json, print_json
+from pyapsp.cli.options import add_json, as_utf8, print_json
 
 __all__ = ["configure", "run"]
 
@@ -33,10 +33,11 @@ def run(arguments: argparse.Namespace) -> int:
     n = result.distances.shape[1]
     names = [str(label) for label in (range(n) if result.labels is None else result.labels)]
     vertex = {name: number for number, name in enumerate(names)}
-    for name in (arguments.source, arguments.target):
+    source, target = as_utf8(arguments.source), as_utf8(arguments.target)
+    for name in (source, target):
         if name not in vertex:
             raise ParameterError(f"there is no vertex {name!r} in {arguments.result}")
-    path = result.path(vertex[arguments.source], vertex[arguments.target])
+    path = result.path(vertex[source], vertex[target])
     length = None
     if path:
         length = result.distances[(result.sources == path[0]).argmax(), path[-1]]
@@ -45,5 +46,5 @@ def run(arguments: argparse.Namespace) -> int:
     elif path:
         print(f"length {length}: {' -> '.join(names[v] for v in path)}")
     else:
-        print(f"no path from {arguments.source} to {arguments.target}")
+        print(f"no path from {source} to {target}")
     return 0

@@ -31,6 +31,7 @@ from pyapsp.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from pyapsp.registry import Method
     from pyapsp.tuning.tuner import Report
 
 __all__ = ["configure", "run"]
@@ -43,7 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("method", nargs="+", metavar="METHOD", help="see 'pyapsp methods'")
     parser.add_argument(
-        "--dtype", nargs="+", default=["float32"], metavar="TYPE", help="number types (float32)"
+        "--dtype",
+        nargs="+",
+        metavar="TYPE",
+        help="number types (float32; where the problem has none, its own)",
     )
     parser.add_argument(
         "--family",
@@ -120,9 +124,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     _check(arguments)
     methods = [type(find_method(name)) for name in arguments.method]
-    dtypes = [_dtype(name) for name in arguments.dtype]
+    if arguments.dtype:
+        tuned = list(product([_dtype(name) for name in arguments.dtype], methods))
+    else:
+        tuned = [(_default_dtype(method), method) for method in methods]
     device = choose(arguments.device)
-    for dtype in dtypes:
+    for dtype, _ in tuned:
         arithmetic_defines(device, np.dtype(dtype))  # refuses what the device lacks
     own = database.user_database()
     own.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
     for n in arguments.n:
         # what is compared takes turns: all methods and types of a size
         tuners, rows = [], []
-        for dtype, method in product(dtypes, methods):
+        for dtype, method in tuned:
             tuner = Tuner(
                 method,
                 device,
@@ -220,6 +227,13 @@ def _dtype(name: str) -> str:
     if name not in DTYPES:
         raise ParameterError.of("dtype", "tune", f"one of {', '.join(DTYPES)}", name)
     return name
+
+
+def _default_dtype(method: type[Method]) -> str:
+    from pyapsp.registry import problem
+
+    dtypes = problem(method.problem).dtypes
+    return "float32" if "float32" in dtypes else dtypes[0]
 
 
 def _with_progress(tuner: Any, arguments: argparse.Namespace) -> Report:

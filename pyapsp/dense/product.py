@@ -1,4 +1,9 @@
-"""The min-plus product D <- min(D, left (x) right) on a device: what its forms share."""
+"""The min-plus product D <- min(D, left (x) right) on a device: what its forms share.
+
+Floats that cannot be negative are compared as integers (the parameter ``bits``). This is up to 1.5
+times as fast: on GPUs, which have an integer minimum of three values, and on CPUs where float
+additions and minima use the same units.
+"""
 
 from __future__ import annotations
 

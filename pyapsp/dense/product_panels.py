@@ -1,4 +1,11 @@
-"""The min-plus product for CPUs: panels packed in the order in which a micro-kernel reads them."""
+"""The min-plus product for CPUs: panels packed in the order in which a micro-kernel reads them.
+
+The rate of these kernels is close to the roof, so the cost of host memory matters. Three measures
+reduce it: the next register block is prefetched (`Traits.prefetches`), rows a multiple of 2 KiB
+apart get one more cache line, and large matrices are in large pages (`Device.buffer`). A vector is
+as long as a register. With 16-bit values and 64 bytes this is more than the 16 elements of OpenCL C
+(`Traits.long_vectors`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The min-plus product for GPUs: a tile of it in the registers of a work-group."""
+"""The min-plus product for GPUs: a tile of it in the registers of a work-group.
+
+With the parameter ``separate`` the product goes into a matrix of its own and is then combined with
+the old values. This is for devices that do not hold the matrix.
+"""
 
 from __future__ import annotations
 

@@ -25,9 +25,10 @@ from pyapsp.device import Device, choose
 from pyapsp.distances.solver import solve
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.validation import flag
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.precision import infinity, resolve
-from pyapsp.registry import Method, Plan, Request, method_of, problem
+from pyapsp.registry import Method, Plan, Request, check_limits, method_of, problem
 from pyapsp.registry import method as find_method
 from pyapsp.result import Result
 from pyapsp.runs import record
@@ -294,8 +295,8 @@ class _Batch:
         held = 0
         for number, source in enumerate(graphs):
             with _named(number):
-                graph = as_graph(source, self.directed)
-                chosen, _ = resolve(graph, dtype)
+                graph = as_graph(source, self.directed, copy=False)
+                chosen, _ = resolve(graph, dtype, "solve_many")
                 check_weights(graph, chosen)
             window.append(((padded(graph.n), chosen.name), number, graph))
             held += chosen.itemsize * graph.n**2
@@ -447,9 +448,17 @@ def _batch(
     check: bool,
 ) -> _Batch:
     """Check what was asked for."""
-    for name, value in (("memory_limit", memory_limit), ("group", group)):
-        if value is not None and not (isinstance(value, Integral) and value > 0):
-            raise ParameterError.of(name, "solve_many", "a positive whole number", value)
+    check_limits(memory_limit, None, "solve_many")
+    if group is not None and not (isinstance(group, Integral) and group > 0):
+        raise ParameterError.of("group", "solve_many", "a positive whole number", group)
+    directed, predecessors, check = (
+        flag(name, "solve_many", value)
+        for name, value in (
+            ("directed", directed),
+            ("predecessors", predecessors),
+            ("check", check),
+        )
+    )
     asked = method if method == ONE_GROUP else method_of("all-pairs", method, "solve_many")
     return _Batch(asked, directed, predecessors, choose(device), memory_limit, group, check)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from os import PathLike
 from typing import Any
 
@@ -12,7 +11,8 @@ import numpy as np
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import as_graph
-from pyapsp.paths import AllPairsOptions, vertices
+from pyapsp.graph.validation import flag
+from pyapsp.paths import AllPairsOptions, farthest, vertices
 from pyapsp.precision import resolve
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
 
@@ -43,35 +43,36 @@ def requested(
     owner : str
         The function, for messages.
     """
-    if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
-        raise ParameterError.of("cutoff", owner, "a non-negative number", cutoff)
-    graph = as_graph(graph)
-    if not directed:
-        graph = graph.symmetrized()
+    cutoff = farthest(cutoff, owner)
+    if out is not None and (not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray)):
+        raise ParameterError.of("out", owner, "a NumPy array without a mask", type(out).__name__)
+    # an answer that is written over the weights must not change the graph
+    shared = out is not None and isinstance(graph, np.ndarray) and np.may_share_memory(graph, out)
+    graph = as_graph(graph, flag("directed", owner, directed), copy=shared)
     rows = None if sources is None else vertices(sources, graph.n, owner)
     check_limits(memory_limit, progress, owner)
-    if out is not None and not isinstance(out, np.ndarray):
-        raise ParameterError.of("out", owner, "a NumPy array", type(out).__name__)
     asked = method_of("all-pairs", method, owner)
     chosen_device, *helpers = [choose(each) for each in _listed(device, owner)]
-    chosen_dtype, reason = resolve(graph, out.dtype if dtype is None and out is not None else dtype)
+    dtype = out.dtype if dtype is None and out is not None else dtype
+    chosen_dtype, reason = resolve(graph, dtype, owner)
+    predecessors = flag("predecessors", owner, predecessors)
     options = AllPairsOptions(
         device=chosen_device,
         dtype=chosen_dtype,
-        predecessors=bool(predecessors),
+        predecessors=predecessors,
         memory_limit=memory_limit,
         out=out,
         progress=progress,
         helpers=tuple(helpers),
         checkpoint=checkpoint,
-        check=check,
+        check=flag("check", owner, check),
         sources=rows,
         cutoff=cutoff,
     ).held_in(chosen_dtype)
     if out is not None:
         _check_out(out, (options.count(graph.n), graph.n), chosen_dtype, owner)
     about = {
-        "predecessors": bool(predecessors),
+        "predecessors": predecessors,
         "cutoff": cutoff,
         "sources": None if rows is None else rows.size,
     }

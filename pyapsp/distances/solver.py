@@ -54,8 +54,9 @@ def solve(
         Only the rows of these vertices, in this order; one may come twice. The sparse methods
         compute no others.
     cutoff : float, optional
-        Report distances above this as unreachable. Methods may stop there, and a distance past
-        the range of its type is no error if it is above.
+        Report vertices farther than this as unreachable, without predecessors. Methods may stop
+        there, and a distance past the range of its type is no error if it is above. Where weights
+        are negative a path to a nearer vertex may lead over one of them: `Result.path` says so.
     dtype : dtype-like or "auto", optional
         Of the distances: float64 (the default), float32, float16 where the device has it, int64,
         int32, int16 or uint16. ``"auto"`` takes the narrowest integer type that is proved exact
@@ -248,6 +249,5 @@ def rows_of(
     if distances.dtype != options.dtype:
         distances = converted(distances, options.dtype, out)
     if told.cutoff is None:
-        # where weights are negative a path may come back from beyond the cutoff
-        options.hide(distances, None if request.input.has_negative else before)
+        options.hide(distances, before)
     return distances, before

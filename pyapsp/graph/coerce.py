@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from pyapsp.errors import GraphError
-from pyapsp.graph import convert
+from pyapsp.graph import convert, validation
+from pyapsp.graph.dense import from_array
 from pyapsp.graph.io import read
 from pyapsp.graph.model import Graph
 
 __all__ = ["as_graph"]
 
 
-def as_graph(source: Any, directed: bool = True) -> Graph:
+def as_graph(source: Any, directed: bool = True, *, copy: bool = True) -> Graph:
     """Make a graph of anything that describes one.
 
     Parameters
@@ -29,40 +29,34 @@ def as_graph(source: Any, directed: bool = True) -> Graph:
     directed : bool, default True
         False makes the graph undirected, with the smaller weight of the two arcs. True leaves
         it as the source says: an undirected NetworkX graph stays undirected.
+    copy : bool, default True
+        False may use the memory of `source`, which must not change while the graph is used.
 
     Raises
     ------
     GraphError
         `source` is none of these, or not a proper graph.
+    ParameterError
+        `directed` is neither True nor False.
     """
-    graph = _recognise(source)
+    directed = validation.flag("directed", "as_graph", directed)
+    graph = _recognise(source, copy)
     return graph if directed else graph.symmetrized()
 
 
-def _recognise(source: Any) -> Graph:
+def _recognise(source: Any, copy: bool) -> Graph:
     if isinstance(source, Graph):
         return source
     if isinstance(source, str | os.PathLike):
         return read(source)
     if scipy.sparse.issparse(source):
-        return convert.from_scipy(source)
-    # an object of these libraries exists only where the library was imported already
-    if _is_instance(source, "networkx", "Graph"):
+        return convert.from_scipy(source, copy=copy)
+    if convert.is_kind(source, "networkx", "Graph"):
         return convert.from_networkx(source)
-    if _is_instance(source, "igraph", "Graph"):
+    if convert.is_kind(source, "igraph", "Graph"):
         return convert.from_igraph(source)
-    if _is_instance(source, "pandas", "DataFrame"):
+    if convert.is_kind(source, "pandas", "DataFrame"):
         return convert.from_pandas(source)
     if isinstance(source, np.ndarray | list | tuple):
-        try:
-            return Graph.from_dense(source)
-        except ValueError as error:
-            if isinstance(error, GraphError):
-                raise
-            raise GraphError(f"no matrix of weights: {error}") from None
+        return Graph.from_dense(source) if copy else from_array(source)
     raise GraphError(f"an object of type {type(source).__name__} does not describe a graph")
-
-
-def _is_instance(source: object, module: str, name: str) -> bool:
-    kind = getattr(sys.modules.get(module), name, None)
-    return kind is not None and isinstance(source, kind)

@@ -5,11 +5,14 @@ None of the optional libraries is imported here: their objects are used through 
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
@@ -21,10 +24,16 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
+# The types of real numbers; numpy.number has the complex ones as well.
+_WHOLE = (int, np.integer, np.bool_)
+_REAL = (*_WHOLE, float, np.floating)
+
 __all__ = ["from_igraph", "from_networkx", "from_pandas", "from_scipy", "relabel", "reweight"]
 
 
-def from_scipy(matrix: Any, *, directed: bool = True, name: str | None = None) -> Graph:
+def from_scipy(
+    matrix: Any, *, directed: bool = True, name: str | None = None, copy: bool = True
+) -> Graph:
     """Make a graph from a SciPy sparse array or matrix of any format.
 
     Parameters
@@ -37,14 +46,32 @@ def from_scipy(matrix: Any, *, directed: bool = True, name: str | None = None) -
         False takes the smaller of the two weights for both directions.
     name : str, optional
         Name of the graph.
+    copy : bool, default True
+        False uses the memory of a CSR matrix where its types fit; it must not change while the
+        graph is used.
 
     Raises
     ------
     GraphError
-        The matrix is not square, or holds NaN, -inf or complex numbers.
+        The matrix is not square, its index arrays are wrong, or it holds NaN, -inf or complex
+        numbers.
     """
-    n = validation.square(matrix.shape)
-    entries = matrix.tocoo()
+    if not scipy.sparse.issparse(matrix):
+        raise GraphError(f"a SciPy sparse matrix is wanted, not {type(matrix).__name__}")
+    n = validation.sparse(matrix)
+    if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
+        # room behind the last row, which `tocoo` would leave without row numbers
+        matrix = matrix.copy()
+        matrix.prune()
+    if matrix.format == "csc":
+        matrix, copy = matrix.tocsr(), False
+    if matrix.format == "csr" and validation.fall(matrix.indptr, matrix.indices) is None:
+        graph = Graph(matrix.indptr, matrix.indices, matrix.data, name=name, copy=copy)
+        return graph if directed else graph.symmetrized()
+    try:
+        entries = matrix.tocoo()
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"no sparse matrix of weights: {error}") from None
     tails, heads, weights = entries.row, entries.col, entries.data
     if matrix.format in ("bsr", "dia"):
         stored = weights != 0
@@ -67,6 +94,7 @@ def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Gr
     GraphError
         A weight is not a real number, or is NaN or -inf.
     """
+    _check_kind(graph, "networkx", "Graph")
     row = {node: number for number, node in enumerate(graph)}
     ends = [(row[tail], row[head]) for tail, head in graph.edges()]
     weights = None
@@ -80,7 +108,7 @@ def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Gr
         weights,
         directed=graph.is_directed(),
         labels=list(row),
-        name=graph.name or None,
+        name=_text(graph.name) or None,
     )
 
 
@@ -114,16 +142,15 @@ def from_pandas(
     GraphError
         A column is missing, an id is missing, or a weight is not a real number.
     """
-    for column in (source, target):
-        if column not in frame.columns:
-            raise GraphError(f"the data frame has no column {column!r}")
-    for column in (source, target):
-        if frame[column].isna().any():
-            raise GraphError(f"the column {column!r} of the data frame has a missing id")
-    labels, tails, heads = relabel(frame[source].to_numpy(), frame[target].to_numpy())
+    _check_kind(frame, "pandas", "DataFrame")
+    ids = [_column(frame, column) for column in (source, target)]
+    for column in ids:
+        if column.isna().any():
+            raise GraphError(f"the column {column.name!r} of the data frame has a missing id")
+    labels, tails, heads = relabel(*(column.to_numpy() for column in ids))
     weights = None
     if weight is not None and weight in frame.columns:
-        weights = _numbers(frame[weight].tolist())
+        weights = _numbers(_column(frame, weight).tolist())
     return Graph.from_arcs(
         len(labels), tails, heads, weights, directed=directed, labels=labels, name=name
     )
@@ -144,6 +171,7 @@ def from_igraph(graph: igraph.Graph, *, weight: str | None = "weight") -> Graph:
     GraphError
         A weight is not a real number, or is NaN or -inf; names occur twice.
     """
+    _check_kind(graph, "igraph", "Graph")
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     weighted = weight is not None and weight in graph.es.attributes()
     return Graph.from_arcs(
@@ -153,8 +181,24 @@ def from_igraph(graph: igraph.Graph, *, weight: str | None = "weight") -> Graph:
         _numbers(graph.es[weight]) if weighted else None,
         directed=graph.is_directed(),
         labels=graph.vs["name"] if "name" in graph.vs.attributes() else None,
-        name=graph["name"] if "name" in graph.attributes() else None,
+        name=_text(graph["name"]) if "name" in graph.attributes() else None,
     )
+
+
+def is_kind(source: object, module: str, name: str) -> bool:
+    """Return whether an object is of a class of a library, which it is only if that is imported."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(source, kind)
+
+
+def _check_kind(source: object, module: str, name: str) -> None:
+    if not is_kind(source, module, name):
+        raise GraphError(f"a {module}.{name} is wanted, not {type(source).__name__}")
+
+
+def _text(name: object) -> str | None:
+    """Return the name of a graph, which in other libraries may be any object, as text."""
+    return None if name is None else str(name)
 
 
 def relabel(
@@ -176,13 +220,18 @@ def relabel(
     """
     ids = np.concatenate([tails, heads])
     if ids.dtype.kind not in "iu":
-        names = ids.tolist()
+        # a date would become the number of its nanoseconds
+        names: list[Any] = [None] if ids.dtype.kind in "mM" else ids.tolist()
         if all(isinstance(value, str) for value in names):
-            ids = np.array(names, dtype=np.str_)
-        elif all(type(value) is int for value in names):
+            # as a fixed number of letters NumPy loses NUL at the end
+            kept = any(value.endswith("\0") for value in names)
+            ids = np.array(names, dtype=object if kept else np.str_)
+        elif all(type(value) is int and -(2**63) <= value < 2**63 for value in names):
             ids = np.array(names, dtype=np.int64)
         else:
-            raise GraphError("the ids of an edge list must be all integers or all strings")
+            raise GraphError(
+                "the ids of an edge list must be all integers or all strings, integers within int64"
+            )
     labels, rows = np.unique(ids, return_inverse=True)
     rows = rows.astype(np.int64)
     return labels, rows[: len(tails)], rows[len(tails) :]
@@ -229,14 +278,37 @@ def _check_range(graph: Graph, extremes: list[float]) -> None:
             raise PrecisionError(f"int64 cannot hold the changed weight {weight}")
 
 
+def _column(frame: pandas.DataFrame, name: Hashable) -> pandas.Series[Any]:
+    """Return the one column of this name."""
+    if name not in frame.columns:
+        raise GraphError(f"the data frame has no column {name!r}")
+    column = frame[name]
+    if column.ndim != 1:
+        raise GraphError(f"the data frame has more than one column {name!r}")
+    return column
+
+
 def _numbers(values: list[Any]) -> NDArray[Any]:
     """Weights that came one by one as Python or NumPy numbers, with the offender named."""
     for place, value in enumerate(values):
-        if not isinstance(value, int | float | np.number | np.bool_):
+        # a span of time is an integer to NumPy
+        if not isinstance(value, _REAL) or isinstance(value, np.timedelta64):
             raise GraphError(f"the weight of edge number {place} is no real number: {value!r}")
-    if all(isinstance(value, int | np.integer | np.bool_) for value in values):
+    if all(isinstance(value, _WHOLE) for value in values):
         try:
             return np.array([int(value) for value in values], dtype=np.int64)
         except OverflowError:
             raise GraphError("a weight does not fit into int64") from None
+    for place, value in enumerate(values):
+        if isinstance(value, _WHOLE):
+            value = int(value)  # which Python compares with a float exactly
+        try:
+            held = float(value)
+        except OverflowError:
+            held = math.inf
+        if held != value and value == value:  # NaN is named elsewhere
+            raise GraphError(
+                f"the weight of edge number {place} does not fit into float64, which the others "
+                f"need: {value!r}"
+            )
     return np.array(values, dtype=np.float64)

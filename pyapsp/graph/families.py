@@ -32,11 +32,11 @@ def draw(family: str, n: int, seed: int, *, arcs: int = ARCS, max_weight: int = 
     max_weight : int
         Weights are uniform in 1..max_weight.
     """
-    if family == "uniform":
-        return random_graph(n, min(arcs * n, n * (n - 1)), max_weight, seed)
     if family == "power-law":
         most = max(n - 1, 0)
         return power_law(n, min(arcs * n, n * most), max_weight=max_weight, seed=seed)
-    side = max(int(np.sqrt(n)), min(n, 1))
+    if family == "uniform" or n == 0:  # a mesh has at least one row
+        return random_graph(n, min(arcs * n, n * (n - 1)), max_weight, seed)
+    side = int(np.sqrt(n))
     mesh = grid_2d(side, side, seed)
     return mesh.with_weights(1 + mesh.weights % max_weight)

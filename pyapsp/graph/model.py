@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,10 +65,13 @@ class Graph:
     directed : bool, default True
         False promises that every arc has its reverse, of the same weight.
     labels : iterable, optional
-        n distinct names of the vertices, for instance the ids in the file. The labels 0..n-1
-        are the same as None.
+        n distinct names of the vertices, for instance the ids in the file, none of them missing
+        (NaN, NaT, pandas.NA). The labels 0..n-1 are the same as None.
     name : str, optional
         What the graph is called in records.
+    copy : bool, default True
+        False uses the memory of the arrays where their types fit; they must not change while
+        the graph is used.
 
     Raises
     ------
@@ -95,29 +99,59 @@ class Graph:
         directed: bool = True,
         labels: Iterable[Any] | None = None,
         name: str | None = None,
+        copy: bool = True,
     ) -> None:
         values = validation.weights(weights)
         if values.ndim != 1:
             raise GraphError(f"the weights must be one-dimensional, not {values.ndim}-dimensional")
         n = validation.csr(indptr, indices, values.size)
         starts, heads = np.asarray(indptr, np.int64), np.asarray(indices, np.int32)
-        tails = np.repeat(np.arange(n, dtype=np.int32), np.diff(starts))
-        keep = validation.finite(tails, heads, values)
-        if keep is not None:
-            starts, heads, values = _starts(tails[keep], n), heads[keep], values[keep]
-        self.__dict__.update(
-            indptr=_frozen(starts),
-            indices=_frozen(heads),
-            weights=_frozen(values),
-            directed=bool(directed),
-            labels=None,
-            name=name,
-        )
-        names = validation.labels(labels, n)
-        if names is not None:
-            self.__dict__["labels"] = _frozen(names)
+        if not isinstance(name, str | None):
+            raise GraphError(f"the name of a graph must be text, not {name!r}")
+        directed = validation.flag("directed", "Graph", directed)
+        self._fill(starts, heads, values, directed, validation.labels(labels, n), name, copy)
         if not directed and not self._equals_reverse():
             raise GraphError("an undirected graph needs both arcs of an edge, of equal weight")
+
+    def _fill(
+        self,
+        starts: NDArray[np.int64],
+        heads: NDArray[np.int32],
+        values: NDArray[Any],
+        directed: bool,
+        labels: NDArray[Any] | None,
+        name: str | None,
+        copy: bool,
+    ) -> None:
+        """Take arrays that are rows in order; arcs of infinite weight are left out."""
+
+        def ends(arc: int) -> tuple[int, int]:
+            return int(np.searchsorted(starts, arc, side="right")) - 1, int(heads[arc])
+
+        keep = validation.finite(values, ends)
+        if keep is not None:
+            tails = _tails(starts)
+            starts, heads, values = (
+                _starts(tails[keep], starts.size - 1),
+                heads[keep],
+                values[keep],
+            )
+        self.__dict__.update(
+            indptr=_frozen(starts, copy),
+            indices=_frozen(heads, copy),
+            weights=_frozen(values, copy),
+            directed=directed,
+            labels=None if labels is None else _frozen(labels),
+            name=name,
+        )
+
+    def _sharing(self, directed: bool) -> Graph:
+        """Return a graph with the same arrays, of which the direction is known to be right."""
+        graph = object.__new__(Graph)
+        graph.__dict__.update(
+            {name: getattr(self, name) for name in Graph.__annotations__}, directed=directed
+        )
+        return graph
 
     @classmethod
     def from_arcs(
@@ -150,9 +184,11 @@ class Graph:
         Raises
         ------
         GraphError
-            Lengths that differ, a vertex out of range, a weight that is NaN or -inf.
+            Lengths that differ, a vertex out of range, a weight that is NaN or -inf, a masked
+            value, or an integer that NumPy would round because of a fraction in the same list.
         """
         n = validation.vertex_count(n)
+        directed = validation.flag("directed", "Graph.from_arcs", directed)
         tail = validation.vertices("tails", tails, n)
         head = validation.vertices("heads", heads, n)
         given = np.ones(tail.size, np.int64) if weights is None else validation.weights(weights)
@@ -161,7 +197,7 @@ class Graph:
                 f"{tail.size} tails, {head.size} heads and weights of shape {given.shape} "
                 "do not make a list of arcs"
             )
-        keep = validation.finite(tail, head, given)
+        keep = validation.finite(given, lambda arc: (int(tail[arc]), int(head[arc])))
         if keep is not None:
             tail, head, given = tail[keep], head[keep], given[keep]
         if not directed:
@@ -215,14 +251,17 @@ class Graph:
         Raises
         ------
         GraphError
-            The matrix is not square, or holds NaN (unless allowed) or -inf.
+            The matrix is not square, holds NaN (unless allowed) or -inf, or no real numbers.
+        ParameterError
+            `directed` is neither True nor False, or `no_arc` no number.
         """
-        values = np.asarray(matrix)
+        directed = validation.flag("directed", "Graph.from_dense", directed)
+        if not validation.is_real(no_arc):
+            raise ParameterError.of("no_arc", "Graph.from_dense", "a real number", no_arc)
+        masked = isinstance(matrix, np.ma.MaskedArray)
+        values = validation.real(np.ma.getdata(matrix) if masked else matrix)
         n = validation.square(values.shape)
-        if isinstance(matrix, np.ma.MaskedArray):
-            arc = ~np.ma.getmaskarray(matrix)
-        else:
-            arc = values != no_arc
+        arc = ~np.ma.getmaskarray(matrix) if masked else values != no_arc  # type: ignore[arg-type]
         if values.dtype.kind == "f":
             arc &= ~np.isposinf(values)
             if nan_is_no_arc:
@@ -254,15 +293,24 @@ class Graph:
         """Type of the weights: int64, float32 or float64."""
         return self.weights.dtype
 
-    @cached_property
-    def min_weight(self) -> int | float | None:
-        """Smallest weight; None without arcs."""
-        return self.weights.min().item() if self.m else None
+    @property
+    def stored(self) -> NDArray[Any]:
+        """An array with every weight; where the graph is a matrix, with 0 and inf as well."""
+        return self.weights
 
     @cached_property
+    def _extremes(self) -> tuple[Any, Any]:
+        return validation.extremes(self.weights)
+
+    @property
+    def min_weight(self) -> int | float | None:
+        """Smallest weight; None without arcs."""
+        return self._extremes[0].item() if self.m else None
+
+    @property
     def max_weight(self) -> int | float | None:
         """Largest weight; None without arcs."""
-        return self.weights.max().item() if self.m else None
+        return self._extremes[1].item() if self.m else None
 
     @property
     def max_magnitude(self) -> int | float:
@@ -277,7 +325,9 @@ class Graph:
     @cached_property
     def is_integer(self) -> bool:
         """Whether all weights are whole numbers, whatever their dtype."""
-        return self.dtype.kind == "i" or bool((self.weights == np.floor(self.weights)).all())
+        if self.dtype.kind == "i" or self.min_weight == self.max_weight:
+            return self.m == 0 or bool(self.weights[0] == np.floor(self.weights[0]))
+        return validation.whole(self.weights)
 
     @cached_property
     def is_symmetric(self) -> bool:
@@ -287,7 +337,7 @@ class Graph:
     @cached_property
     def is_unweighted(self) -> bool:
         """Whether all weights are 1."""
-        return bool((self.weights == 1).all())
+        return self.m == 0 or self.min_weight == 1 == self.max_weight
 
     @cached_property
     def facts(self) -> Facts:
@@ -331,13 +381,15 @@ class Graph:
         """Return the graph with every arc turned round."""
         if not self.directed:
             return self
-        starts, heads, weights = self._reverse()
+        starts, heads, weights = self._reverse(self.weights)
         return Graph(starts, heads, weights, labels=self.labels, name=self.name)
 
     def symmetrized(self) -> Graph:
         """Return the undirected graph: each edge has the smaller weight of its two arcs."""
         if not self.directed:
             return self
+        if self.is_symmetric:
+            return self._sharing(directed=False)
         both = Graph.from_arcs(self.n, *self.arcs(), directed=False)
         return Graph(
             both.indptr,
@@ -381,25 +433,44 @@ class Graph:
         Raises
         ------
         ParameterError
-            The dtype cannot hold `no_arc`.
+            The dtype is no type of numbers or cannot hold `no_arc`, or `out` has another shape.
         PrecisionError
             An integer dtype cannot hold a weight.
         """
-        target: np.dtype[Any] = np.dtype(dtype) if out is None else out.dtype
-        weights = self.weights
-        if target.kind in "iu":
-            limits = np.iinfo(target)
-            if not (limits.min <= no_arc <= limits.max and no_arc == int(no_arc)):
-                raise ParameterError.of(
-                    "no_arc", "Graph.to_dense", f"a value of {target.name}", no_arc
-                )
-            fits = (weights >= limits.min) & (weights <= limits.max) & (weights == weights // 1)
-            if not fits.all():
-                raise PrecisionError(f"{target.name} cannot hold the weight {weights[~fits][0]}")
-        matrix = np.empty((self.n, self.n), dtype=target) if out is None else out
+        matrix = self._to_fill(dtype, no_arc, out)
         matrix[...] = no_arc
-        matrix[_tails(self.indptr), self.indices] = weights
+        matrix[_tails(self.indptr), self.indices] = self.weights
         return matrix
+
+    def _to_fill(self, dtype: DTypeLike, no_arc: float, out: NDArray[Any] | None) -> NDArray[Any]:
+        """Return the array that `to_dense` is to fill; refuse what it cannot hold."""
+        shape = (self.n, self.n)
+        if out is not None and (not isinstance(out, np.ndarray) or out.shape != shape):
+            raise ParameterError.of("out", "Graph.to_dense", f"an array of shape {shape}", out)
+        target: np.dtype[Any] = np.dtype(dtype) if out is None else out.dtype
+        if target.kind not in "iuf":
+            rule = "a type of integers or floats"
+            raise ParameterError.of("dtype", "Graph.to_dense", rule, target)
+        if not validation.is_real(no_arc):
+            raise ParameterError.of("no_arc", "Graph.to_dense", "a real number", no_arc)
+        if target.kind in "iu":
+            self._check_range(target, no_arc)
+        return np.empty(shape, dtype=target) if out is None else out
+
+    def _check_range(self, target: np.dtype[Any], no_arc: float) -> None:
+        """Refuse what an integer type cannot hold."""
+        limits = np.iinfo(target)
+        if not (limits.min <= no_arc <= limits.max and no_arc == math.floor(no_arc)):
+            raise ParameterError.of("no_arc", "Graph.to_dense", f"a value of {target.name}", no_arc)
+        lowest = -self.max_magnitude if self.has_negative else 0
+        if self.is_integer and limits.min <= lowest and self.max_magnitude <= limits.max:
+            return
+        weights = self.weights
+        # float64 does not have the largest integer of 64 bits, but the next
+        below = weights < int(limits.max) + 1
+        fits = (weights >= limits.min) & below & (weights == weights // 1)
+        if not fits.all():
+            raise PrecisionError(f"{target.name} cannot hold the weight {weights[~fits][0]}")
 
     def to_scipy(self) -> csr_array:
         """Return a `scipy.sparse.csr_array` of shape (n, n), with its own copy of the data."""
@@ -490,17 +561,22 @@ class Graph:
         names = self._names()
         return names[tails], names[heads], weights
 
-    def _reverse(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Compressed rows of the reversed graph."""
-        columns = self.to_scipy().tocsc()
-        return columns.indptr, columns.indices, columns.data
+    def _reverse(self, weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Compressed rows of the reversed graph, with such weights."""
+        columns = csr_array((weights, self.indices, self.indptr), shape=(self.n, self.n)).tocsc()
+        starts = columns.indptr.astype(np.int64, copy=False)
+        return _sealed(starts), _sealed(columns.indices), _sealed(columns.data)
 
     def _equals_reverse(self) -> bool:
-        starts, heads, weights = self._reverse()
-        return (
-            np.array_equal(self.indptr, starts)
-            and np.array_equal(self.indices, heads)
-            and np.array_equal(self.weights, weights)
+        """Whether each arc has its reverse; first what is counted, then what is compared."""
+        degrees = np.diff(self.indptr)
+        if not np.array_equal(np.bincount(self.indices, minlength=self.n), degrees):
+            return False
+        alike = self.min_weight == self.max_weight
+        weights = np.zeros(self.m, np.int8) if alike else self.weights
+        _, heads, turned = self._reverse(weights)
+        return np.array_equal(self.indices, heads) and (
+            alike or np.array_equal(self.weights, turned)
         )
 
 
@@ -515,8 +591,10 @@ def _tails(indptr: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr))
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return `array` if it is read-only and owns its data, else a read-only copy."""
+def _frozen(array: NDArray[Any], copy: bool = True) -> NDArray[Any]:
+    """Return `array` if it is read-only and owns its data, else a read-only copy, or a view."""
+    if not copy and array.flags.c_contiguous:
+        return _sealed(array.view())
     if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
         return _sealed(array.copy())
     return array

@@ -8,7 +8,8 @@ Each function returns its argument in the package's own form (dtype, shape) or r
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,26 @@ from pyapsp.errors import GraphError, ParameterError
 __all__ = [
     "MAX_VERTICES",
     "csr",
+    "extremes",
+    "fall",
     "finite",
+    "flag",
     "integer",
+    "is_real",
     "labels",
     "probability",
+    "real",
+    "sparse",
     "square",
     "vertex_count",
     "vertices",
     "weights",
+    "whole",
 ]
 
 MAX_VERTICES = 2**31 - 1  # arc heads are stored as int32
+_COUNTED = 2**53  # up to which float64 holds every integer
+_BLOCK = 2**15  # values that are looked at several times, while they are in a cache
 
 
 def integer(
@@ -50,9 +60,23 @@ def integer(
 
 def probability(parameter: str, owner: str, value: Any) -> float:
     """Return `value` as a float in [0, 1]."""
-    if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+    if not is_real(value) or not 0 <= value <= 1:
         raise ParameterError.of(parameter, owner, "a number in [0, 1]", value)
     return float(value)
+
+
+def flag(parameter: str, owner: str, value: Any) -> bool:
+    """Return `value` as a bool; words and numbers are none, for ``"no"`` would be True."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError.of(parameter, owner, "True or False", value)
+    return bool(value)
+
+
+def is_real(value: Any) -> bool:
+    """Return whether `value` is one real number; NumPy counts spans of time among the integers."""
+    return isinstance(value, Real) and not isinstance(value, np.timedelta64)
 
 
 def vertex_count(n: Any) -> int:
@@ -67,9 +91,74 @@ def square(shape: tuple[int, ...]) -> int:
     return shape[0]
 
 
+def sparse(matrix: Any) -> int:
+    """Check the index arrays of a SciPy sparse matrix of any format and return its n.
+
+    SciPy's compiled conversions do not look whether an index is inside of its array. What its
+    own ``check_format(full_check=True)`` refuses is refused here, without a change to the matrix
+    and without a copy of the column indices.
+
+    Raises
+    ------
+    GraphError
+        The matrix is not square, or its index arrays do not describe a matrix.
+    """
+    n = square(matrix.shape)
+    if matrix.format == "lil":
+        lists = [*matrix.rows, *matrix.data]
+        if not all(isinstance(each, list) for each in lists):
+            raise GraphError("the rows and entries of a LIL matrix must be lists")
+        lengths = list(map(len, lists))
+        if lengths[:n] != lengths[n:]:
+            raise GraphError("the lists of columns and of entries of a LIL matrix differ in length")
+    elif matrix.format in ("csr", "csc", "bsr"):
+        _compressed(matrix, n)
+    elif matrix.format == "dia":
+        offsets, entries = _indices("offsets", matrix.offsets), np.asarray(matrix.data)
+        if entries.ndim != 2 or len(entries) != offsets.size:
+            raise GraphError(
+                f"{offsets.size} offsets do not go with diagonals of shape {entries.shape}"
+            )
+    return n
+
+
+def _indices(what: str, array: Any) -> NDArray[Any]:
+    """Return an index array of a SciPy matrix, which its compiled loops can read."""
+    found = np.asarray(array)
+    indexes = isinstance(array, np.ndarray) and found.dtype in (np.int32, np.int64)
+    if not indexes or found.ndim != 1:
+        raise GraphError(
+            f"{what} must be a one-dimensional array of int32 or int64, "
+            f"not {found.ndim}-dimensional of {found.dtype}"
+        )
+    return found
+
+
+def _compressed(matrix: Any, n: int) -> None:
+    """Check the arrays of a CSR matrix, or of a CSC or BSR one with its own rows and columns."""
+    starts, places = _indices("indptr", matrix.indptr), _indices("indices", matrix.indices)
+    entries = matrix.data
+    if not isinstance(entries, np.ndarray):
+        raise GraphError(
+            f"the entries of the matrix must be an array, not {type(entries).__name__}"
+        )
+    block = entries.shape[1:]
+    if len(entries) != places.size or len(block) != (2 if matrix.format == "bsr" else 0):
+        raise GraphError(f"{places.size} indices do not go with entries of shape {entries.shape}")
+    rows, columns = (n // side for side in block or (1, 1))
+    if starts.size != rows + 1:
+        raise GraphError(f"indptr must have {rows + 1} values, not {starts.size}")
+    if starts[0] != 0 or starts[-1] > places.size or (starts[1:] < starts[:-1]).any():
+        raise GraphError(f"indptr must rise from 0 to at most the number of indices, {places.size}")
+    used = places[: starts[-1]]
+    if not _inside(used, columns):
+        outside = used[(used < 0) | (used >= columns)][0]
+        raise GraphError(f"indices must lie in 0..{columns - 1}, and one is {outside}")
+
+
 def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
     """Return vertex numbers as a one-dimensional int64 array with all values in [0, n)."""
-    array = np.asarray(values)
+    array = _array(f"the {what} of the arcs", values)
     if array.size == 0:
         return np.zeros(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -88,33 +177,87 @@ def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
 
 def weights(values: ArrayLike) -> NDArray[Any]:
     """Return weights as int64 (every integer and bool kind), float32 or float64."""
-    array = np.asarray(values)
-    if array.dtype.kind in "bi":
+    array = real(values)
+    if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        raise GraphError(f"the weight {array.max()} does not fit into int64")
+    if array.dtype.kind in "biu":
         return array.astype(np.int64, copy=False)
-    if array.dtype.kind == "u":
-        if array.size and int(array.max()) > np.iinfo(np.int64).max:
-            raise GraphError(f"the weight {array.max()} does not fit into int64")
-        return array.astype(np.int64)
-    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-        narrow = array.dtype.itemsize <= 4
-        return array.astype(np.float32 if narrow else np.float64, copy=False)
-    raise GraphError(f"weights must be real numbers of at most 64 bits, not {array.dtype}")
+    narrow = array.dtype.itemsize <= 4
+    return array.astype(np.float32 if narrow else np.float64, copy=False)
+
+
+def real(values: ArrayLike) -> NDArray[Any]:
+    """Return weights as an array of booleans, integers or floats of at most 64 bits.
+
+    Raises
+    ------
+    GraphError
+        They are something else, one is masked, or NumPy rounds an integer among other numbers.
+    """
+    array = _array("the weights", values)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise GraphError(f"weights must be real numbers of at most 64 bits, not {array.dtype}")
+    if array.dtype.kind == "f" and not hasattr(values, "dtype"):
+        # of a list with an integer and a fraction NumPy makes floats
+        large = np.abs(array) >= _COUNTED
+        if large.any():
+            for number in np.asarray(values, dtype=object)[large]:
+                if isinstance(number, int | np.integer) and int(number) != float(number):
+                    raise GraphError(
+                        f"the weight {number} does not fit into float64, which the others need"
+                    )
+    return array
+
+
+def _array(what: str, values: ArrayLike) -> NDArray[Any]:
+    """Return an array, none of whose values is masked."""
+    if np.ma.is_masked(values):
+        raise GraphError(f"{what} must not be masked: leave out what is not there")
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{what} are no array: {error}") from None
 
 
 def finite(
-    tails: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]
+    weights: NDArray[Any], ends: Callable[[int], tuple[int, int]]
 ) -> NDArray[np.bool_] | None:
     """Refuse NaN and -inf; return the mask of the arcs that stay, None when all do.
 
     An arc of weight +inf is no arc.
+
+    Parameters
+    ----------
+    weights : ndarray
+    ends : callable
+        Returns tail and head of the arc with a number, for messages.
     """
-    if weights.dtype.kind != "f" or np.isfinite(weights).all():
+    if weights.dtype.kind != "f" or np.isfinite(extremes(weights)).all():
         return None
     bad = np.isnan(weights) | np.isneginf(weights)
     if bad.any():
         arc = int(bad.argmax())
-        raise GraphError(f"the weight of the arc {tails[arc]} -> {heads[arc]} is {weights[arc]}")
+        tail, head = ends(arc)
+        raise GraphError(f"the weight of the arc {tail} -> {head} is {weights[arc]}")
     return ~np.isposinf(weights)
+
+
+def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
+    """Return the smallest and the largest value, both NaN if there is one; (0, 0) of nothing."""
+    if values.size == 0:
+        return 0, 0
+    parts = [values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK)]
+    found = [(part.min(), part.max()) for part in parts]
+    return np.min([low for low, _ in found]), np.max([high for _, high in found])
+
+
+def whole(values: NDArray[Any]) -> bool:
+    """Return whether all floats are whole numbers."""
+    for start in range(0, values.size, _BLOCK):
+        part = values[start : start + _BLOCK]
+        if not (part == np.floor(part)).all():
+            return False
+    return True
 
 
 def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
@@ -126,7 +269,7 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
         `indptr` does not rise from 0 to the number of arcs, a head is outside 0..n-1, or the
         heads of a row are not strictly increasing.
     """
-    starts, heads = np.asarray(indptr), np.asarray(indices)
+    starts, heads = _array("indptr", indptr), _array("indices", indices)
     if starts.ndim != 1 or starts.size == 0 or starts.dtype.kind not in "iu":
         raise GraphError("indptr must be a one-dimensional array of n + 1 integers")
     n = vertex_count(starts.size - 1)
@@ -135,18 +278,51 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
         raise GraphError(f"indices of shape {heads.shape} do not go with {weights_length} weights")
     if starts[0] != 0 or starts[-1] != heads.size or (np.diff(starts) < 0).any():
         raise GraphError(f"indptr must rise from 0 to the number of arcs, {heads.size}")
-    heads = vertices("heads", heads, n)
-    falls = np.diff(heads) <= 0
-    first_of_row = starts[1:-1]
-    falls[first_of_row[(first_of_row > 0) & (first_of_row < heads.size)] - 1] = False
-    if falls.any():
-        arc = int(falls.argmax()) + 1
-        row = int(np.searchsorted(starts, arc, side="right")) - 1
+    if heads.size and heads.dtype.kind not in "iu":
+        raise GraphError(f"indices must be integers, not {heads.dtype}")
+    if heads.size and not _inside(heads, n):
+        arc = int(((heads < 0) | (heads >= n)).argmax())
         raise GraphError(
-            f"the heads of a row must be strictly increasing: row {row} has {heads[arc]} "
-            f"after {heads[arc - 1]}"
+            f"the heads of the arcs must lie in 0..{n - 1}: arc number {arc} has {heads[arc]}"
+        )
+    below = fall(starts, heads)
+    if below is not None:
+        row = int(np.searchsorted(starts, below, side="right")) - 1
+        raise GraphError(
+            f"the heads of a row must be strictly increasing: row {row} has {heads[below]} "
+            f"after {heads[below - 1]}"
         )
     return n
+
+
+def fall(starts: NDArray[Any], heads: NDArray[Any]) -> int | None:
+    """Return the first arc whose head is not above that before it in its row; None if all are.
+
+    Parameters
+    ----------
+    starts : (n + 1,) ndarray of int
+        Row pointers that rise from 0 to the number of arcs.
+    heads : ndarray of int
+    """
+    first = np.zeros(heads.size + 1, np.bool_)
+    first[starts] = True
+    for start in range(1, heads.size, _BLOCK):
+        stop = min(start + _BLOCK, heads.size)
+        falls = heads[start:stop] <= heads[start - 1 : stop - 1]
+        falls &= ~first[start:stop]
+        if falls.any():
+            return start + int(falls.argmax())
+    return None
+
+
+def _inside(places: NDArray[Any], count: int) -> bool:
+    """Return whether integers lie in [0, count)."""
+    if places.size == 0:
+        return True
+    if places.dtype.isnative:
+        # as unsigned numbers negative ones are the largest
+        return bool(places.view(f"u{places.itemsize}").max() < count)
+    return bool(places.min() >= 0 and places.max() < count)
 
 
 def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
@@ -156,18 +332,26 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
     """
     if values is None:
         return None
-    if isinstance(values, np.ndarray) and values.dtype == np.int64 and (np.diff(values) > 0).all():
-        # what readers and other graphs give: distinct as they rise
-        if values.shape != (n,):
-            raise GraphError(f"{values.size} labels do not go with {n} vertices")
-        return None if np.array_equal(values, np.arange(n)) else values
-    names = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if np.ma.is_masked(values):
+        raise GraphError("labels must not be masked")
+    if not isinstance(values, Iterable):
+        raise GraphError(f"labels must be a sequence, not {values!r}")
+    names: list[Any]
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind not in "mM":
+        if values.dtype == np.int64 and values.size == n and (np.diff(values) > 0).all():
+            # what readers and other graphs give: distinct as they rise
+            return None if np.array_equal(values, np.arange(n)) else values
+        names = values.tolist()  # of times it would make the number of their nanoseconds
+    else:
+        names = list(values)
     if len(names) != n:
         raise GraphError(f"{len(names)} labels do not go with {n} vertices")
     seen: set[Any] = set()
     for name in names:
         if not isinstance(name, Hashable):
             raise GraphError(f"labels must be hashable, not {name!r}")
+        if not _equals_itself(name):
+            raise GraphError(f"labels must be equal to themselves, which {name!r} is not")
         if name in seen:
             raise GraphError(f"labels must be distinct: {name!r} occurs more than once")
         seen.add(name)
@@ -181,6 +365,14 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
     for place, name in enumerate(names):  # array[:] = names would unpack tuples
         array[place] = name
     return array
+
+
+def _equals_itself(name: Any) -> bool:
+    """Return False for NaN, NaT and pandas.NA, which stand for an id that is missing."""
+    try:
+        return bool(name == name)
+    except (TypeError, ValueError):
+        return False
 
 
 def _is_int64(value: Any) -> bool:

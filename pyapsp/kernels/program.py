@@ -1,4 +1,8 @@
-"""Built programs: one per device and source text, one kernel object per kernel and thread."""
+"""Built programs: one per device and source text, one kernel object per kernel and thread.
+
+The driver is not asked for the largest work-group of a built kernel: one driver answers 256 for
+kernels that run in groups of 1024 if they require that size.
+"""
 
 from __future__ import annotations
 

@@ -139,7 +139,8 @@ def weights_of(graph: nx.Graph, weight: Hashable | None) -> tuple[np.ndarray, bo
     for kind in kinds:
         if kind is type(None):
             raise NotImplementedError("a weight is None, which hides the edge")
-        if not issubclass(kind, int | float | np.integer):
+        # a span of time is an integer to NumPy
+        if not issubclass(kind, int | float | np.integer) or issubclass(kind, np.timedelta64):
             raise NotImplementedError(f"a weight is of type {kind.__module__}.{kind.__qualname__}")
     if all(issubclass(kind, int | np.integer) for kind in kinds):
         return _whole(values, len(graph)), complete

@@ -1,4 +1,9 @@
-"""Which calls can run here, and which should."""
+"""Which calls can run here, and which should.
+
+A call stays with NetworkX if NetworkX would add the weights in its own way (None, Fraction,
+float32), if sums here would be rounded, or if the graph has fewer nodes than ``min_nodes``, so that
+nothing is gained. Whole numbers stay whole.
+"""
 
 from __future__ import annotations
 

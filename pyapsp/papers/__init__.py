@@ -3,6 +3,9 @@
 A folder for each source has its experiments, its tables and figures, and the published values. An
 experiment is one set of runs on problems of size n. The command line, the workflow and the
 documentation take the list of them from here.
+
+To add an experiment, put it into ``EXPERIMENTS`` of its folder, and its tables and figures into
+``EXHIBITS``. Each turn compares its answer.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A speed is given as a fraction of a roof that the same program measured on the same device in the
 same run: clocks change, and other work comes and goes.
+
+`METERS` has the units of work that have a roof.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What solves and benches wrote, collected into tables of values."""
+"""What solves and benches wrote, collected into tables of values.
+
+A run that was both solved and timed in turns is one row. It has the times of the bench, and counts
+as verified only if both answers were right.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""The costs of blocks of sources on the device: rows, and predecessors, from costs."""
+"""The costs of blocks of sources on the device: rows, and predecessors, from costs.
+
+Predecessors are found for a strip of sources at a time: on CPUs one comparison serves 4 or 8
+sources. A predecessor with a smaller cost cannot be part of a cycle; vertices without such a
+predecessor are settled level by level. If the device is the host, the arrays of the graph are used
+as buffers without a copy, and rows are transposed directly into the answer: these copies often took
+longer than the search.
+"""
 
 from __future__ import annotations
 

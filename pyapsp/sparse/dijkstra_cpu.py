@@ -133,7 +133,17 @@ class _Compiled:
 
 @cache
 def _compiled(dtype: np.dtype) -> _Compiled:
-    """Return the search for distances of this type."""
+    """Return the search for distances of this type.
+
+    A signal such as SIGINT raises in the main thread. Halfway through the import of Numba, or its
+    first compilation, that would leave modules behind which no later call can use: another thread
+    does both, and the exception comes when it is done.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(_compile, dtype).result()
+
+
+def _compile(dtype: np.dtype) -> _Compiled:
     try:
         import numba
     except ImportError:

@@ -1,4 +1,9 @@
-"""ms-bfs: breadth-first search from many sources at once, one bit for each."""
+"""ms-bfs: breadth-first search from many sources at once, one bit for each.
+
+A level's counters are summed within each work-item before an atomic adds them, because atomics on
+shared counters took longer than the search. Bit planes are converted to numbers once, at the end;
+if the device is the host, they are written directly into the array of the caller.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,8 @@ import pyopencl as cl
 
 from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.device import Device
-from pyapsp.graph import Graph
+from pyapsp.graph import Facts, Graph
+from pyapsp.graph.families import ARCS
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import infinity
@@ -20,6 +26,7 @@ from pyapsp.registry import Plan, register
 from pyapsp.sparse.device_block import RowsTarget, sum_type
 from pyapsp.sparse.source_blocks import TunableBlocks
 from pyapsp.sparse.totals import Totals
+from pyapsp.tuning import tuned_rate
 from pyapsp.tuning.database import Match
 
 __all__ = ["MsBfs"]
@@ -59,6 +66,7 @@ class MsBfs(TunableBlocks):
     requires = Weights(unweighted=True)
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"words": (1, 2, 4, 8, 16, 32, 64)}
     carries_predecessors = True
+    slowdown = 0.25  # only the rows that are written at the end are of the type
 
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield what is fastest, and narrower rows where memory is short."""
@@ -121,6 +129,17 @@ class MsBfs(TunableBlocks):
             "PYAPSP_LANE_BITS": bits,
         }
         return _Programs(search, build(device, "sparse/ms_bfs_rows.cl", numbers))
+
+    def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+        """Return what the tuning rows around n say, if the words of an arc cost as much as rows.
+
+        For each source and vertex a distance is written, and the bits of 32 sources are one word.
+        """
+        rate = tuned_rate(self, graph.n, options, graph.family)
+        if rate is None:
+            return None
+        words = (_BITS + graph.m / max(graph.n, 1)) / (_BITS + ARCS)
+        return graph.n * graph.n * rows * words / rate
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
         """Bring the graph to the device."""

@@ -1,4 +1,10 @@
-"""near-far: the sources of a block side by side, vertices in the order of their distance."""
+"""near-far: the sources of a block side by side, vertices in the order of their distance.
+
+On CPUs a work-group is one work-item, and its vectors are the sources: an arc is read once for 8 or
+16 sources. On GPUs every step waits for memory, so many groups must be resident: 8 sources and 512
+work-items are twice as fast as 32 and 128, and four arcs at a time are three times as fast as one.
+A large delta (32 mean weights) costs more additions and saves rounds.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,11 @@ A method solves N sources at once, so the device holds O(n N + m) values and nev
 finished rows go to the host. `SourceBlocks` is that loop, with its planning. `DeviceBlock` is for
 methods that hold the costs of a block side by side for each vertex: the graph and the costs on the
 device, the flag that says whether a round changed anything, rows, and predecessors from costs.
+
+`run` and `row_blocks` are loops over a `Session`. If the output is a mapped file, nothing of size n
+x n is in memory. A search may leave any value above the cutoff in its rows, but it must not stop at
+the cutoff if weights are negative. Methods that do not derive from `SourceBlocks` compute all rows,
+and the rows are selected afterwards.
 """
 
 from __future__ import annotations
@@ -151,8 +156,7 @@ class Session:
                 self._solver.solve_block(sources[some], rows, before)
             if options.must_check(graph):
                 check_answer(graph, rows)
-            # where weights are negative a path may come back from beyond the cutoff
-            options.hide(rows, None if graph.has_negative else before)
+            options.hide(rows, before)
             if not held:
                 converted(rows, target.dtype, target)
 

@@ -1,4 +1,11 @@
-"""A sweep on a device: slices of tasks come, are arranged, computed, arranged back and taken."""
+"""A sweep on a device: slices of tasks come, are arranged, computed, arranged back and taken.
+
+Rounds of a `Repeat` are enqueued before the host knows whether they are needed. Each has a flag,
+and a round that was not needed does nothing. If the device has memory of its own, three slices are
+in flight; arranged arrays and scratch arrays exist once. Slices give the same bits as the whole
+sweep with the same number of lanes. Another number of lanes is other code and may round
+differently.
+"""
 
 from __future__ import annotations
 

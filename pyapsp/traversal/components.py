@@ -19,6 +19,7 @@ from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.files import atomic_write
 from pyapsp.graph import as_graph
 from pyapsp.graph.io import archive
+from pyapsp.precision import only_int32
 from pyapsp.registry import Method, Options, Request, check_limits, method_of, problem
 
 __all__ = ["Components", "requested", "strongly_connected_components"]
@@ -199,13 +200,10 @@ def requested(
     dtype : dtype-like, optional
         Of the labels: int32.
     """
-    if dtype is not None and np.dtype(dtype) != np.int32:
-        raise ParameterError.of("dtype", _OWNER, "int32", str(dtype))
-    graph = as_graph(graph)
+    labels = only_int32(dtype, _OWNER)
+    graph = as_graph(graph, copy=False)
     check_limits(memory_limit, progress, _OWNER)
-    options = Options(
-        choose(device), np.dtype(np.int32), memory_limit=memory_limit, progress=progress
-    )
+    options = Options(choose(device), labels, memory_limit=memory_limit, progress=progress)
     return Request(problem("scc"), graph, method_of("scc", method, _OWNER), options)
 
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from pyapsp.device import choose
-from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
-from pyapsp.paths import PathOptions, vertices
-from pyapsp.precision import resolve
+from pyapsp.graph.validation import flag
+from pyapsp.paths import PathOptions, farthest, vertices
+from pyapsp.precision import only_int32, resolve
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
 from pyapsp.traversal.search import default_source
 
 __all__ = ["requested"]
-
-# Levels count arcs, of which no path has more than there are vertices.
-_LEVELS = np.dtype(np.int32)
 
 
 def requested(
@@ -48,11 +44,8 @@ def requested(
     dtype : dtype-like or "auto", optional
         Of the distances; levels are int32.
     """
-    if cutoff is not None and not (isinstance(cutoff, Real) and cutoff >= 0):
-        raise ParameterError.of("cutoff", name, "a non-negative number", cutoff)
-    graph = as_graph(graph)
-    if not directed:
-        graph = graph.symmetrized()
+    cutoff = farthest(cutoff, name)
+    graph = as_graph(graph, flag("directed", name, directed), copy=False)
     if sources is None:
         sources = default_source(graph)
     rows = vertices(sources, graph.n, name, "source")
@@ -60,18 +53,19 @@ def requested(
     asked = method_of(name, method, name)
     chosen_device = choose(device)
     chosen_dtype, reason = _dtype(name, graph, dtype)
+    predecessors = flag("predecessors", name, predecessors)
     options = PathOptions(
         device=chosen_device,
         dtype=chosen_dtype,
         memory_limit=memory_limit,
         progress=progress,
-        predecessors=bool(predecessors),
+        predecessors=predecessors,
         sources=rows,
         cutoff=cutoff,
-        check=check,
+        check=flag("check", name, check),
     ).held_in(chosen_dtype)
     about = {
-        "predecessors": bool(predecessors),
+        "predecessors": predecessors,
         "cutoff": cutoff,
         "sources": rows.size,
         "source": int(rows[0]) if rows.size == 1 else None,
@@ -83,11 +77,6 @@ def requested(
 def _dtype(name: str, graph: Graph, dtype: Any) -> tuple[np.dtype, str]:
     """Return the type of the distances, and why."""
     if name == "sssp":
-        return resolve(graph, dtype)
-    try:
-        levels = dtype is None or np.dtype(dtype) == _LEVELS
-    except TypeError:
-        levels = False
-    if not levels:
-        raise ParameterError.of("dtype", name, "int32, which levels are", dtype)
-    return _LEVELS, "levels are whole numbers"
+        return resolve(graph, dtype, name)
+    # levels count arcs, of which no path has more than there are vertices
+    return only_int32(dtype, name), "levels are whole numbers"

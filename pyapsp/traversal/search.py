@@ -175,8 +175,7 @@ class Search(BufferedMethod, PathMethod):
                     assert searcher is not None
                     searcher.read_predecessors(source, row[0], before[0])
                 seconds += time.perf_counter() - started
-                # where weights are negative a path may come back from beyond the cutoff
-                options.hide(row, None if graph.has_negative else before)
+                options.hide(row, before)
             if tell is not None:
                 tell(place + 1, sources.size)
         transfers = watch.seconds("transfer")

@@ -72,7 +72,7 @@ def sssp(
     predecessors : bool
         Also find the vertex before each, for `SsspResult.path`.
     cutoff : float, optional
-        Report distances above this as unreachable, and need not find them.
+        Report vertices farther than this as unreachable, as `solve` does, and need not find them.
     check : bool
         Look whether a distance passed the range of its type, in the cases where the weights alone
         do not rule it out.

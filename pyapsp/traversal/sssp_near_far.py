@@ -1,4 +1,9 @@
-"""sssp-near-far: vertices in the order of their distance, near and far piles on the device."""
+"""sssp-near-far: vertices in the order of their distance, near and far piles on the device.
+
+Without 64-bit atomics a wide distance is lowered in two launches. ``settle`` copies the distances
+of the near vertices first, so that both launches use the same values. Predecessors are found by the
+kernels of `pyapsp.sparse`, for a block of one source.
+"""
 
 from __future__ import annotations
 

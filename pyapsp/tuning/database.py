@@ -54,6 +54,8 @@ LEVELS = ("device", "architecture", "kind")
 # Octaves of n, down and up, in which a row may serve. In a large matrix the bulk of the work hides
 # what is slow in a small one, and a large tile is mostly padding there; upwards little changes.
 _DOWN, _UP = 1, 3
+# How unlike types as wide and as integral are; the parameters of others do not serve.
+_ALIKE = 1
 
 
 #: Which databases there are: whether it is the user's, path, and what changes with the content.
@@ -256,6 +258,10 @@ def tuned_rate(
     two sizes the rate goes with a power of n; below the smallest with the same power as above it,
     if no run is then longer than the smallest that was timed; above the largest it stays.
 
+    Where no row is of such a type, those of the type nearest in width count. If it is narrower
+    than the one asked for, the rate falls by `TunableMethod.slowdown`; if it is wider, the rate
+    stays.
+
     Parameters
     ----------
     method : TunableMethod
@@ -419,7 +425,7 @@ class _Found:
         self._asked = asked
 
     @cached_property
-    def suited(self) -> list[tuple[int, int, bool, Row]]:
+    def suited(self) -> list[tuple[int, float, bool, Row]]:
         """Rows of any size: how far they are in device and in dtype, whose, and the row."""
         asked, device, found = self._asked, self._asked.device, []
         if asked != asked.of_any_size:
@@ -439,14 +445,18 @@ class _Found:
     @cached_property
     def matches(self) -> tuple[Match, ...]:
         """As `matches` returns them."""
+        return tuple(self._nearest(_ALIKE))
+
+    def _nearest(self, unlike: float) -> list[Match]:
+        """Return the rows near in size, and no farther in dtype than this, best first."""
         asked, found = self._asked, []
         for near, unlikeness, own, row in self.suited:
             octaves = math.log2(max(asked.n, 1) / row.n)
-            if -_DOWN <= octaves <= _UP:
+            if -_DOWN <= octaves <= _UP and unlikeness <= unlike:
                 size = (round(abs(octaves)), not own, abs(octaves), row.n)
                 order = (near, unlikeness, row.family != asked.family, *size)
                 found.append((order, Match(row, LEVELS[near], own)))
-        return tuple(match for _, match in sorted(found, key=lambda each: each[0]))
+        return [match for _, match in sorted(found, key=lambda each: each[0])]
 
     @cached_property
     def completed(self) -> tuple[dict[str, int | str], Match] | None:
@@ -467,7 +477,7 @@ class _Found:
     @cached_property
     def rate(self) -> float | None:
         """As `tuned_rate` returns it."""
-        serving = (match for match in self.matches if match.row.rate > 0)
+        serving = (match for match in self._nearest(math.inf) if match.row.rate > 0)
         nearest = next(serving, None)
         if nearest is None:
             return None
@@ -484,7 +494,8 @@ class _Found:
         if size < sizes[0] and len(sizes) > 1:
             power = np.clip((logs[1] - logs[0]) / (sizes[1] - sizes[0]), 0, 3)
             expected += power * (size - sizes[0])
-        return float(np.exp(expected))
+        wider = self._asked.dtype.itemsize / np.dtype(nearest.row.dtype).itemsize
+        return float(np.exp(expected) / max(wider, 1.0) ** self._asked.method.slowdown)
 
 
 # Looking for a row that fits costs as much as planning the rest of a small graph.
@@ -501,13 +512,18 @@ def _kept(path: Path, version: tuple[int, ...]) -> tuple[Row, ...]:
         return ()
 
 
-def _unlikeness(name: str, dtype: np.dtype) -> int | None:
-    """0 for the same type, 1 for one as wide and as integral, None for others."""
+def _unlikeness(name: str, dtype: np.dtype) -> float | None:
+    """Return how far a type is from another: 0 is the same, `_ALIKE` as wide and as integral.
+
+    None if it is no type of numbers.
+    """
     if name == dtype.name:
         return 0
     try:
         other = np.dtype(name)
     except TypeError:
         return None
-    alike = other.itemsize == dtype.itemsize and (other.kind == "f") == (dtype.kind == "f")
-    return 1 if alike else None
+    if other.kind not in "iuf":
+        return None
+    octaves = abs(math.log2(other.itemsize / dtype.itemsize))
+    return _ALIKE + 2 * octaves + ((other.kind == "f") != (dtype.kind == "f"))

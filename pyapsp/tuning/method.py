@@ -21,10 +21,13 @@ class TunableMethod(Method):
     ----------
     carries_predecessors : bool
         Whether asking for predecessors changes the kernels that have the parameters.
+    slowdown : float
+        A type twice as wide takes 2 ** slowdown times as long.
     """
 
     tunable = True
     carries_predecessors: ClassVar[bool] = False
+    slowdown: ClassVar[float] = 1.0
 
     @abstractmethod
     def candidates(self, options: Any) -> Iterator[dict[str, Any]]:

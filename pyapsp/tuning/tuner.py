@@ -2,6 +2,10 @@
 
 Every set first solves a small sample of the problem, then one of the size that is tuned, drawn from
 the family that the row is for. The oracle of the problem says whether the answers are right.
+
+The winner also solves a sample that may have negative weights, for which other code is built. At
+the end the fastest few sets and the default are timed in turns, and the default stays unless 3 %
+are gained. A driver that does not return is ended with the process (``--stall``).
 """
 
 from __future__ import annotations

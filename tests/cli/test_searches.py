@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -25,6 +28,34 @@ def folder(device, tmp_path, monkeypatch):
     pyapsp.write(Graph.from_arcs(0, [], []), "null.gr")
     (tmp_path / "named.csv").write_text("source,target,weight\nb,c,2\nb,a,7\nc,a,1\nx,b,1\n")
     return tmp_path
+
+
+@pytest.mark.parametrize("locale", [{}, {"PYTHONUTF8": "0"}], ids=str)
+def test_names_in_a_locale_without_letters(folder, locale):
+    (folder / "umlaut.txt").write_text("ä b 1\nb ä 2\n", encoding="utf-8")
+    (folder / "list").write_text("ä\n", encoding="utf-8")
+
+    def said(*arguments):
+        done = subprocess.run(
+            [sys.executable, "-m", "pyapsp", *(part.encode() for part in arguments)],
+            capture_output=True,
+            env={**os.environ, "LC_ALL": "C", **locale},
+        )
+        return done.returncode, (done.stdout + done.stderr).decode()
+
+    code, text = said("solve", "umlaut.txt", "--sources", "ä", "-o", "ö.npz", "--predecessors")
+    assert code == 0
+    assert "ö.npz" in text
+    assert said("path", "ö.npz", "ä", "b") == (0, "length 1.0: ä -> b\n")
+    assert said("path", "ö.npz", "ü", "b") == (2, "pyapsp: there is no vertex 'ü' in ö.npz\n")
+    for name in ("ä", "@list"):
+        code, text = said("bfs", "umlaut.txt", "--source", name)
+        assert code == 0
+        assert "from ä: 2 of 2 vertices" in text
+    (folder / "list").write_bytes(b"\xe4")
+    code, text = said("bfs", "umlaut.txt", "--source", "@list")
+    assert code == 3
+    assert "list: not UTF-8" in text
 
 
 @pytest.mark.parametrize("command", ["bfs", "sssp"])

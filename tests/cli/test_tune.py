@@ -88,6 +88,16 @@ def test_json_has_the_rows_and_nothing_else_is_printed(folder, device, capsys):
     assert told["databases"] == [str(folder / "database.json")]
 
 
+def test_the_number_type_is_one_that_the_problem_has(folder, capsys):
+    methods = ("scc-forward-backward", "bfs-edge", "sssp-bellman-ford")
+    options = ("--n", "70", "--max-configurations", "1", "--repeat", "1")
+    assert run(capsys, *methods, *options)[0] == 0
+    rows = load(folder / "database.json")
+    assert {row.method: row.dtype for row in rows} == dict(
+        zip(methods, ("int32", "int32", "float32"), strict=True)
+    )
+
+
 def test_export_merges_into_a_database(folder, tmp_path, device, capsys):
     exported = tmp_path / "dense.json"
     other = Row("m", "p", "cpu", "a", "d", "int32", False, "uniform", 9, {"x": 1}, 1.0)

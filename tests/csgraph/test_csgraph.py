@@ -121,11 +121,27 @@ def test_indices(name, indices):
     np.testing.assert_array_equal(before == -9999, their_before == -9999)
 
 
-@pytest.mark.parametrize("indices", [30, -31, [0, 99], 0.5])
+@pytest.mark.parametrize("indices", [30, -31, [0, 99], 0.5, [0, [1]], np.ma.array([0], mask=[1])])
 @pytest.mark.parametrize("name", FROM_SOURCES)
 def test_bad_indices(name, indices):
     with pytest.raises(errors.ParameterError, match="indices"):
         getattr(csgraph, name)(random_matrix(), indices=indices)
+
+
+@pytest.mark.parametrize("flag", ["no", None, 0, 2.5, [], np.False_])
+@pytest.mark.parametrize("name", ["dijkstra", "bellman_ford", "johnson"])
+def test_what_counts_as_true(name, flag):
+    """As in SciPy any object does, or does not; but ``directed="no"`` would be True."""
+    matrix = random_matrix()
+    np.testing.assert_array_equal(
+        getattr(csgraph, name)(matrix, unweighted=flag),
+        getattr(scipy_csgraph, name)(matrix, unweighted=flag),
+    )
+    found = getattr(csgraph, name)(matrix, return_predecessors=flag)
+    assert isinstance(found, tuple) is bool(flag)
+    if not isinstance(flag, np.bool_):
+        with pytest.raises(errors.ParameterError, match="'directed' parameter"):
+            getattr(csgraph, name)(matrix, directed=flag)
 
 
 @pytest.mark.parametrize(
@@ -141,11 +157,13 @@ def test_limit(limit):
         np.testing.assert_array_equal(before == -9999, their_before == -9999)
 
 
-@pytest.mark.parametrize("limit", [-1, -np.inf, None, "3", [3, 4], 3j])
+@pytest.mark.parametrize(
+    "limit", [-1, -np.inf, None, "3", [3, 4], 3j, pytest.param(10**400, id="huge")]
+)
 def test_bad_limits(limit):
     with pytest.raises(errors.ParameterError, match="'limit' parameter of dijkstra"):
         csgraph.dijkstra(random_matrix(), limit=limit)
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises((TypeError, ValueError, OverflowError)):
         scipy_csgraph.dijkstra(random_matrix(), limit=limit)
 
 
@@ -406,7 +424,27 @@ def test_numbers_are_rounded_to_float64_as_scipy_does(kind):
     expected = 2.0**63
     for matrix in (np.ma.masked_equal(dense, 0), sparse.csr_array(dense.astype(float))):
         assert csgraph.dijkstra(matrix)[0, 1] == scipy_csgraph.dijkstra(matrix)[0, 1] == expected
-    assert csgraph.floyd_warshall(dense)[0, 1] == expected
+    if kind is not object:
+        assert csgraph.floyd_warshall(dense)[0, 1] == expected
+
+
+@pytest.mark.parametrize("name", ["dijkstra", "floyd_warshall"])
+def test_objects(name):
+    """SciPy takes those of masked arrays only, and of None it makes NaN there."""
+    ours, theirs = getattr(csgraph, name), getattr(scipy_csgraph, name)
+    dense = np.array([[0, 3], [1, 0]], dtype=object)
+    masked = np.ma.array(dense, mask=[[1, 0], [0, 1]])
+    np.testing.assert_array_equal(ours(masked), theirs(masked))
+    for value in (3, None, "1"):
+        dense[0, 1] = value
+        with pytest.raises(TypeError):
+            theirs(dense)
+        with pytest.raises(errors.GraphError):
+            ours(dense)
+    for value in (None, "1", 2j):
+        masked[0, 1] = value
+        with pytest.raises(errors.GraphError):
+            ours(masked)
 
 
 @pytest.mark.parametrize(

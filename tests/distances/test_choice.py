@@ -141,7 +141,7 @@ def test_a_proof_that_costs_more_than_it_gains_is_not_looked_for(rows, monkeypat
     )
     rows(("fw-minplus", "float64", 200, 1e12), ("fw-minplus", "uint16", 200, 1e12))
     assert ("fw-minplus", "int32") in chosen(graph, device)  # as (n - 1) max w shows
-    rows(("fw-minplus", "float64", 200, 1e6))
+    rows(("fw-minplus", "float64", 200, 1e6), ("fw-minplus", "int32", 200, 1e6))
     assert chosen(graph, device)[0] == ("fw-minplus", "uint16")
 
 
@@ -169,7 +169,8 @@ def test_a_proof_has_a_price_however_small_the_graph(rows, proved, device, secon
     # not strongly connected: two breadth-first searches say nothing
     graph = Graph.from_arcs(200, [0, 1, 2, 0], [1, 2, 0, 3], [330] * 4)
     rate = 200**3 / seconds
-    rows(("fw-minplus", "float64", 200, rate), ("fw-minplus", "uint16", 200, 1e15))
+    rates = {"float64": rate, "int32": rate, "uint16": 1e15}
+    rows(*(("fw-minplus", dtype, 200, rate) for dtype, rate in rates.items()))
     narrow = "uint16" if len(expected) == 2 else "int32"
     assert {dtype for _, dtype in chosen(graph, device)} == {"float64", narrow}
     assert proved == expected
@@ -195,7 +196,32 @@ def test_a_method_for_shorter_distances_is_worth_a_proof(rows, device, dtype):
     graph = random_graph(400, 8000, 9, seed=1)
     wide = ("fw-minplus", dtype, 400, 1e9), ("fw-minplus", "uint16", 400, 1e9)
     rows(("fw-packed8", "uint16", 400, 1e12), *dict.fromkeys(wide))
-    assert chosen(graph, device, dtype)[0] == ("fw-packed8", "uint16")
+    assert chosen(graph, device, dtype)[0][0] == "fw-packed8"
+
+
+def test_a_type_without_rows_goes_by_the_nearest_in_width(rows, halves, device):
+    """Half as fast as rows of half the width, no faster than rows of twice the width."""
+
+    def seconds(dtype, graph=halves):
+        asked = AllPairsOptions(device, np.dtype(dtype))
+        return choice.candidates(graph, asked)[0].seconds
+
+    rows(("fw-minplus", "float32", 90, 1e9))
+    in_time = 90**3 / 1e9
+    assert seconds("float32") == pytest.approx(in_time)
+    assert seconds("float64") == pytest.approx(2 * in_time)
+    rows(("fw-minplus", "float64", 90, 2e8))
+    assert seconds("float64") == pytest.approx(5 * in_time)
+    whole = random_graph(90, 400, 9, seed=1)
+    assert seconds("uint16", whole) == pytest.approx(in_time)
+
+
+def test_searches_by_bits_are_considered_in_every_type(rows, device):
+    """An unweighted graph is searched whatever the dtype of the answer; float64 is the default."""
+    graph = random_graph(2000, 16000, 1, seed=1)
+    rows(("ms-bfs", "float32", 2000, 1e12), ("fw-minplus", "uint16", 2000, 1e11))
+    for dtype in ("float64", "float32", "int64", "int32", "int16", "uint16"):
+        assert chosen(graph, device, dtype)[0][0] == "ms-bfs"
 
 
 def test_the_tightest_of_all_bounds_counts(monkeypatch, rows, device):

@@ -147,7 +147,11 @@ def test_cutoff(graph, method, cutoff, dtype, device):
 @pytest.mark.parametrize("method", ["johnson", "fw-blocked"])
 def test_cutoff_with_negative_weights(negative, method, cutoff, device):
     """A path may be longer than the cutoff and come back: nothing may stop there."""
-    result = pyapsp.solve(negative, method, cutoff=cutoff, dtype="int32", device=device)
+    result = pyapsp.solve(
+        negative, method, cutoff=cutoff, dtype="int32", predecessors=True, device=device
+    )
+    unreachable = result.distances == result.infinity
+    assert (result.predecessors[unreachable] == NO_PREDECESSOR).all()
     np.testing.assert_array_equal(in_floats(result), expected_rows(negative, range(120), cutoff))
     # from 1 to 4 it is past the range, and from 0 by way of it
     steps = [2**30 - 2, *[-(2**29)] * 3]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -41,6 +43,41 @@ def test_undirected_takes_the_smaller_weight(device):
     np.testing.assert_array_equal(result.distances, [[0, 2, 3], [2, 0, 1], [3, 1, 0]])
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda no: pyapsp.solve(WEIGHTS, directed=no),
+        lambda no: next(iter(pyapsp.row_blocks(WEIGHTS, directed=no))),
+        lambda no: pyapsp.solve_many(WEIGHTS[None], directed=no),
+        lambda no: pyapsp.solve_many([WEIGHTS], directed=no),
+        lambda no: pyapsp.diameter(WEIGHTS, directed=no),
+        lambda no: pyapsp.wiener_index(WEIGHTS, directed=no),
+        lambda no: pyapsp.bfs(WEIGHTS, 0, directed=no),
+        lambda no: pyapsp.sssp(WEIGHTS, 0, directed=no),
+        lambda no: pyapsp.csgraph.shortest_path(WEIGHTS, directed=no),
+        lambda no: pyapsp.csgraph.floyd_warshall(WEIGHTS, no),
+        lambda no: pyapsp.csgraph.bellman_ford(WEIGHTS, no, 0),
+        lambda no: pyapsp.csgraph.dijkstra(WEIGHTS, no, 0, min_only=True),
+        lambda no: Graph.from_arcs(2, [0], [1], directed=no),
+        lambda no: Graph([0, 0], [], [], directed=no),
+        lambda no: Graph.from_dense(WEIGHTS, directed=no),
+        lambda no: as_graph(WEIGHTS, no),
+        lambda no: as_graph(WEIGHTS, directed=no),
+        lambda no: pyapsp.read("no such file.gr", directed=no),
+    ],
+)
+@pytest.mark.parametrize("no", ["no", 0, np.array([False]), [True]], ids=str)
+def test_directed_must_be_a_bool(ask, no):
+    with pytest.raises(errors.ParameterError, match=r"'directed' parameter of .* True or False"):
+        ask(no)
+
+
+def test_directed_may_be_a_bool_of_numpy(device):
+    weights = np.array([[0, 5], [2, 0]], dtype=float)
+    result = pyapsp.solve(weights, directed=np.False_, device=device)
+    np.testing.assert_array_equal(result.distances, [[0, 2], [2, 0]])
+
+
 def test_sources_give_the_rows_asked_for_in_that_order(device):
     everything = pyapsp.solve(WEIGHTS, device=device, predecessors=True)
     some = pyapsp.solve(WEIGHTS, sources=[3, 0, 3], device=device, predecessors=True)
@@ -57,6 +94,27 @@ def test_cutoff_hides_what_is_farther(device):
     np.testing.assert_array_equal(result.distances, np.where(expected > 2, np.inf, expected))
     assert result.path(0, 1) == []
     assert result.path(0, 2) == [0, 2]
+
+
+@pytest.mark.parametrize("cutoff", [np.float16(2), np.float32(2), Fraction(2), np.uint8(2), True])
+def test_a_cutoff_of_any_kind(cutoff, device, tmp_path):
+    """Compared without warnings, and saved."""
+    expected = np.where(csgraph.floyd_warshall(WEIGHTS) > cutoff, np.inf, 0)
+    for dtype in ("float64", "int32", "uint16"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = pyapsp.solve(WEIGHTS, cutoff=cutoff, dtype=dtype, device=device)
+        np.testing.assert_array_equal(result.distances == result.infinity, np.isinf(expected))
+        result.save(tmp_path / "r.npz")
+        assert pyapsp.Result.load(tmp_path / "r.npz").stats["cutoff"] == cutoff
+
+
+def test_a_cutoff_between_large_integers(device):
+    """Which float64 does not tell apart."""
+    graph = Graph.from_arcs(2, [0, 1], [1, 0], [2**53 + 1, 2**53])
+    for cutoff in (2**53, float(2**53)):
+        result = pyapsp.solve(graph, cutoff=cutoff, dtype="int64", device=device)
+        assert (result.distances < result.infinity).tolist() == [[True, False], [True, True]]
 
 
 def test_out_is_filled_and_returned(device, tmp_path):
@@ -87,7 +145,13 @@ def test_out_is_filled_and_returned(device, tmp_path):
         ({"dtype": np.dtype("float64").newbyteorder()}, "dtype"),
         ({"out": np.empty((4, 4), np.dtype("float64").newbyteorder())}, "dtype"),
         ({"out": [[0.0] * 4] * 4}, "out"),
+        ({"out": np.ma.masked_all((4, 4))}, "out"),
+        ({"cutoff": np.timedelta64(3)}, "cutoff"),
         ({"cutoff": "far"}, "cutoff"),
+        ({"sources": np.ma.array([0, 1], mask=[0, 1])}, "sources"),
+        ({"sources": [[0, 1], [2]]}, "sources"),
+        ({"predecessors": "no"}, "predecessors"),
+        ({"check": "no"}, "check"),
         ({"memory_limit": "1G"}, "memory_limit"),
         ({"memory_limit": float("nan")}, "memory_limit"),
         ({"progress": 3}, "progress"),
@@ -501,9 +565,10 @@ def test_path_and_its_errors(device):
     assert result.path(0, 1) == [0, 2, 1]
     assert result.path(1, 1) == [1]
     assert result.path(1, 0) == []
-    for i, j in ((2, 0), (4, 0), (0, -1)):
-        with pytest.raises(errors.ParameterError):
+    for i, j in ((2, 0), (4, 0), (0, -1), ("a", 1), (0, 1.0), (0, None), (0, [1]), (0, 2**70)):
+        with pytest.raises(errors.ParameterError, match=r"of Result\.path must be"):
             result.path(i, j)
+    assert list(map(type, result.path(np.int64(0), np.uint8(2)))) == [int, int]
     with pytest.raises(errors.ParameterError, match="predecessors=True"):
         pyapsp.solve(WEIGHTS, device=device).path(0, 1)
 
@@ -636,3 +701,18 @@ def test_auto_dtype_has_room_for_arcs_longer_than_every_distance(device):
     result = pyapsp.solve(Graph.from_arcs(n, tails, heads, weights), dtype="auto", device=device)
     assert result.distances.dtype == np.int32
     assert result.distances[0, 25] == 25
+
+
+def test_an_answer_over_the_weights_does_not_change_the_graph(device):
+    """Predecessors and checks need the weights after the distances are there."""
+    random = np.random.default_rng(8)
+    matrix = np.where(random.random((60, 60)) < 0.2, random.integers(1, 50, (60, 60)), 0.0)
+    expected = csgraph.floyd_warshall(matrix)
+    for out in (matrix.copy(), np.vstack([matrix, matrix])[:60]):
+        result = pyapsp.solve(out, "fw-minplus", out=out, predecessors=True, device=device)
+        assert result.distances is out
+        np.testing.assert_array_equal(out, expected)
+        for i, j in ((0, 7), (13, 2), (59, 30)):
+            if np.isfinite(expected[i, j]) and i != j:
+                path = result.path(i, j)
+                assert sum(matrix[a, b] for a, b in itertools.pairwise(path)) == expected[i, j]

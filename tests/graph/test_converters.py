@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import igraph
@@ -11,6 +12,7 @@ import pandas
 import pytest
 import scipy.sparse
 
+from pyapsp import csgraph
 from pyapsp.errors import FormatError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import (
     Graph,
@@ -80,6 +82,114 @@ def test_bad_sparse_matrices(matrix: object) -> None:
         from_scipy(matrix)
 
 
+def damaged(layout: str, part: str, value: object) -> scipy.sparse.sparray:
+    """Return a matrix of 4 x 4 whose array `part` was replaced or whose one number was set."""
+    matrix = scipy.sparse.csr_array(np.kron(DENSE, np.ones((2, 2)))).asformat(layout)
+    if isinstance(value, tuple):
+        place, number = value
+        getattr(matrix, part)[place] = number
+    else:
+        setattr(matrix, part, value(getattr(matrix, part)))
+    return matrix
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("indptr", (1, 10**6), "indptr must rise"),
+        ("indptr", (2, -1), "indptr must rise"),
+        ("indptr", (0, 1), "indptr must rise"),
+        ("indptr", (-1, 10**8), "indptr must rise"),
+        ("indptr", lambda array: array[:-1], "indptr must have"),
+        ("indptr", lambda array: array.astype(float), "indptr must be a one-dimensional"),
+        ("indices", (0, 10**8), "and one is 100000000"),
+        ("indices", (-1, -1), "and one is -1"),
+        ("indices", lambda array: array.astype(np.uint16), "indices must be a one-dimensional"),
+        ("indices", lambda array: array[:, None], "indices must be a one-dimensional"),
+        ("indices", lambda array: array.tolist(), "indices must be a one-dimensional"),
+        ("data", lambda array: array.tolist(), "must be an array, not list"),
+        ("data", lambda array: array[:-1], "do not go with"),
+        ("data", lambda array: array.reshape(-1, 1), "do not go with"),
+    ],
+)
+@pytest.mark.parametrize("door", [from_scipy, csgraph.dijkstra, csgraph.floyd_warshall])
+def test_wrong_index_arrays(
+    door: Callable, layout: str, part: str, value: object, message: str
+) -> None:
+    """Each would have SciPy's conversions read or write outside of an array."""
+    with pytest.raises(GraphError, match=message):
+        door(damaged(layout, part, value))
+
+
+def test_room_behind_the_last_row_is_no_fault() -> None:
+    matrix = scipy.sparse.csr_array(DENSE)
+    indices, data = np.append(matrix.indices, -7), np.append(matrix.data, np.nan)
+    spare = scipy.sparse.csr_array(matrix)
+    spare.indices, spare.data = indices, data
+    assert from_scipy(spare) == Graph.from_dense(DENSE)
+    assert spare.indices is indices
+    assert spare.data is data
+
+
+@pytest.mark.parametrize("door", [from_scipy, csgraph.dijkstra])
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("offsets", lambda array: array[:1], "1 offsets do not go with diagonals"),
+        ("offsets", lambda array: array + 0.5, "offsets must be a one-dimensional"),
+        ("data", lambda array: array[0], "do not go with diagonals"),
+    ],
+)
+def test_wrong_diagonals(door: Callable, part: str, value: object, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        door(damaged("dia", part, value))
+
+
+def test_index_arrays_in_a_mapped_file(tmp_path: Path) -> None:
+    matrix = scipy.sparse.csr_array(DENSE)
+    mapped = np.memmap(tmp_path / "indices", np.int32, "w+", shape=matrix.indices.shape)
+    mapped[:] = matrix.indices
+    matrix.indices = mapped
+    assert from_scipy(matrix) == Graph.from_dense(DENSE)
+
+
+@pytest.mark.parametrize("make", [from_scipy, from_networkx, from_igraph, from_pandas])
+@pytest.mark.parametrize("source", [None, 3, DENSE, Graph.from_dense(DENSE), "graph.mtx"])
+def test_an_object_of_another_library(make: Callable, source: object) -> None:
+    with pytest.raises(GraphError, match=f"is wanted, not {type(source).__name__}"):
+        make(source)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"), [("city", "city"), (3, "3"), (None, None), (("a", 1), "('a', 1)")]
+)
+def test_names_are_text(name: object, kept: str | None, tmp_path: Path) -> None:
+    """As records and files hold it."""
+    nodes, vertices = networkx.empty_graph(1), igraph.Graph(1)
+    nodes.graph["name"] = vertices["name"] = name
+    for graph in (as_graph(nodes), as_graph(vertices)):
+        assert graph.name == kept
+        write(graph, tmp_path / "graph.npz")
+        assert read(tmp_path / "graph.npz").name == (kept or "graph")
+    if not isinstance(name, str | None):
+        with pytest.raises(GraphError, match="name of a graph must be text"):
+            Graph.from_arcs(1, [], [], name=name)
+
+
+def test_wrong_lists_of_a_lil_matrix() -> None:
+    for part, row, message in (
+        ("rows", None, "must be lists"),
+        ("rows", [1, 2, 0], "differ in length"),
+        ("data", [1.0], "differ in length"),
+        ("rows", [1, 99], "99"),
+    ):
+        matrix = scipy.sparse.lil_array(DENSE)
+        getattr(matrix, part)[0] = row
+        with pytest.raises(GraphError, match=message):
+            from_scipy(matrix)
+
+
 @pytest.mark.parametrize(
     "source",
     [DENSE, DENSE.tolist(), DENSE.view(np.matrix), np.ma.masked_equal(DENSE, 0)],
@@ -102,7 +212,15 @@ def test_as_graph_of_graphs_and_files(tmp_path: Path) -> None:
         as_graph("graph.xyz")
 
 
-@pytest.mark.parametrize("source", [None, 3, {0: {1: 2}}, [[1, 2], [3]], [["a"]], np.zeros(3)])
+@pytest.mark.parametrize(
+    "source",
+    [
+        *(None, 3, {0: {1: 2}}, [[1, 2], [3]], [["a"]], np.zeros(3)),
+        np.zeros((2, 2), [("weight", "f8"), ("length", "i4")]),
+        np.zeros((2, 2), "m8[s]"),
+        np.array([[0, None], [1, 0]], object),
+    ],
+)
 def test_as_graph_refuses(source: object) -> None:
     with pytest.raises(GraphError):
         as_graph(source)
@@ -133,12 +251,37 @@ def test_from_networkx(kind: type) -> None:
     assert from_networkx(source, weight=None).is_unweighted
 
 
-def test_from_networkx_refuses_what_is_no_weight() -> None:
-    for weight in ("far", None, float("nan"), 1j):
-        source = networkx.Graph()
-        source.add_edge(0, 1, weight=weight)
+@pytest.mark.parametrize(
+    "weight",
+    [
+        *("far", None, float("nan"), 1j, np.complex64(3 + 4j), np.complex128(3)),
+        *(np.timedelta64(3, "s"), np.datetime64("2020-01-01"), 2**63 + 1, np.uint64(2**63 + 1)),
+        np.longdouble(1) / 3,
+    ],
+)
+@pytest.mark.parametrize("beside", [None, 1, 0.5])
+def test_what_is_no_weight(weight: object, beside: float | None) -> None:
+    """Of an edge of NetworkX, of igraph, or of a data frame."""
+    ends = [(0, 1)] if beside is None else [(0, 1), (1, 2)]
+    weights = [weight] if beside is None else [weight, beside]
+    nodes = networkx.Graph()
+    nodes.add_weighted_edges_from((*each, value) for each, value in zip(ends, weights, strict=True))
+    vertices = igraph.Graph(3, ends, edge_attrs={"weight": weights})
+    sources, targets = zip(*ends, strict=True)
+    columns = {"source": sources, "target": targets}
+    frame = pandas.DataFrame(columns | {"weight": pandas.Series(weights, dtype=object)})
+    for source in (nodes, vertices, frame):
         with pytest.raises(GraphError, match="weight"):
-            from_networkx(source)
+            as_graph(source)
+
+
+def test_integers_beside_fractions_are_exact() -> None:
+    source = networkx.DiGraph()
+    source.add_weighted_edges_from([(0, 1, 2**60), (1, 2, np.uint64(2**63)), (2, 0, 0.5)])
+    assert from_networkx(source).weights.tolist() == [2.0**60, 2.0**63, 0.5]
+    source.add_edge(0, 2, weight=np.int64(2**53 + 1))
+    with pytest.raises(GraphError, match="edge number 1 does not fit into float64"):
+        from_networkx(source)
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -196,6 +339,8 @@ def test_from_pandas_columns() -> None:
         ({"source": ["a", None], "target": ["b", "c"]}, "missing id"),
         ({"source": [1, 2], "target": ["b", "c"]}, "all integers or all strings"),
         ({"source": [1.5, 2.5], "target": [1, 2]}, "all integers or all strings"),
+        ({"source": [10**30], "target": [1]}, "all integers or all strings"),
+        ({"source": np.array([1], "M8[ns]"), "target": np.array([2], "M8[ns]")}, "all integers or"),
         ({"source": [1], "target": [2], "weight": [float("nan")]}, "is nan"),
         ({"source": [1], "target": [2], "weight": ["x"]}, "no real number: 'x'"),
     ],
@@ -203,6 +348,20 @@ def test_from_pandas_columns() -> None:
 def test_from_pandas_refuses(columns: dict[str, list[object]], message: str) -> None:
     with pytest.raises(GraphError, match=message):
         from_pandas(pandas.DataFrame(columns))
+
+
+def test_ids_that_differ_in_a_nul_at_the_end() -> None:
+    """As an array of strings NumPy loses it."""
+    graph = as_graph(pandas.DataFrame({"source": ["a", "a\0"], "target": ["a\0", "b"]}))
+    assert graph.labels.tolist() == ["a", "a\0", "b"]
+    assert [ends.tolist() for ends in graph.arcs()[:2]] == [[0, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("twice", ["source", "target", "weight"])
+def test_a_column_that_comes_twice(twice: str) -> None:
+    frame = pandas.DataFrame([[0, 1, 2, 3]], columns=["source", "target", "weight", twice])
+    with pytest.raises(GraphError, match=f"more than one column '{twice}'"):
+        as_graph(frame)
 
 
 def test_from_igraph() -> None:

@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, as_graph
 
 
 @pytest.fixture
@@ -132,6 +133,10 @@ def test_weights_come_in_three_types(given: str, kept: str) -> None:
         ([1, 2j], "not complex128"),
         (["1", "2"], "not <U1"),
         (np.array([1, 2**63], np.uint64), "does not fit into int64"),
+        (np.zeros(2, [("a", "f8")]), "real numbers"),
+        (np.array([1, 2], "m8[s]"), "not timedelta64"),
+        (np.array([1, 2], object), "not object"),
+        ([[1, 2], [3]], "the weights are no array"),
     ],
 )
 def test_bad_weights_are_named(weights: object, message: str) -> None:
@@ -152,6 +157,52 @@ def test_bad_weights_are_named(weights: object, message: str) -> None:
 def test_bad_ends_are_named(tails: object, heads: object, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         Graph.from_arcs(3, tails, heads)
+
+
+def test_what_is_masked_is_refused_outside_of_matrices() -> None:
+    """Whether it means no arc or no number is not plain; a mask without effect is none."""
+    masked, whole = np.ma.array([0, 1, 2], mask=[0, 1, 0]), np.ma.array([1, 2, 0], mask=False)
+    graph = Graph.from_arcs(3, [0, 1, 2], whole, whole)
+    assert graph == Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], [1, 2, 0])
+    for make, message in (
+        (lambda: Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], masked), "weights"),
+        (lambda: Graph.from_arcs(3, masked, [1, 2, 0]), "tails"),
+        (lambda: Graph.from_arcs(3, [0, 1, 2], masked), "heads"),
+        (lambda: graph.with_weights(masked), "weights"),
+        (lambda: Graph(masked, [0, 1], [1, 1]), "indptr"),
+        (lambda: Graph([0, 1, 2, 3], masked, [1, 1, 1]), "indices"),
+    ):
+        with pytest.raises(GraphError, match=f"{message}.* must not be masked"):
+            make()
+
+
+@pytest.mark.parametrize(
+    "weights", [[2**53 + 1, 0.5], [2**63 + 1, -1], [0.5, -(2**60) - 1], [2**63, 2**53 + 1, -1]]
+)
+def test_an_integer_is_not_rounded_because_of_its_neighbours(weights: list[float]) -> None:
+    """NumPy makes floats of such a list."""
+    heads = np.arange(len(weights))
+    with pytest.raises(GraphError, match="does not fit into float64"):
+        Graph.from_arcs(3, np.zeros_like(heads), heads, weights)
+    rows = [[0] * 3, [0] * 3, [*weights, 0][:3]]
+    with pytest.raises(GraphError, match="does not fit into float64"):
+        Graph.from_dense(rows)
+    exact = Graph.from_arcs(2, [0, 1], [1, 0], [2**60, 0.5])
+    assert exact.weights.tolist() == [2**60, 0.5]
+
+
+@pytest.mark.parametrize("directed", ["no", "False", None, 0, 1.0, np.array([True, False])])
+def test_a_direction_is_true_or_false(directed: object) -> None:
+    graph = Graph.from_arcs(2, [0], [1])
+    for make in (
+        lambda: Graph.from_arcs(2, [0], [1], directed=directed),
+        lambda: Graph.from_dense([[0, 1], [1, 0]], directed=directed),
+        lambda: Graph(graph.indptr, graph.indices, graph.weights, directed=directed),
+        lambda: as_graph(graph, directed=directed),
+    ):
+        with pytest.raises(ParameterError, match="'directed' parameter"):
+            make()
+    assert not Graph.from_arcs(2, [0], [1], directed=np.False_).directed
 
 
 @pytest.mark.parametrize("n", [-1, 2**31, 1.5, "3", None])
@@ -199,6 +250,13 @@ def test_undirected_needs_both_arcs(weights: list[float]) -> None:
     [
         (["a"], "1 labels do not go with 2"),
         (["a", "a"], "'a' occurs more than once"),
+        ([np.nan, 1], "equal to themselves, which nan is not"),
+        (np.array([np.nan, np.nan]), "equal to themselves, which nan is not"),
+        ([pandas.NaT, 1], "equal to themselves, which NaT is not"),
+        ([pandas.NA, 1], "equal to themselves, which <NA> is not"),
+        (np.ma.array([5, 6], mask=[0, 1]), "masked"),
+        (5, "a sequence, not 5"),
+        (np.array([[1], [2]]), "hashable"),
         ([[], []], "hashable"),
     ],
 )
@@ -222,6 +280,12 @@ def test_labels_are_kept_as_they_are(labels: list[object], kind: str) -> None:
     assert graph.labels is not None
     assert graph.labels.dtype.kind == kind
     assert graph.labels.tolist() == labels
+
+
+def test_times_as_labels_stay_times() -> None:
+    """Of nanoseconds `tolist` makes integers."""
+    times = np.array(["2020-01-01", "2021-01-01"], "M8[ns]")
+    assert Graph.from_arcs(2, [], [], labels=times).labels.tolist() == list(times)
 
 
 def test_labels_that_say_nothing_are_none() -> None:
@@ -316,6 +380,23 @@ def test_to_dense_never_loses_weights(graph: Graph) -> None:
         graph.to_dense(np.uint8, no_arc=0)
     with pytest.raises(PrecisionError, match=r"int64 cannot hold the weight 0\.5"):
         Graph.from_arcs(1, [0], [0], [0.5]).to_dense(np.int64, no_arc=0)
+    with pytest.raises(PrecisionError, match="int64 cannot hold the weight 9"):
+        Graph.from_arcs(1, [0], [0], [2.0**63]).to_dense(np.int64, no_arc=0)
+    for dtype in (bool, "S", object, complex):
+        with pytest.raises(ParameterError, match="'dtype' parameter"):
+            graph.to_dense(dtype)
+    for no_arc in ("x", None, [9], np.nan):
+        with pytest.raises(ParameterError, match="'no_arc' parameter"):
+            graph.to_dense(np.int64, no_arc)
+    for out in (np.zeros((3, 3)), [[0.0] * 4] * 4):
+        with pytest.raises(ParameterError, match="'out' parameter"):
+            graph.to_dense(out=out)
+
+
+@pytest.mark.parametrize("no_arc", ["x", None, [9], 9j])
+def test_what_is_no_arc_is_a_number(no_arc: object) -> None:
+    with pytest.raises(ParameterError, match="'no_arc' parameter"):
+        Graph.from_dense([[0, 9], [9, 0]], no_arc=no_arc)
 
 
 def test_to_scipy_is_a_copy_with_explicit_zeros(graph: Graph) -> None:
@@ -340,3 +421,71 @@ def test_optional_libraries_are_not_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int32, np.int8])
+@pytest.mark.parametrize("kind", ["full", "sparse", "ones", "negative", "fractions", "empty"])
+def test_a_matrix_that_is_not_copied_is_the_same_graph(dtype: type, kind: str) -> None:
+    """All that is asked of a graph is the same, whether its arcs were listed or not."""
+    random = np.random.default_rng(5)
+    matrix = random.integers(1, 100, (70, 70)).astype(dtype)
+    if kind == "sparse":
+        matrix[random.random((70, 70)) < 0.8] = 0
+    elif kind == "ones":
+        matrix = (random.random((70, 70)) < 0.3).astype(dtype)
+    elif kind == "negative":
+        matrix[3] *= -1
+    elif kind == "fractions" and np.dtype(dtype).kind == "f":
+        matrix[9, 8] += 0.5
+    elif kind == "empty":
+        matrix = matrix[:0, :0]
+    if np.dtype(dtype).kind == "f" and matrix.size:
+        matrix[5, 6] = matrix[60, 2] = np.inf
+    listed, lazy = Graph.from_dense(matrix), as_graph(matrix, copy=False)
+    assert type(lazy) is not Graph
+    assert lazy.facts == listed.facts
+    for name in ("n", "m", "dtype", "max_magnitude", "has_negative", "directed", "labels"):
+        assert getattr(lazy, name) == getattr(listed, name), name
+    np.testing.assert_array_equal(lazy.indptr, listed.indptr)
+    for target, no_arc in ((np.float64, np.inf), (np.int32, 10**6), (np.float32, -1)):
+        if target is np.int32 and not listed.is_integer:
+            with pytest.raises(PrecisionError):
+                lazy.to_dense(target, no_arc)
+        else:
+            expected = listed.to_dense(target, no_arc)
+            np.testing.assert_array_equal(lazy.to_dense(target, no_arc), expected)
+    assert (lazy.min_weight, lazy.max_weight) == (listed.min_weight, listed.max_weight)
+    assert lazy == listed
+    assert lazy.symmetrized() == listed.symmetrized()
+    assert not lazy.indices.flags.writeable
+
+
+def test_a_matrix_that_is_not_copied_is_refused_like_any_other() -> None:
+    for wrong in (np.nan, -np.inf):
+        matrix = np.ones((40, 40))
+        matrix[30, 20] = wrong
+        with pytest.raises(GraphError, match="30 -> 20"):
+            as_graph(matrix, copy=False)
+    with pytest.raises(GraphError, match="square"):
+        as_graph(np.ones((2, 3)), copy=False)
+
+
+def test_rows_in_order_are_taken_as_they_are() -> None:
+    """A CSR matrix is a graph without a sort; others are put into order."""
+    matrix = scipy.sparse.random_array((300, 300), density=0.05, rng=2, format="csr")
+    matrix.sum_duplicates()
+    expected = Graph.from_arcs(300, *matrix.nonzero(), matrix.data)
+    borrowed = as_graph(matrix, copy=False)
+    assert borrowed == expected == as_graph(matrix)
+    assert np.shares_memory(borrowed.weights, matrix.data)
+    assert not borrowed.weights.flags.writeable
+    assert matrix.data.flags.writeable
+    assert not np.shares_memory(as_graph(matrix).weights, matrix.data)
+    assert as_graph(matrix.tocsc()) == expected
+    turned = matrix[:, ::-1].copy()
+    turned.indices, turned.data = turned.indices[::-1].copy(), turned.data[::-1].copy()
+    turned.indptr = (turned.indptr[-1] - turned.indptr)[::-1].copy()
+    assert as_graph(turned, copy=False) == as_graph(turned.toarray())
+    both = matrix + matrix.T
+    assert as_graph(both, False) == Graph.from_arcs(300, *both.nonzero(), both.data).symmetrized()
+    assert as_graph(matrix, False) == expected.symmetrized()

@@ -131,6 +131,7 @@ def edge(weight):
         (Decimal("0.1"), "type decimal.Decimal"),
         (np.float32(0.1), "type numpy.float32"),
         (1j, "type builtins.complex"),
+        (np.timedelta64(3, "s"), "type numpy.timedelta64"),
         (math.inf, "infinite or NaN"),
         (math.nan, "infinite or NaN"),
         (2**70, "64 bits"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -44,8 +46,6 @@ def test_any_number_of_threads(threads, device):
 
 
 def test_by_default_there_is_a_thread_for_each_core(device):
-    import os
-
     result = pyapsp.solve(generators.ring(9), "dijkstra-cpu", device=device)
     assert result.stats["parameters"] == {"threads": len(os.sched_getaffinity(0))}
     assert result.stats["peak_device_bytes"] == 0
@@ -81,6 +81,40 @@ def test_sums_beyond_float16_are_infinite(device):
     assert result.distances[0].tolist() == [0, 40000, np.inf]
     with pytest.raises(PrecisionError, match="too large for float16"):
         pyapsp.solve(line, "dijkstra-cpu", dtype="float16", device=device)
+
+
+INTERRUPTED = """
+import os, signal, sys
+import pyapsp
+from pyapsp.graph import generators
+
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1] and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+graph = generators.ring(3, max_weight=1)
+try:
+    pyapsp.solve(graph, "dijkstra-cpu")
+except KeyboardInterrupt:
+    print(pyapsp.solve(graph, "dijkstra-cpu").distances[0])
+"""
+
+
+@pytest.mark.parametrize("module", ["numba.core.typing.templates", "numba.core.lowering"])
+def test_an_interrupt_while_numba_is_imported(module, device):
+    """SIGINT comes where this module is looked for; the next call in the process works."""
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYAPSP_DEVICE": device.id},
+        check=False,
+    )
+    assert ended.stderr == ""
+    assert ended.stdout == "[0. 1. 2.]\n"
 
 
 def test_without_numba(device, monkeypatch):

@@ -164,7 +164,9 @@ def test_a_path_that_comes_back_from_beyond_the_cutoff(device):
     graph = Graph.from_arcs(3, [0, 1], [1, 2], [9, -8])
     found = pyapsp.sssp(graph, 0, cutoff=3, predecessors=True, device=device)
     assert found.distances.tolist() == [0, np.inf, 1]
-    assert found.path(2) == [0, 1, 2]
+    assert found.predecessors.tolist() == [-9999, -9999, 1]
+    with pytest.raises(errors.ParameterError, match="over vertex 1, which is beyond the cutoff"):
+        found.path(2)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -226,7 +228,7 @@ def test_dtype_auto_is_the_narrowest_exact_type(device):
     ],
 )
 def test_arguments_outside_their_rule(arguments, parameter, device):
-    with pytest.raises(errors.ParameterError, match=f"'{parameter}' parameter"):
+    with pytest.raises(errors.ParameterError, match=f"'{parameter}' parameter of sssp"):
         pyapsp.sssp(GRAPH, **{"source": 0, "device": device, **arguments})
 
 

@@ -133,5 +133,7 @@ def test_a_path_below_the_cutoff_through_a_vertex_above_it(method, device):
     options = {"cutoff": 2, "predecessors": True, "device": device}
     result = pyapsp.solve(graph, method, **options)
     np.testing.assert_array_equal(result.distances[0], [0, np.inf, 1])
-    assert result.path(0, 2) == [0, 1, 2]
+    assert result.predecessors[0].tolist() == [-9999, -9999, 1]
     assert result.path(0, 1) == []
+    with pytest.raises(pyapsp.errors.ParameterError, match="over vertex 1, which is beyond"):
+        result.path(0, 2)

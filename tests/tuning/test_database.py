@@ -37,6 +37,7 @@ class Tuned:
     """What a lookup asks of a method."""
 
     id = "tuned"
+    slowdown = 1.0
     carries_predecessors = True
     parameters: ClassVar = {}
 

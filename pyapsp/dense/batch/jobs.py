@@ -163,13 +163,14 @@ def array_dtype(weights: np.ndarray, dtype: Any) -> np.dtype:
         raise GraphError(f"weights must be real numbers of at most 64 bits, not {weights.dtype}")
     if isinstance(dtype, str) and dtype == "auto":
         return narrowest(weights)
-    return resolve(Graph.from_arcs(0, [], []), dtype)[0]
+    return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
 
 
 def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Refuse anything else than a C-contiguous array of this shape and type, to be written."""
     if not (
         isinstance(out, np.ndarray)
+        and not isinstance(out, np.ma.MaskedArray)
         and out.shape == shape
         and out.dtype == dtype
         and out.flags.c_contiguous

@@ -1,4 +1,10 @@
-"""Graphs to the device and distances back, a group of them at a time."""
+"""Graphs to the device and distances back, a group of them at a time.
+
+The kernels read the arrays of the caller. They assume that no weight is negative, and write an int
+of remarks for each graph. A group with negative weights runs again, with kernels for these. A graph
+with any other fault is passed to `pyapsp.solve`, which raises the error; the error gives the number
+of the graph.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Where a group of graphs is computed: a queue, and device buffers for them."""
+"""Where a group of graphs is computed: a queue, and device buffers for them.
+
+Destroying the event of a host copy blocks until the copy ends, because PyOpenCL waits in the
+destructor. So a slot keeps its events until `finish`. Copies into and out of pinned memory take
+longer than the bus, so other threads make them. Arrays of `pinned_empty` need no such copy.
+"""
 
 from __future__ import annotations
 

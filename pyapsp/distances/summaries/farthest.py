@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from pyapsp.distances.summaries.searches import Searches
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.validation import flag
 from pyapsp.precision import infinity
 from pyapsp.registry import Method
 from pyapsp.sparse.totals import totals_of
@@ -60,12 +61,13 @@ def diameter(
         As `eccentricity`.
     """
     options: Any = {"method": method, "device": device, "memory_limit": memory_limit}
-    graph = as_graph(graph)
+    graph = as_graph(graph, flag("directed", "diameter", directed), copy=False)
     if graph.n == 0:
         raise ParameterError.of("graph", "diameter", "at least one vertex", "a graph without")
-    single = Searches(graph, [0], directed=directed, rows=True, **options)
+    if graph.is_symmetric:
+        graph = graph.symmetrized()  # the distances to a vertex are those from it
+    single = Searches(graph, [0], rows=True, **options)
     graph = single.graph
-    # distances to a vertex, not from it
     back = Searches(graph.reversed(), [0], rows=True, **options) if graph.directed else single
     bounds, several = _Bounds(graph), None
     while (left := bounds.open()).size:

@@ -12,10 +12,11 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.validation import flag
 from pyapsp.paths import AllPairsOptions, vertices
 from pyapsp.precision import holds_all, infinity
 from pyapsp.progress import of_sources
-from pyapsp.registry import Method, method_of
+from pyapsp.registry import Method, check_limits, method_of
 from pyapsp.registry import method as find_method
 from pyapsp.sparse.source_blocks import Session, SourceBlocks
 from pyapsp.sparse.totals import Totals
@@ -77,8 +78,9 @@ class Searches:
         depth: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        graph = as_graph(graph)
-        self.graph = graph = graph if directed else graph.symmetrized()
+        check_limits(memory_limit, progress, "a summary")
+        directed = flag("directed", "a summary", directed)
+        self.graph = graph = as_graph(graph, directed, copy=False)
         self.sources = (
             np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
         )

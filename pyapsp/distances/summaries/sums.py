@@ -7,7 +7,6 @@ its rows come back.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from pyapsp.distances.summaries.searches import Searches
 from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.graph import as_graph
+from pyapsp.graph.validation import is_real
 from pyapsp.registry import Method
 from pyapsp.sparse.totals import Totals
 
@@ -83,7 +83,16 @@ def eccentricity(
     return farthest
 
 
-def radius(graph: Any, **options: Any) -> int | float:
+def radius(
+    graph: Any,
+    sources: Sequence[int] | np.ndarray | None = None,
+    *,
+    directed: bool = True,
+    method: str | Method = "auto",
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> int | float:
     """Return the smallest eccentricity; parameters and errors are those of `eccentricity`.
 
     0 where a vertex reaches no other. NetworkX's raises where some vertex does not reach another.
@@ -93,20 +102,45 @@ def radius(graph: Any, **options: Any) -> int | float:
     ParameterError
         If the graph has no vertices.
     """
-    farthest = eccentricity(graph, **options)
+    farthest = eccentricity(
+        graph,
+        sources,
+        directed=directed,
+        method=method,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
     if farthest.size == 0:
         raise ParameterError.of("graph", "radius", "at least one vertex", "a graph without")
     found: int | float = farthest.min().item()
     return found
 
 
-def average_shortest_path_length(graph: Any, **options: Any) -> float:
+def average_shortest_path_length(
+    graph: Any,
+    sources: Sequence[int] | np.ndarray | None = None,
+    *,
+    directed: bool = True,
+    method: str | Method = "auto",
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> float:
     """Return the mean distance of the ordered pairs of different vertices that are connected.
 
     Parameters and errors are those of `eccentricity`. nan where no vertex reaches another.
     NetworkX's raises where some vertex does not reach another.
     """
-    searched = Searches(graph, **options)
+    searched = Searches(
+        graph,
+        sources,
+        directed=directed,
+        method=method,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
     total: Any = 0
     pairs = 0
     for _, totals in searched.totals(searched.sources):
@@ -115,15 +149,28 @@ def average_shortest_path_length(graph: Any, **options: Any) -> float:
     return total / pairs if pairs else float("nan")
 
 
-def wiener_index(graph: Any, **options: Any) -> int | float:
+def wiener_index(
+    graph: Any,
+    *,
+    directed: bool = True,
+    method: str | Method = "auto",
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> int | float:
     """Return the sum of all distances, each pair once where the graph is undirected.
 
-    Parameters and errors are those of `eccentricity`, but for `sources`: all of them. inf where a
-    vertex does not reach another.
+    Parameters and errors are those of `eccentricity`, without `sources`. inf where a vertex does
+    not reach another.
     """
-    if options.get("sources") is not None:
-        raise ParameterError.of("sources", "wiener_index", "left out", options["sources"])
-    searched = Searches(graph, **options)
+    searched = Searches(
+        graph,
+        directed=directed,
+        method=method,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
     total: Any = 0.0 if searched.kind.kind == "f" else 0
     pairs = 0
     for _, totals in searched.totals(searched.sources):
@@ -142,13 +189,17 @@ def closeness_centrality(
     sources: Sequence[int] | np.ndarray | None = None,
     *,
     improved: bool = True,
-    **options: Any,
+    directed: bool = True,
+    method: str | Method = "auto",
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
     """Return the closeness of vertices: one over the mean distance from the others to each.
 
     Parameters
     ----------
-    graph, sources, **options
+    graph, sources, directed, method, device, memory_limit, progress
         As for `eccentricity`.
     improved : bool
         Multiply by the part of the other vertices that reach it (Wasserman and Faust), so that
@@ -159,8 +210,16 @@ def closeness_centrality(
     (k,) ndarray of float64
         0 for a vertex that no other reaches.
     """
-    graph = as_graph(graph)
-    searched = Searches(graph.reversed() if graph.directed else graph, sources, **options)
+    graph = as_graph(graph, copy=False)
+    searched = Searches(
+        graph.reversed() if graph.directed else graph,
+        sources,
+        directed=directed,
+        method=method,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
     close = np.zeros(searched.sources.size)
     for some, totals in searched.totals(searched.sources):
         _sum(totals)
@@ -175,13 +234,17 @@ def distance_histogram(
     sources: Sequence[int] | np.ndarray | None = None,
     *,
     width: int | float = 1,
-    **options: Any,
+    directed: bool = True,
+    method: str | Method = "auto",
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
     """Return how many ordered pairs of different vertices there are at each distance.
 
     Parameters
     ----------
-    graph, sources, **options
+    graph, sources, directed, method, device, memory_limit, progress
         As for `eccentricity`.
     width : int or float
         Of a bin: bin i has the distances d with ``floor(d / width) == i``.
@@ -199,9 +262,17 @@ def distance_histogram(
     NegativeWeightError
         If there is a negative weight.
     """
-    searched = Searches(graph, sources, **options)
+    searched = Searches(
+        graph,
+        sources,
+        directed=directed,
+        method=method,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
     whole = searched.kind.kind == "i"
-    number = isinstance(width, Real) and 0 < width < np.inf
+    number = is_real(width) and 0 < width < np.inf
     if not number or (whole and int(width) != width):
         rule = "a positive number, whole where the weights are"
         raise ParameterError.of("width", "distance_histogram", rule, width)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyapsp.errors import FormatError, ParameterError
+from pyapsp.graph import validation
 from pyapsp.graph.io import dimacs, edge_list, matrix_market, metis, npz
 from pyapsp.graph.model import Graph
 
@@ -37,11 +38,12 @@ def read(path: str | os.PathLike[str], directed: bool | None = None, **options: 
         lists), ``.graph`` (METIS), each also ``.gz``; ``.npz``.
     directed : bool, optional
         None: what the file says (symmetric ``.mtx`` and ``.graph`` are undirected, ``.npz`` is
-        as it was saved, the others are directed). False makes the graph undirected with the
-        smaller weight of the two arcs; True keeps both arcs of each edge as arcs.
+        as it was saved, edge lists may say so in a column ``Type`` or in a first comment; the
+        others are directed). False makes the graph undirected with the smaller weight of the two
+        arcs; True keeps both arcs of each edge as arcs.
     **options
-        Edge lists: ``weighted`` (bool), whether the third column is the weight; by default it
-        is if it is there.
+        Edge lists: ``weighted`` (bool), whether there are weights; by default the file says, by
+        the names of its columns or by a third one.
 
     Returns
     -------
@@ -55,10 +57,12 @@ def read(path: str | os.PathLike[str], directed: bool | None = None, **options: 
     FormatError
         The file breaks its format, or its suffix is not known, or the memory does not suffice.
     ParameterError
-        The format has no such option.
+        The format has no such option, or `directed` is no bool.
     OSError
         The file cannot be read.
     """
+    if directed is not None:
+        directed = validation.flag("directed", "read", directed)
     module = _module(path)
     known = list(inspect.signature(module.read).parameters)[1:]
     for option in options:

@@ -1,8 +1,9 @@
 """Edge lists: one arc a line, ``.txt``, ``.csv`` and ``.tsv``, as SNAP and many others give them.
 
-A line is ``tail head [weight] [anything]``, separated by white space, commas, semicolons or tabs;
-lines that start with ``#`` or ``%`` are comments; ``.csv`` and ``.tsv`` files may have a line with
-the names of the columns.
+A line is ``tail head [weight] [anything]``, separated by white space, commas, semicolons or tabs,
+one of them in a file, with as many columns in every line. Lines that start with ``#`` or ``%`` are
+comments. The first line, or the last comment before it, may name the columns, which then come in
+any order; see `columns`.
 """
 
 from __future__ import annotations
@@ -14,22 +15,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.graph.convert import relabel
-from pyapsp.graph.io import text
+from pyapsp.graph.io import layout, text
+from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
 
-# the separators a file may use, by suffix, in the order in which they are looked for
-_SEPARATORS = {".txt": ";,", ".csv": ";,\t", ".tsv": "\t;,"}
-# names of a first column that tell a header from an arc between two named vertices
-_COLUMN_NAMES = {"from", "fromnodeid", "head", "id1", "node1", "source", "src", "tail", "u"}
+# What says in a row whether its arc is directed.
+_DIRECTED = {"directed": True, "true": True, "undirected": False, "false": False}
+# Ids that come of a line split at the wrong places: numbers that are no integers or have others
+# beside them, integers in brackets, arrows and bars, what stands before a list of neighbours, and
+# attributes.
+_NO_ID = re.compile(
+    r"[+-]?(?=[0-9.,\s]*[0-9])[0-9]*[.,\s][0-9.,\s]*(e[+-]?[0-9]+)?|[+-]?[0-9]+e[+-][0-9]+"
+    r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|[-=<>|~\u2190-\u21ff]+|.*:|.*\{.*\}",
+    re.IGNORECASE,
+)
 
 
 def read(path: Path, *, weighted: bool | None = None) -> Graph:
-    """Read a directed graph; the sorted ids become the vertices 0..n-1 and stay as labels.
+    """Read a graph; the sorted ids become the vertices 0..n-1 and stay as labels.
+
+    It is directed unless a first comment (``# Undirected graph`` of SNAP, ``% sym`` of KONECT) or
+    a column ``Type`` (Gephi) says that it is not. In a file of both kinds the undirected arcs also
+    run backwards.
 
     Parameters
     ----------
@@ -37,58 +50,48 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
         The file. If both ids of the first arc are integers, all ids must be; else all are
         strings.
     weighted : bool, optional
-        Whether the third column is the weight. None: it is if there is one.
+        Whether there is a weight. None: there is if a column is called so, or if no column has a
+        name and there are three.
 
     Raises
     ------
     FormatError
         Naming the line that does not have the columns of the first one, or whose id or weight
-        is none.
+        is none; or a header that is not understood; or what may be a header or an arc.
     """
     if weighted not in (None, True, False):
         raise ParameterError.of("weighted", "read", "True, False or None", weighted)
     lines = text.read_lines(path)
-    body = [line for line in lines if not _is_comment(line)]
     name = text.name_of(path)
-    if not body:
+    found = layout.decide(path, _suffix(path), lines, weighted)
+    _refuse_hidden(path, lines, found)
+    if found is None:
         return Graph.from_arcs(0, [], [], np.zeros(0, np.int64), name=name)
-    separator = _separator(path, body[0])
     try:
-        header = _is_header(path, body, separator)
-        body = body[header:]
-        if not body:
-            return Graph.from_arcs(0, [], [], np.zeros(0, np.int64), name=name)
-        first = _fields(body[0], separator)
-    except ValueError:
-        raise _fault(path, lines, separator, False, False, False, None) from None
-    if weighted is None:
-        weighted = len(first) > 2
-    whole = all(map(_is_integer, first[:2]))
-    kind = "i8" if whole else "O"
-    # a file of two columns has two in every line; surplus columns are passed over
-    used = None if len(first) == 2 and not weighted else range(2 + weighted)
-    try:
-        arcs = text.table(
-            body,
-            [("tail", kind), ("head", kind)],
-            weighted=weighted,
-            delimiter=separator,
-            quotechar=None if separator is None else '"',
-            usecols=used,
-        )
-        if len(arcs) != len(body):
-            raise ValueError  # a quote that is not closed joined lines
+        arcs = _parse(lines[found.start :], found)
         tails, heads = arcs["tail"], arcs["head"]
-        if not whole:
+        if not found.whole:
             tails, heads = (_names(ids.tolist()) for ids in (tails, heads))
-        weights = arcs["weight"] if weighted else np.ones(len(arcs), np.int64)
+        weights = np.ones(len(arcs), np.int64)
+        if found.columns.weight is not None:
+            weights = arcs["weight"]
         if text.not_weights(weights):
             raise ValueError
     except ValueError:
-        exact = 2 if used is None else None
-        raise _fault(path, lines, separator, header, whole, weighted, exact) from None
+        raise _fault(path, lines, found) from None
     labels, rows, columns = relabel(tails, heads)
-    return Graph.from_arcs(len(labels), rows, columns, weights, labels=labels, name=name)
+    _refuse_doubtful(path, found, labels, rows, columns)
+    directed = found.directed
+    if found.columns.direction is not None:
+        single = _directions(path, lines, found, arcs["direction"].tolist())
+        directed = directed and bool(single.any())
+        if not single.all() and directed:
+            both = ~single
+            rows, columns = np.append(rows, columns[both]), np.append(columns, rows[both])
+            weights = np.append(weights, weights[both])
+    return Graph.from_arcs(
+        len(labels), rows, columns, weights, directed=directed, labels=labels, name=name
+    )
 
 
 def write(graph: Graph, path: Path) -> None:
@@ -113,7 +116,9 @@ def write(graph: Graph, path: Path) -> None:
     ids = _ids(graph, spaces=suffix != ".txt")
     columns = [[ids[tail] for tail in tails.tolist()], [ids[head] for head in heads.tolist()]]
     names = ["source", "target", "weight"]
-    if not (graph.is_unweighted and graph.dtype.kind == "i"):
+    # a header of two names that are vertices, too, might be an arc
+    unweighted = graph.is_unweighted and graph.dtype.kind == "i"
+    if not unweighted or {*names[:2]} & {*ids}:
         columns.append(text.weight_texts(graph))
     names = names[: len(columns)]
     rows = zip(*columns, strict=True)
@@ -131,46 +136,113 @@ def _suffix(path: Path) -> str:
     return (path.with_suffix("") if path.suffix == ".gz" else path).suffix
 
 
-def _is_comment(line: str) -> bool:
-    return line[:1] in ("#", "%") or not line or line.isspace()
+def _parse(lines: list[str], found: Layout) -> NDArray[Any]:
+    """Return the columns of all rows; ValueError if they are not what the layout says."""
+    separator, columns = found.separator, found.columns
+    body = [line for line in lines if layout.is_row(line)]
+    if separator is None and any("#" in line for line in body):
+        body = [layout.without_comment(line, separator) for line in body]
+    kind = "i8" if found.whole else "O"
+    wanted = [("tail", kind), ("head", kind)]
+    used = [columns.tail, columns.head]
+    if columns.direction is not None:
+        wanted.append(("direction", "O"))
+        used.append(columns.direction)
+    weighted = columns.weight is not None
+    if columns.weight is not None:
+        used.append(columns.weight)
+    every = used == list(range(columns.width))
+    if not every and not _even(body, separator, columns.width):
+        raise ValueError
+    arcs = text.table(
+        body,
+        wanted,
+        weighted=weighted,
+        delimiter=separator,
+        quotechar='"',
+        usecols=None if every else used,
+    )
+    if len(arcs) != len(body):
+        raise ValueError  # a quote that is not closed joined lines
+    return arcs
 
 
-def _separator(path: Path, line: str) -> str | None:
-    """Return the separator that the first line uses; None is white space."""
-    return next((mark for mark in _SEPARATORS[_suffix(path)] if mark in line), None)
-
-
-def _fields(line: str, separator: str | None) -> list[str]:
-    """Split a line; ValueError if it cannot be."""
+def _even(body: list[str], separator: str | None, width: int) -> bool:
+    """Whether all rows have so many columns."""
+    if any('"' in line for line in body):
+        return all(len(layout.fields(line, separator)) == width for line in body)
     if separator is None:
-        return line.split()
-    try:
-        return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
-    except csv.Error as error:
-        raise ValueError(str(error)) from None
+        return all(len(line.split()) == width for line in body)
+    return all(line.count(separator) == width - 1 for line in body)
 
 
-def _is_integer(token: str) -> bool:
-    return re.fullmatch(r"[+-]?[0-9]+", token) is not None
+def _refuse_hidden(path: Path, lines: list[str], found: Layout | None) -> None:
+    """Refuse comments that may be arcs between names such as ``#python``."""
+    if found is not None and (found.whole or found.separator is None):
+        return
+    for number, line in enumerate(lines, start=1):
+        if not re.match(r"[#%][^\s#%]", line):
+            continue
+        if found is None:
+            hidden = any(line.count(mark) and mark + line[0] in line for mark in ",;\t")
+        else:
+            fields, weight = layout.fields(line, found.separator), found.columns.weight
+            hidden = len(fields) == found.columns.width and not layout.names_columns(fields)
+            hidden = hidden and (weight is None or layout.is_number(fields[weight]))
+        if hidden:
+            raise FormatError(
+                path,
+                number,
+                f"this may be a comment or an arc: {line!r}. Put a space after {line[0]!r} or "
+                "quote the name",
+            )
 
 
-def _is_weight(token: str) -> bool:
-    try:
-        float(token)
-    except ValueError:
-        return False
-    return True
+def _refuse_doubtful(
+    path: Path,
+    found: Layout,
+    labels: NDArray[Any],
+    tails: NDArray[np.int64],
+    heads: NDArray[np.int64],
+) -> None:
+    """Refuse a first line that may be something else than it was taken for."""
+    what = None
+    unnamed = found.bare and found.columns.weight is None
+    if found.names is not None and not found.whole:
+        if np.isin(found.names, labels).any():
+            what = "the names of columns or an arc, for its words are vertices below"
+    elif unnamed and found.whole:
+        n, m = labels[tails[0]], labels[heads[0]]
+        if len(tails) > 1 and n == labels[-1] and m == len(tails) - 1:
+            what = "an arc, or the number of vertices and of arcs that follow"
+    elif found.bare and not found.whole:
+        ends = [tails[0], heads[0]]
+        again = np.isin(tails[1:], ends) | np.isin(heads[1:], ends)
+        integers = np.array([layout.is_integer(label) for label in labels.tolist()])
+        same = len(tails) > 1 and (tails == tails[0]).all()
+        if (unnamed or same) and integers[heads].all() and not integers[tails].any():
+            what = "an arc, or numbers after a word, as all that follow"
+        elif unnamed and not integers[ends].any() and not again.any():
+            what = "the names of columns or an arc, for its words occur nowhere else"
+    if what is not None:
+        advice = "Put '# source target' above it if it is an arc, else '#' before it"
+        if found.names is not None:
+            advice = "Give the header a third name, or put '# source target' above an arc"
+        raise FormatError(path, found.first + 1, f"this line may be {what}. {advice}")
 
 
-def _is_header(path: Path, body: list[str], separator: str | None) -> bool:
-    """Whether the first line names the columns: a known name, or numbers only in the next."""
-    if _suffix(path) == ".txt":
-        return False
-    first = _fields(body[0], separator)
-    if any(map(_is_weight, first[:3])):
-        return False
-    second = _fields(body[1], separator) if len(body) > 1 else []
-    return first[0].lower() in _COLUMN_NAMES or any(map(_is_weight, second[:3]))
+def _directions(path: Path, lines: list[str], found: Layout, words: list[str]) -> NDArray[np.bool_]:
+    """Return which arcs are directed; all are if no word of the column is about that."""
+    told = [_DIRECTED.get(word.strip().casefold()) for word in words]
+    if all(each is None for each in told):
+        return np.ones(len(told), np.bool_)
+    if None in told:
+        numbers = [i for i, line in enumerate(lines) if i >= found.start and layout.is_row(line)]
+        place = told.index(None)
+        raise FormatError(
+            path, numbers[place] + 1, f"an arc is Directed or Undirected, not {words[place]!r}"
+        )
+    return np.array(told, np.bool_)
 
 
 def _names(ids: list[str]) -> Any:
@@ -184,6 +256,8 @@ def _names(ids: list[str]) -> Any:
 def _check_name(name: str) -> None:
     if not name:
         raise ValueError("a vertex id is empty")
+    if _NO_ID.fullmatch(name):
+        raise ValueError(f"a vertex id must be an integer or a name, not {name!r}")
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -203,44 +277,42 @@ def _ids(graph: Graph, *, spaces: bool) -> list[str]:
             or name != name.strip()
             or name[0] in "#%"
             or len(name.splitlines()) > 1
-            or (not spaces and re.search(r"[\s,;]", name))
+            or (not spaces and (name[0] == '"' or re.search(r"[\s,;]", name)))
+            or _NO_ID.fullmatch(name)
         ):
             raise GraphError(f"the label {name!r} cannot be an id in an edge list")
-        whole += _is_integer(name)
+        whole += layout.is_integer(name)
     if whole not in (0, len(ids)):
         raise GraphError("an edge list cannot mix labels that are numbers with others")
     return ids
 
 
-def _fault(
-    path: Path,
-    lines: list[str],
-    separator: str | None,
-    header: bool,
-    whole: bool,
-    weighted: bool,
-    exact: int | None,
-) -> FormatError:
-    skip = int(header)
-    least = 2 + weighted
+def _fault(path: Path, lines: list[str], found: Layout) -> FormatError:
+    """Return the error that names the first line which is not what the layout says."""
+    columns, number = found.columns, 0
 
     def check(line: str) -> None:
-        nonlocal skip
-        if _is_comment(line):
+        nonlocal number
+        number += 1
+        if number <= found.start or not layout.is_row(line):
             return
-        if skip:
-            skip -= 1
-            return
-        if separator is not None and line.count('"') % 2:
+        if _open_quote(line, found.separator):
             raise ValueError(f"a quote is not closed: {line!r}")
-        fields = _fields(line, separator)
-        if len(fields) < least or (exact is not None and len(fields) > exact):
-            raise ValueError(f"expected {least} columns, not {len(fields)}: {line!r}")
-        for token in fields[:2]:
-            if whole:
+        fields = layout.fields(line, found.separator)
+        if len(fields) != columns.width:
+            raise ValueError(f"expected {columns.width} columns, not {len(fields)}: {line!r}")
+        for token in (fields[columns.tail], fields[columns.head]):
+            if found.whole:
                 text.integer(token, "a vertex id")
-            _check_name(token)
-        if weighted:
-            text.weight(fields[2])
+            else:
+                _check_name(token)
+        if columns.weight is not None:
+            text.weight(fields[columns.weight])
 
     return text.locate(path, lines, check, lambda: "the file cannot be parsed")
+
+
+def _open_quote(line: str, separator: str | None) -> bool:
+    if separator is not None:
+        return line.count('"') % 2 == 1
+    return any(token.startswith('"') for token in layout.fields(line, separator))

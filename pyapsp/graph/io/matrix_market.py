@@ -81,6 +81,8 @@ def read(path: Path) -> Graph:
         raise _fault(path, lines, header)
     tails, heads = ends - 1
     if header.symmetry == "skew-symmetric":
+        if (tails == heads).any():
+            raise _fault(path, lines, header)
         tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
         weights = np.concatenate([weights, -weights])
     return Graph.from_arcs(
@@ -189,6 +191,8 @@ def _fault(path: Path, lines: list[str], header: _Header) -> FormatError:
         if header.layout == "coordinate":
             text.vertex(fields[0], header.n)
             text.vertex(fields[1], header.n)
+            if header.symmetry == "skew-symmetric" and int(fields[0]) == int(fields[1]):
+                raise ValueError("the diagonal of a skew-symmetric matrix has no entries")
         if _DTYPES[header.field] is np.int64 and not pattern:
             text.integer(fields[-1], "a weight")
         elif not pattern:

@@ -6,6 +6,7 @@ through the file again line by line to name the faulty line.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import re
@@ -104,9 +105,26 @@ def read_bytes(path: Path) -> bytes:
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a text file, without their ends; line i of the file is item i - 1.
 
+    Text is UTF-8, or UTF-16 if it starts with the mark of that, as Excel's "Unicode text" does.
     Bytes that are not UTF-8 (they occur in comments) come as lone surrogates.
+
+    Raises
+    ------
+    FormatError
+        It is no text.
     """
-    text = read_bytes(path).decode("utf-8-sig", errors="surrogateescape")
+    content = read_bytes(path)
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        try:
+            text = content.decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise FormatError(path, None, f"damaged UTF-16: {error}") from None
+    else:
+        text = content.decode("utf-8-sig", errors="surrogateescape")
+    zero = text.find("\0")
+    if zero >= 0:
+        line = text.count("\n", 0, zero) + 1
+        raise FormatError(path, line, "a zero byte: this is no text, or UTF-16 without its mark")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if not lines[-1]:
         lines.pop()
@@ -216,7 +234,8 @@ def weight(token: str) -> None:
     except ValueError:
         number = None
     if number is None:
-        raise ValueError(f"a weight must be a number, not {token!r}")
+        comma = " (write a decimal point)" if re.fullmatch(r"[+-]?[0-9.]*,[0-9]+", token) else ""
+        raise ValueError(f"a weight must be a number, not {token!r}{comma}")
     if np.isnan(number) or np.isneginf(number):
         raise ValueError(f"the weight is {number}")
 

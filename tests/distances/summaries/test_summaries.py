@@ -337,7 +337,9 @@ def test_methods_that_the_graph_does_not_suit(device):
             summary(Graph.from_arcs(2, [0, 1], [1, 0], [-2, 1]), device=device)
 
 
-@pytest.mark.parametrize("width", [0, -1, 1.5, float("nan"), float("inf"), "3", None])
+@pytest.mark.parametrize(
+    "width", [0, -1, 1.5, float("nan"), float("inf"), "3", None, np.timedelta64(2)]
+)
 def test_widths_of_no_meaning(width, device):
     with pytest.raises(ParameterError, match="a positive number, whole where the weights are"):
         summaries.distance_histogram(GRAPHS["weighted"], width=width, device=device)
@@ -390,9 +392,16 @@ def test_graphs_without_vertices(device):
             summary(empty, device=device)
 
 
-def test_the_wiener_index_of_some_is_none(device):
-    with pytest.raises(ParameterError, match="'sources' parameter of wiener_index"):
-        summaries.wiener_index(GRAPHS["weighted"], sources=[0], device=device)
+@pytest.mark.parametrize("summary", [*ALL, summaries.wiener_index, summaries.diameter])
+def test_an_option_that_is_none_is_named_with_the_function_called(summary, device):
+    with pytest.raises(TypeError, match=rf"^{summary.__name__}\(\) got .* argument 'dtype'"):
+        summary(GRAPHS["weighted"], dtype=np.int32, device=device)
+
+
+@pytest.mark.parametrize("summary", [*ALL, summaries.wiener_index, summaries.diameter])
+def test_a_limit_that_is_none(summary, device):
+    with pytest.raises(ParameterError, match="'memory_limit' parameter"):
+        summary(GRAPHS["weighted"], memory_limit="1G", device=device)
 
 
 def test_no_sources(device):

@@ -1,0 +1,175 @@
+"""A graph that is a matrix of weights, whose arcs are listed only when somebody asks for them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pyapsp.errors import GraphError
+from pyapsp.graph import validation
+from pyapsp.graph.model import Graph
+
+__all__ = ["DenseGraph", "from_array"]
+
+# Values that are looked at several times, while they are in a cache.
+_BLOCK = 2**15
+
+
+def from_array(matrix: Any, *, nan_is_no_arc: bool = False) -> Graph:
+    """Return the graph of a matrix of weights, which must not change while the graph is used.
+
+    Parameters
+    ----------
+    matrix : array_like or numpy.ma.MaskedArray, shape (n, n)
+    nan_is_no_arc : bool, default False
+        As for `Graph.from_dense`.
+
+    Raises
+    ------
+    GraphError
+        As `Graph.from_dense`.
+    """
+    values = np.asarray(matrix)
+    plain = values.dtype.isnative and not isinstance(matrix, np.ma.MaskedArray | list | tuple)
+    if plain and (values.dtype.kind == "i" or values.dtype in (np.float32, np.float64)):
+        try:
+            return DenseGraph(values)
+        except GraphError:
+            if not nan_is_no_arc:
+                raise
+    return Graph.from_dense(matrix, nan_is_no_arc=nan_is_no_arc)
+
+
+class DenseGraph(Graph):
+    """The graph of an n-by-n array, which it does not copy; 0 and +inf are no arcs.
+
+    The dense methods need the array and what `Facts` has, not the arcs: to list these takes longer
+    than to solve a small graph.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (n, n)
+        Of float32, float64 or a signed integer type. It must not change while the graph is used.
+
+    Raises
+    ------
+    GraphError
+        The matrix is not square, or holds NaN or -inf.
+    """
+
+    def __init__(self, matrix: NDArray[Any]) -> None:
+        n = validation.square(matrix.shape)
+        self.__dict__.update(_matrix=matrix, directed=True, labels=None, name=None)
+        self.__dict__["_rows"] = max(_BLOCK // max(n, 1), 1)
+        degrees, lows, highs = np.zeros(n, np.int64), [0], [0]
+        for start in range(0, n, self._rows):
+            some = matrix[start : start + self._rows]
+            low, high = some.min(), some.max()
+            arc = some != 0
+            if not np.isfinite(low) or not np.isfinite(high):
+                if np.isnan(low) or np.isneginf(low):
+                    Graph.from_dense(matrix)  # names the arc
+                arc &= some != np.inf
+                high = some.max(where=arc, initial=0)
+                low = some.min(where=arc, initial=0)
+            degrees[start : start + self._rows] = np.count_nonzero(arc, axis=1)
+            lows.append(low)
+            highs.append(high)
+        self.__dict__["_degrees"] = degrees
+        # of the weights and 0
+        self.__dict__["_span"] = np.min(lows).item(), np.max(highs).item()
+
+    _matrix: NDArray[Any]
+    _rows: int
+    _degrees: NDArray[np.int64]
+    _span: tuple[Any, Any]
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self._matrix)
+
+    @cached_property
+    def m(self) -> int:
+        """Number of arcs."""
+        return int(self._degrees.sum())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the weights: int64, float32 or float64."""
+        kind = self._matrix.dtype
+        return np.dtype(np.int64) if kind.kind == "i" else kind
+
+    @property
+    def max_magnitude(self) -> int | float:
+        """Largest absolute value of a weight; 0 without arcs."""
+        low, high = self._span
+        found: int | float = max(-low, high)
+        return found
+
+    @property
+    def has_negative(self) -> bool:
+        """Whether a weight is below zero."""
+        return bool(self._span[0] < 0)
+
+    @cached_property
+    def is_integer(self) -> bool:
+        """Whether all weights are whole numbers, whatever their dtype."""
+        return self.dtype.kind == "i" or all(
+            validation.whole(row) for row in np.atleast_2d(self._matrix)
+        )
+
+    @cached_property
+    def is_unweighted(self) -> bool:
+        """Whether all weights are 1."""
+        if self.m and self._span != (0, 1):
+            return False
+        return bool(np.count_nonzero(self._matrix == 1) == self.m)
+
+    @cached_property
+    def indptr(self) -> NDArray[np.int64]:  # type: ignore[override]
+        """Where the arcs of each vertex begin."""
+        starts = np.zeros(self.n + 1, np.int64)
+        np.cumsum(self._degrees, out=starts[1:])
+        starts.flags.writeable = False
+        return starts
+
+    @cached_property
+    def indices(self) -> NDArray[np.int32]:  # type: ignore[override]
+        """Heads of the arcs."""
+        return self._listed.indices
+
+    @cached_property
+    def weights(self) -> NDArray[Any]:  # type: ignore[override]
+        """Weights of the arcs."""
+        return self._listed.weights
+
+    @property
+    def stored(self) -> NDArray[Any]:
+        """An array with every weight, and with 0 and inf."""
+        return self._matrix
+
+    @cached_property
+    def _listed(self) -> Graph:
+        return Graph.from_dense(self._matrix)
+
+    def to_dense(
+        self, dtype: DTypeLike = np.float64, no_arc: float = np.inf, *, out: Any = None
+    ) -> NDArray[Any]:
+        """Return the n x n matrix of weights; see `Graph.to_dense`."""
+        matrix = self._to_fill(dtype, no_arc, out)
+        for start in range(0, self.n, self._rows):
+            some = slice(start, start + self._rows)
+            given, target = self._matrix[some], matrix[some]
+            absent = given == 0
+            if given.dtype.kind == "f":
+                absent |= given == np.inf
+                with np.errstate(invalid="ignore"):  # the infinite ones are written next
+                    target[...] = given
+            else:
+                target[...] = given
+            target[absent] = no_arc
+        return matrix

@@ -1,0 +1,142 @@
+"""Which column of an edge list is which, by the names in its header.
+
+The names are those that NetworkX, pandas, igraph, Gephi, Neo4j, SNAP, OSMnx and their users write.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["KNOWN", "Columns", "by_name", "by_position"]
+
+# Words for the two ends of an arc. A complete pair of an earlier group is taken before later ones:
+# beside source and target, start and end are times.
+_ENDS: tuple[tuple[tuple[str, str], ...], ...] = (
+    (("source", "target"), ("src", "dst"), ("src", "dest"), ("source", "destination")),
+    (
+        *(("from", "to"), ("tail", "head"), ("start", "end"), ("origin", "destination")),
+        *(("origin", "dest"), ("row", "col"), ("row", "column"), ("u", "v"), ("i", "j")),
+        *(("s", "t"), ("1", "2"), ("v1", "v2")),
+    ),
+)
+_WEIGHTS = {
+    *("weight", "weights", "edgeweight", "w", "wt", "wgt", "cost", "costs", "distance", "dist"),
+    *("length", "len", "duration", "traveltime", "value", "val", "data", "sign", "rating"),
+}
+# Columns that are no weights, with or without a weight beside them.
+_OTHERS = {
+    *("id", "label", "type", "key", "index", "name", "edge", "edgeid", "edgetype", "timestamp"),
+    *("date", "timeset", "interval", "relation", "relationship", "kind", "color", "comment"),
+    *("note", "notes", "description", "directed"),
+}
+KNOWN = "source and target (or from and to, tail and head, u and v, ...), weight"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The places of the columns, from 0.
+
+    Attributes
+    ----------
+    width : int
+        Number of columns in each line.
+    tail, head : int
+    weight : int or None
+        None: every arc has the weight 1.
+    direction : int or None
+        A column that may say for each arc whether it is directed.
+    """
+
+    width: int
+    tail: int = 0
+    head: int = 1
+    weight: int | None = None
+    direction: int | None = None
+
+
+def by_position(width: int, weighted: bool | None) -> Columns:
+    """Return the columns ``tail head [weight] [anything]``."""
+    if weighted is None:
+        weighted = width > 2
+    return Columns(max(width, 2 + weighted), weight=2 if weighted else None)
+
+
+def by_name(names: Sequence[str], weighted: bool | None) -> Columns | None:
+    """Return the columns that a header names, None if it does not name the ends of an arc.
+
+    Parameters
+    ----------
+    names : sequence of str
+    weighted : bool, optional
+        None: there is a weight if a column is called so.
+
+    Raises
+    ------
+    ValueError
+        The names fit several columns, or none of those left over is known to be no weight.
+    """
+    words = [_word(name) for name in names]
+    ends = _ends(words)
+    if ends is None:
+        return None
+    if words[ends[1]] == "head" and "relation" in words:
+        raise ValueError("an arc of head, relation, tail leaves its head: call it source")
+    groups = {match[1] for place in ends if (match := re.search(r"\((.*)\)", names[place]))}
+    if len(groups) > 1:
+        raise ValueError(f"the ids are of several groups, {' and '.join(sorted(groups))}")
+    said = [place for place, word in enumerate(words) if word in ("type", "directed")]
+    if len(said) > 1:
+        raise ValueError("several columns may say what is directed")
+    direction = said[0] if said else None
+    weight = None if weighted is False else _weight(words, names, weighted, {*ends, direction})
+    return Columns(len(names), *ends, weight, direction)
+
+
+def _word(name: str) -> str:
+    """Return a name without case, punctuation, and what Neo4j says of type and group."""
+    if name.strip().isdigit():
+        return ""  # DataFrame.to_csv numbers columns that have no names
+    name = re.sub(r"\(.*\)|\[.*\]", "", name.casefold())
+    plain, colon, kind = name.rpartition(":")
+    if kind.strip() in ("start_id", "end_id"):
+        plain = kind
+    elif colon and kind.strip() in ("type", "id", "label", "ignore"):
+        plain = "label"
+    word = re.sub(r"[\W_]+", "", plain or kind)
+    return "" if word.startswith("unnamed") else word
+
+
+def _end(word: str) -> str:
+    """Return a word without node, vertex, id or index before or after it."""
+    match = re.fullmatch(r"(?:node|vertex|id)*(.+?)(?:node|vertex|idx|id|index)*", word)
+    return match[1] if match else word
+
+
+def _ends(words: list[str]) -> tuple[int, int] | None:
+    bare = [_end(word) for word in words]
+    for group in _ENDS:
+        pairs = [pair for pair in group if pair[0] in bare and pair[1] in bare]
+        if pairs:
+            if len(pairs) > 1 or any(bare.count(end) > 1 for end in pairs[0]):
+                raise ValueError("several columns may be the ends of an arc")
+            return bare.index(pairs[0][0]), bare.index(pairs[0][1])
+    return None
+
+
+def _weight(
+    words: list[str], names: Sequence[str], weighted: bool | None, taken: set[int | None]
+) -> int | None:
+    free = [place for place in range(len(words)) if place not in taken]
+    found = [place for place in free if words[place] == "weight"]
+    found = found or [place for place in free if words[place] in _WEIGHTS]
+    if not found:
+        found = [place for place in free if words[place] and words[place] not in _OTHERS]
+        if found and not weighted:
+            rest = ", ".join(repr(names[place]) for place in found)
+            raise ValueError(f"is {rest} the weight? Call it 'weight', or read weighted=False")
+    if len(found) > 1 or (weighted and not found):
+        which = ", ".join(repr(names[place]) for place in found) or "none"
+        raise ValueError(f"one column must be the weight, but there may be {which}")
+    return found[0] if found else None

@@ -1,0 +1,288 @@
+"""How an edge list is laid out: its separator, its header, what its comments say.
+
+Decided once for a file, from its comments and first lines; where two readings are possible, it is
+an error. Rows are parsed elsewhere.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from pyapsp.errors import FormatError
+from pyapsp.graph.io import columns
+from pyapsp.graph.io.columns import Columns
+
+__all__ = [
+    "Layout",
+    "decide",
+    "fields",
+    "is_integer",
+    "is_number",
+    "is_row",
+    "names_columns",
+    "without_comment",
+]
+
+# the separators a file may use, by suffix
+_SEPARATORS = {".txt": ";,\t", ".csv": ";,\t", ".tsv": "\t;,"}
+# so many rows must have as many columns as the first, for a separator to be taken for one
+_SAMPLE = 50
+_NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[+-]?[0-9]+)?|[+-]?inf|nan", re.I)
+# other formats, by what a line of theirs looks like, and how they are read
+_FOREIGN = (
+    (r"%%matrixmarket\b", "a Matrix Market file: call it .mtx"),
+    (r"p\s+sp(\s+\d+){2}", "a DIMACS file: call it .gr"),
+    (r"p\s+[a-z]+(\s+\d+){2}", "a DIMACS file, and only their shortest-path problems are read"),
+    (r"(\*vertices|dl\s+n\s*=|<|\{|(strict\s+)?(di)?graph\b.*[{[])", "no edge list"),
+)
+# In KONECT's words the third column counts parallel arcs, or is always 1.
+_KONECT, _COUNTED = re.compile(r"%\s*(sym|asym|bip)\s+(\w+)"), ("unweighted", "positive")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What must be known to parse the rows of an edge list.
+
+    Attributes
+    ----------
+    separator : str or None
+        None: white space.
+    first, start : int
+        Number of lines before the first that is no comment, and before the first arc.
+    columns : Columns
+    whole : bool
+        Whether both ids of the first arc are integers; then all must be.
+    directed : bool
+        False if the comments say that the graph is undirected.
+    names : tuple of str or None
+        The header's names of the ends, if the header might as well be an arc.
+    bare : bool
+        Whether nothing names the columns.
+    """
+
+    separator: str | None
+    first: int
+    start: int
+    columns: Columns
+    whole: bool
+    directed: bool
+    names: tuple[str, str] | None
+    bare: bool
+
+
+def decide(path: Path, suffix: str, lines: Sequence[str], weighted: bool | None) -> Layout | None:
+    """Return the layout of a file, None if it has no rows.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    suffix : str
+        ``.txt``, ``.csv`` or ``.tsv``.
+    lines : sequence of str
+        All its lines.
+    weighted : bool, optional
+        Whether there is a column of weights; None: as the file says.
+
+    Raises
+    ------
+    FormatError
+        The separator is ambiguous, the header is not understood, or it is another format.
+    """
+    rows = list(islice(((i, line) for i, line in enumerate(lines) if is_row(line)), _SAMPLE + 1))
+    comments = [line for line in lines[: rows[0][0] if rows else len(lines)] if line.strip()]
+    directed, weighted = _said(path, comments, weighted)
+    _refuse_foreign(path, [*enumerate(lines[:1]), *rows])
+    told = re.fullmatch(r"sep=(.)", rows[0][1]) if rows else None  # as Excel reads it
+    rows = rows[bool(told) :]
+    if not rows:
+        return None
+    first = rows[0][0]
+    try:
+        separator = told[1] if told else _separator(suffix, [row for _, row in rows])
+        found = _commented(comments, separator, fields(rows[0][1], separator), weighted)
+        names = None
+        if found is None:
+            found = _header(rows, separator, weighted)
+            if found is not None:
+                named, rows = fields(rows[0][1], separator), rows[1:]
+                names = (named[0], named[1]) if found.width == 2 else None
+        if not rows:
+            return None
+        row = fields(rows[0][1], separator)
+        bare = found is None
+        if found is None:
+            found = _by_position(rows, separator, weighted)
+    except ValueError as error:
+        raise FormatError(path, first + 1, str(error)) from None
+    whole = all(is_integer(row[place]) for place in (found.tail, found.head) if place < len(row))
+    return Layout(separator, first, rows[0][0], found, whole, directed, names, bare)
+
+
+def is_row(line: str) -> bool:
+    """Whether a line is neither blank nor a comment."""
+    return line.lstrip()[:1] not in "#%"  # "" is in it, too
+
+
+def without_comment(line: str, separator: str | None) -> str:
+    """Return a line without the comment at its end, which only white space can set apart."""
+    return re.split(r"\s#", line, maxsplit=1)[0] if separator is None and "#" in line else line
+
+
+def fields(line: str, separator: str | None) -> list[str]:
+    """Split a line; ValueError if it cannot be."""
+    if separator is None:
+        line = without_comment(line, separator)
+        if '"' not in line:
+            return line.split()
+        found = re.findall(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)', line)
+        return [plain or quoted.replace('""', '"') for quoted, plain in found]
+    try:
+        return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
+
+
+def names_columns(names: Sequence[str]) -> bool:
+    """Whether these words name the columns of arcs, rightly or not."""
+    try:
+        return columns.by_name(names, None) is not None
+    except ValueError:
+        return True
+
+
+def is_integer(token: str) -> bool:
+    """Whether a token is written as an integer."""
+    return re.fullmatch(r"[+-]?[0-9]+", token) is not None
+
+
+def is_number(token: str) -> bool:
+    """Whether a token is written as a number, even with a decimal comma."""
+    return _NUMBER.fullmatch(token) is not None
+
+
+def _refuse_foreign(path: Path, rows: list[tuple[int, str]]) -> None:
+    """Refuse other formats, and lines that csv cannot split."""
+    for number, line in rows:
+        for pattern, what in _FOREIGN:
+            if re.match(pattern, line.lstrip(), re.IGNORECASE):
+                raise FormatError(path, number + 1, f"this is {what}: {line[:80]!r}")
+        try:
+            fields(line, ",")
+        except ValueError as error:
+            raise FormatError(path, number + 1, str(error)) from None
+
+
+def _said(path: Path, comments: list[str], weighted: bool | None) -> tuple[bool, bool | None]:
+    """Return direction and weights as the comments of SNAP and KONECT tell them."""
+    directed = True
+    for place, line in enumerate(comments):
+        konect = _KONECT.match(line) if place == 0 else None
+        if konect:
+            if konect[1] == "bip" or konect[2] == "dynamic":
+                what = "both sides of a bipartite" if konect[1] == "bip" else "times of a dynamic"
+                raise FormatError(path, 1, f"the ids and {what} network would be mixed: {line!r}")
+            if konect[2] in _COUNTED and weighted is None:
+                weighted = False
+            directed = konect[1] == "asym"
+        elif re.match(r"[#%]+\s*undirected\b", line, re.IGNORECASE):
+            directed = False
+    return directed, weighted
+
+
+def _separator(suffix: str, rows: list[str]) -> str | None:
+    """Return the one mark that splits all rows alike; None is white space.
+
+    Where several do, it is the one that gives a header, or a number where the weight is.
+    """
+    marks: list[str | None] = [*_SEPARATORS[suffix]]
+    if suffix == ".txt":
+        marks.append(None)
+    used = [mark for mark in marks if len(fields(rows[0], mark)) > 1]
+    alike = [mark for mark in used if _alike(rows, mark)]
+    if suffix == ".tsv" and "\t" in alike:
+        return "\t"
+    if "\t" in alike and None in alike and _width(rows, "\t") == _width(rows, None):
+        alike.remove("\t")
+    if len(alike) > 1:
+        alike = [mark for mark in alike if _telling(rows, mark)] or alike
+    if len(alike) > 1:
+        names = ["white space" if mark is None else repr(mark) for mark in alike]
+        raise ValueError(
+            f"{' or '.join(names)} may separate the columns: use one, and quote what holds another"
+        )
+    # if none does, the line that is to blame is found when rows are parsed
+    return (alike or used or [None])[0]
+
+
+def _width(rows: list[str], mark: str | None) -> int:
+    return len(fields(rows[0], mark))
+
+
+def _alike(rows: list[str], mark: str | None) -> bool:
+    if mark is None and any(token.strip(",;") != token for token in fields(rows[0], mark)):
+        return False
+    return {len(fields(row, mark)) for row in rows} == {_width(rows, mark)}
+
+
+def _telling(rows: list[str], mark: str | None) -> bool:
+    if names_columns(fields(rows[0], mark)):
+        return True
+    last = fields(rows[-1], mark)
+    ids = (not is_number(token) or is_integer(token) for token in last[:2])
+    return len(last) > 2 and is_number(last[2]) and all(ids)
+
+
+def _commented(
+    comments: list[str], separator: str | None, row: list[str], weighted: bool | None
+) -> Columns | None:
+    """Return the columns that the last comment before the rows names, if it does."""
+    if not comments:
+        return None
+    names = fields(comments[-1].lstrip().lstrip("#%"), separator)
+    return columns.by_name(names, weighted) if len(names) == len(row) else None
+
+
+def _header(
+    rows: list[tuple[int, str]], separator: str | None, weighted: bool | None
+) -> Columns | None:
+    """Return the columns that the first row names, None if it is an arc."""
+    first, *rest = (fields(line, separator) for _, line in rows[:2])
+    numbers = any(map(is_number, first))
+    listed = ", ".join(map(repr, first))
+    found = columns.by_name(first, weighted)
+    if found is not None:
+        # u v 5 is an arc; source target 5 may be anything
+        if numbers and len(first[found.tail]) == 1:
+            return None
+        if numbers:
+            raise ValueError(f"these may be names of columns or an arc: {listed}")
+        return found
+    if "" in first[:2] or (not numbers and rest and any(map(is_number, rest[0]))):
+        raise ValueError(
+            f"the names of the columns are not understood: {listed}. Known are {columns.KNOWN}"
+        )
+    return None
+
+
+def _by_position(
+    rows: list[tuple[int, str]], separator: str | None, weighted: bool | None
+) -> Columns:
+    """Return the columns of rows that nothing names."""
+    table = [fields(line, separator) for _, line in rows]
+    found = columns.by_position(len(table[0]), weighted)
+    if found.weight is not None and separator == "," and all(len(row) == 4 for row in table):
+        whole, rest = ([row[place] for row in table] for place in (2, 3))
+        # 0,1,0,05 may be 0.05; a time or a count has no zero in front, and makes no weight zero
+        decimal = all(map(is_integer, whole)) and all(map(str.isdecimal, rest))
+        if decimal and ({*whole} <= {"0", "-0"} or any(re.match("0[0-9]", each) for each in rest)):
+            raise ValueError(
+                "the fourth column may be the rest of a weight with a decimal comma: write 0.5, "
+                "or name the columns in a header"
+            )
+    return found

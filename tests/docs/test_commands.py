@@ -1,0 +1,340 @@
+"""Every command and every block of Python in the README, the design and the site runs.
+
+A page is read section by section. The commands of a section run one after the other in a folder of
+their own. Three tables change that:
+
+`REDUCED`   commands that would take long, or need a file from the network, run in a smaller form
+`CHECKED`   commands that cannot run here; each has a check and the reason
+`PROGRAMS`  what runs the other commands
+
+A command that no table covers fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from pyapsp import cli
+from pyapsp.graph import generators, write
+
+if sys.version_info < (3, 11):
+    pytest.skip("Snakemake 9 needs Python 3.11", allow_module_level=True)
+
+import tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "pyapsp" / "README.md",
+    *sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts),
+]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+YOUR_CODE = """\
+import networkx as nx
+print(nx.diameter(nx.connected_watts_strogatz_graph(300, 6, 0.1, seed=1)))
+"""
+
+COMMANDS = next(each for each in cli.parser()._actions if each.dest == "command").choices
+
+# what a page says -> what runs here
+REDUCED = {
+    r"^pyapsp fetch rome99": "pyapsp fetch random-60",  # bundled
+    r"(npz \d+) 100$": r"\1 60",  # a vertex of it
+    r"wiki-Vote": "GRAPH",
+    r"GRAPH(?!\.)": "GRAPH.npz",
+    r"--n \d+(?: \d+)*": "--n 48",
+    r"-n \d+ -m \d+": "-n 64 -m 512",
+    r"--method all": "--method fw-naive near-far",
+    r"--dtype (\w+)(?: \w+)+": r"--dtype \1",
+    r"^pyapsp bench(?! .*--repeat)": "pyapsp bench --repeat 1",
+    r"^pyapsp tune": "pyapsp tune --max-configurations 2",
+    r"--device SPEC": "--device cpu",
+}
+
+
+# -- commands that cannot run here ---------------------------------------------------------------
+
+
+def check_pip(*words: str) -> None:
+    """What ``pip install`` names is an extra of ours, or installed here."""
+    assert words[1] == "install"
+    for word in words[2:]:
+        ours = re.fullmatch(r"\.(?:\[([\w,]+)\])?", word)
+        if ours:
+            known = PYPROJECT["project"]["optional-dependencies"].keys()
+            assert set((ours[1] or "cpu").split(",")) <= known
+        else:
+            assert metadata.version(word)
+
+
+def check_make(*words: str) -> None:
+    """``make`` knows the target."""
+    run_program("make", "--dry-run", "--directory", str(ROOT), *words[1:])
+
+
+def check_pytest(*words: str) -> None:
+    """The marker exists."""
+    marks = [
+        mark.partition(":")[0] for mark in PYPROJECT["tool"]["pytest"]["ini_options"]["markers"]
+    ]
+    options = words[words.index("pytest") + 1 :]
+    assert options == ("--pyargs", "networkx") or (options[0] == "-m" and options[1] in marks)
+
+
+def check_pyapsp(*words: str) -> None:
+    """The parser of the command line takes it."""
+    cli.parser().parse_args(words[1:])
+
+
+def check_snakemake(*words: str) -> None:
+    """Snakemake's parser takes it, and the files and keys that it names exist."""
+    from snakemake.cli import parse_args
+
+    with contextlib.chdir(ROOT):  # a profile is looked for here
+        _, parsed = parse_args(list(words[1:]))
+    assert all((ROOT / file).exists() for file in parsed.configfile or ())
+    assert set(parsed.targets) <= rules()
+    schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+    assert {each.partition("=")[0] for each in parsed.config or ()} <= schema["properties"].keys()
+
+
+@cache
+def rules() -> set[str]:
+    """Return the rules of the workflow."""
+    with contextlib.chdir(ROOT):
+        return set(run_program(sys.executable, "-m", "snakemake", "--list-rules").split())
+
+
+def check_nothing(*words: str) -> None:
+    """Nothing is known here of this program."""
+
+
+class Checked(NamedTuple):
+    """A command that cannot run here."""
+
+    pattern: str
+    check: Callable[..., None]
+    reason: str
+
+
+CHECKED = (
+    Checked(r"pip install ", check_pip, "needs a network"),
+    Checked(r"make ", check_make, "installs packages, takes minutes"),
+    Checked(r"snakemake ", check_snakemake, "takes minutes; tests/workflow runs it"),
+    Checked(r"python -m pytest ", check_pytest, "takes minutes"),
+    Checked(r"pyapsp selftest", check_pyapsp, "takes a minute; tests/cli runs it"),
+    Checked(r"pyapsp doctor", check_pyapsp, "takes seconds for each driver; tests/cli runs it"),
+    Checked(r"(srun|sinfo|sacctmgr|scontrol) ?", check_nothing, "needs a Slurm cluster"),
+    Checked(r"find ~/", check_nothing, "looks into the home of the user"),
+    Checked(r"export \w+=\S+$", check_nothing, "sets a variable of the shell"),
+)
+
+
+# -- commands that run ---------------------------------------------------------------------------
+
+
+def run_pyapsp(*words: str) -> None:
+    """Run the command line in this process."""
+    if words[1:] == ("--help",):
+        with pytest.raises(SystemExit, match="0"):
+            cli.main(list(words[1:]))
+    else:
+        assert cli.main(list(words[1:])) == 0
+
+
+def run_program(*words: str) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+PROGRAMS: dict[str, Callable[..., object]] = {
+    "pyapsp": run_pyapsp,
+    "python": lambda *words: run_program(sys.executable, *words[1:]),
+}
+
+
+def checked(line: str) -> Checked | None:
+    """Return the entry of `CHECKED` for a command, after the variables that it sets."""
+    line = re.sub(r"^([A-Z_]+=\S* )+", "", line)
+    return next((entry for entry in CHECKED if re.match(entry.pattern, line)), None)
+
+
+def run_command(line: str) -> None:
+    """Run a command, or check it."""
+    words = shlex.split(line)
+    with pytest.MonkeyPatch.context() as variables:
+        while re.match(r"[A-Z_]+=", words[0]):
+            variables.setenv(*words.pop(0).split("=", 1))
+        entry = checked(line)
+        (entry.check if entry else PROGRAMS[words[0]])(*words)
+
+
+def run_python(block: str, names: dict, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run a block of Python; what a comment says of the output of its line must come out."""
+    capsys.readouterr()
+    exec(compile(block, "page", "exec"), names)
+    printed = capsys.readouterr().out
+    for said in re.findall(r"^print\(.*\)  # (\[.*\])$", block, re.MULTILINE):
+        assert f"{ast.literal_eval(said)}\n" in printed
+
+
+# -- pages ---------------------------------------------------------------------------------------
+
+
+def program(line: str) -> str:
+    """Return the first word of a command, after the variables that it sets."""
+    return next((word for word in line.split() if not re.match("[A-Z_]+=", word)), "")
+
+
+def command(line: str) -> str:
+    """Return the command on a line of a block, without its comment."""
+    line = re.sub(r"\s+# .*", "", line.strip())
+    assert program(line) in PROGRAMS or checked(line), f"nothing says how to run: {line}"
+    return line
+
+
+def is_inline(text: str) -> bool:
+    """Whether text in backticks is a command with arguments; one that is only named must exist."""
+    words = text.split()
+    if words[0] == "pyapsp" and len(words) == 2:
+        assert words[1] in ("--help", *COMMANDS), f"no such command: {text}"
+        return False
+    return len(words) > 1 and (program(text) in PROGRAMS or checked(text) is not None)
+
+
+def check_yaml(block: str) -> None:
+    """A block of YAML has options of Snakemake."""
+    from snakemake.cli import get_argument_parser
+
+    known = get_argument_parser()._option_string_actions
+    assert {f"--{key}" for key in yaml.safe_load(block)} <= known.keys()
+
+
+def commands(text: str) -> list[str]:
+    """Return what a piece of Markdown says to run: commands of one line, and blocks of Python."""
+    found: list[str] = []
+    fence, block = None, ""
+    for line in text.splitlines():
+        if fence is None:
+            fenced = re.fullmatch(r"```(\S*)( .*)?", line)
+            if fenced:
+                fence, block = fenced[1], ""
+                assert fence in ("python", "yaml") or fence.startswith("{"), f"no rule for {line}"
+            elif line.startswith("    "):
+                found.append(command(line))
+            else:
+                found += [each for each in re.findall(r"`([^`]+)`", line) if is_inline(each)]
+        elif line == "```":
+            found += [block] if fence == "python" else []
+            if fence == "yaml":
+                check_yaml(block)
+            fence = None
+        else:
+            block += line + "\n"
+    return found
+
+
+def sections() -> dict[str, list[str]]:
+    """Return what each section of each page says to run, by page and heading."""
+    found = {}
+    for path in PAGES:
+        text = re.sub(r"\A---\n.*?^---\n", "", path.read_text("utf-8"), flags=re.M | re.S)
+        titles = re.split(r"^#+ (.*)\n", text, flags=re.MULTILINE)
+        for title, part in zip(["", *titles[1::2]], titles[0::2], strict=True):
+            lines = commands(part)
+            if lines:
+                found[f"{path.relative_to(ROOT)}: {title}"] = lines
+    return found
+
+
+SECTIONS = sections()
+
+
+def reduced(line: str) -> str:
+    for pattern, replacement in REDUCED.items():
+        line = re.sub(pattern, replacement, line, flags=re.MULTILINE)
+    return line
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_section(title, tmp_path, monkeypatch, capsys):
+    shutil.copy(ROOT / "data" / "samples" / "random-60.gr", tmp_path / "rome99.gr")
+    (tmp_path / "your_code.py").write_text(YOUR_CODE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYAPSP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path / "tuning"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    write(generators.random_graph(64, 256), "GRAPH.npz")
+    names: dict = {"__name__": "page"}
+    for line in dict.fromkeys(map(reduced, SECTIONS[title])):
+        if "\n" in line:
+            run_python(line, names, capsys)
+        else:
+            run_command(line)
+
+
+def test_pages_have_commands():
+    pages = {title.partition(":")[0] for title in SECTIONS}
+    assert {"README.md", "pyapsp/README.md", "docs/performance.md", "docs/cluster.md"} <= pages
+    assert sum(map(len, SECTIONS.values())) > 80
+
+
+@pytest.mark.parametrize(
+    "text", ["    rm -r results", "    curl https://example.org", "```sh\ndot a\n```"]
+)
+def test_a_program_that_no_rule_covers_fails(text):
+    with pytest.raises(AssertionError):
+        commands(f"text\n\n{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("pip install '.[cpus]'", AssertionError),
+        ("pip install no-such-package", metadata.PackageNotFoundError),
+        ("make demos", AssertionError),
+        ("snakemake --core 2 --config metods=all", AssertionError),
+        ("snakemake --cores 2 bsf", AssertionError),
+        ("python -m pytest -m browsers", AssertionError),
+        ("pyapsp selftest --deviec cpu", SystemExit),
+    ],
+)
+def test_a_wrong_command_fails(line, error):
+    with pytest.raises(error):
+        run_command(line)
+
+
+def test_every_entry_is_used():
+    lines = [line for found in SECTIONS.values() for line in found]
+    for pattern in REDUCED:
+        assert any(re.search(pattern, line, re.MULTILINE) for line in lines), pattern
+    used = {entry for line in lines if "\n" not in line and (entry := checked(line))}
+    assert used == set(CHECKED)
+    assert all(entry.reason for entry in CHECKED)
+
+
+@pytest.mark.parametrize(("page", "words"), [("README.md", 900), ("pyapsp/README.md", 2500)])
+def test_a_page_stays_short_and_its_links_lead_to_files(page, words):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert len(text.split()) <= words
+    assert max(len(line) for line in text.splitlines() if not line.startswith("!")) <= 120
+    links = re.findall(r"\]\(([^)#]+)", text)
+    assert links
+    assert all(((ROOT / page).parent / link).exists() for link in links)

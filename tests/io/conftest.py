@@ -1,0 +1,6 @@
+"""The table of files beside the tests is found by its name."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
