@@ -76,6 +76,23 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     file object
         Open for writing.
     """
+    with _named(path), _written(path, mode) as file:
+        yield file
+
+
+@contextmanager
+def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say in an error of the system, a full disk, which file was written."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.strerror is not None:
+            error.filename = os.fspath(path)
+        raise
+
+
+@contextmanager
+def _written(path: str | os.PathLike[str], mode: str) -> Iterator[IO[Any]]:
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     if os.path.exists(path) and not os.path.isfile(path):
         with io.BufferedWriter(_Stream(path, "w")) as stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -81,6 +82,16 @@ def test_a_full_disk(folder, method, size):
     assert "of disk space are needed" in done.stderr
     assert done.stderr.count("\n") == 1
     assert (folder / "listed").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    "line", ["solve g.npz", "scc g.npz", "bfs g.npz", "measure g.npz eccentricity"]
+)
+def test_the_file_that_found_no_space_is_named(folder, capsys, line):
+    assert run(capsys, *line.split(), "-o", "/dev/full") == (
+        5,
+        "pyapsp: [Errno 28] No space left on device: '/dev/full'\n",
+    )
 
 
 def test_a_file_has_its_space_before_it_is_mapped(folder):
@@ -238,6 +249,37 @@ def test_a_signal_leaves_nothing(folder, name, code, output):
     assert done.stderr == f"pyapsp: {said}\n"
     assert left(folder) == [output, "g.npz"]
     assert (folder / output).read_text() == "before"
+
+
+# A run that a signal reaches in its second pass.
+STOPPED_RUN = """
+import os, signal, sys
+from pyapsp import cli
+from pyapsp.dense.outofcore.engine import Engine
+
+tell = Engine._tell
+
+def stopped(engine):
+    tell(engine)
+    if engine._number == 1:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+Engine._tell = stopped
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def test_a_signal_leaves_a_checkpoint(folder, capsys):
+    command = ["solve", "g.npz", "-o", "X.npy", "--checkpoint", "c", "--record", "r.json"]
+    command += ["--method", "fw-outofcore", "--set", "block=96", "--set", "rows=32"]
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED_RUN, *command], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (143, "pyapsp: ended by SIGTERM\n")
+    assert left(folder) == ["c", "g.npz"]
+    assert run(capsys, *command) == (0, "")
+    assert json.loads((folder / "r.json").read_text())["resumed"]
+    np.testing.assert_array_equal(np.load("X.npy"), csgraph.dijkstra(GRAPH.to_scipy()))
 
 
 def test_a_signal_that_is_ignored_stays_so(folder):
