@@ -3,16 +3,24 @@
 A test with a `device` argument runs once per device. ``PYAPSP_TEST_DEVICES`` (specs of
 `pyapsp.device.choose`, separated by commas) narrows them. Without any device such tests fail,
 because the `test` extra brings one; ``PYAPSP_REQUIRE_DEVICE=0`` skips them instead.
+
+``mesa`` is Mesa's implementation on the CPU (Debian: mesa-opencl-icd), which shows a device only
+when it is told to, and has no fp64. Where a device refuses by name what it really does not have, the
+test is skipped on that device.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
 from pyapsp.device import Device, choose, devices
-from pyapsp.errors import NoDeviceError
+from pyapsp.errors import CapabilityError, NoDeviceError
+
+# Names for devices that need more than to be chosen: the spec, and variables that show them.
+NAMED = {"mesa": ("rusticl", {"RUSTICL_ENABLE": "llvmpipe"})}
 
 # Compiled kernels are kept between runs, whatever the caller's shell says.
 os.environ["POCL_KERNEL_CACHE"] = "1"
@@ -23,7 +31,10 @@ os.environ["PYAPSP_TUNING"] = os.path.join(os.path.dirname(__file__), "no tuning
 
 def tested_devices() -> list[Device]:
     """The devices to run the tests on; empty when there is none."""
-    specs = [spec for spec in os.environ.get("PYAPSP_TEST_DEVICES", "").split(",") if spec.strip()]
+    named = os.environ.get("PYAPSP_TEST_DEVICES", "").replace(" ", "").split(",")
+    for _, variables in (NAMED[name] for name in named if name in NAMED):
+        os.environ.update(variables)
+    specs = [NAMED[name][0] if name in NAMED else name for name in named if name]
     try:
         return list(dict.fromkeys(map(choose, specs))) if specs else devices()
     except NoDeviceError as error:
@@ -53,3 +64,24 @@ def device(request: pytest.FixtureRequest) -> Device:
             pytest.skip("no OpenCL device")
         pytest.fail('no OpenCL device: pip install "pyapsp[cpu]" (PYAPSP_REQUIRE_DEVICE=0 skips)')
     return request.param
+
+
+# What a device may not have, and what refusals then say.
+_MISSING = {
+    "fp64": ("has no float64", "needs double precision"),
+    "device_scope_fence": ("needs device_scope_fence",),
+}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """Skip what the device of a test refuses by name, and does not have."""
+    device = pyfuncitem.funcargs.get("device")
+    try:
+        return (yield)
+    except CapabilityError as error:
+        for capability, texts in _MISSING.items():
+            absent = device is not None and not getattr(device.capabilities, capability)
+            if absent and any(text in str(error) for text in texts):
+                pytest.skip(f"refused: {error}")
+        raise

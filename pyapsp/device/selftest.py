@@ -94,7 +94,7 @@ def _run(spec: str) -> str | None:
     ]
     with warnings.catch_warnings():  # a compiler may be chatty about a sound kernel
         warnings.simplefilter("ignore", cl.CompilerWarning)
-        program = cl.Program(device.context, _SOURCE).build(device.build_options)
+        program = cl.Program(device.context, _SOURCE).build(device.build_options, cache_dir=False)
     queue = device.queue()
     program.turn(queue, source.shape, (group,), *buffers, cl.LocalMemory(4 * group))
     cl.enqueue_copy(queue, target, buffers[1])
