@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
 
@@ -22,7 +23,7 @@ from pyapsp.errors import CapabilityError, DeviceError, DiskSpaceError, Paramete
 from pyapsp.kernels import source
 from pyapsp.registry import Choice, Method, Options, Plan, Problem, Request
 
-__all__ = ["code", "refusal", "remember"]
+__all__ = ["code", "fault_of", "refusal", "remember"]
 
 _log = logging.getLogger(__name__)
 
@@ -44,16 +45,36 @@ def refusal(request: Request, choice: Choice, plan: Plan) -> DeviceError | None:
     """
     if isinstance(request.method, Method):
         return None
-    options = plan.options
-    trial = partial(_trial, request.problem, choice.method, plan)
-    subject = _subject(choice.method.id, options.dtype, _asked(options))
+    method = choice.method
+    trial = partial(_trial, request.problem, method, plan)
     try:
-        fault = verdict(options.device.identity, subject, code(), trial)
+        fault = fault_of(method.id, plan.options, trial)
     except DeviceError as error:
         return error
-    if fault is None:
-        return None
-    return CapabilityError(f"{choice.method.id} failed its self test: {fault}")
+    return None if fault is None else CapabilityError(f"{method.id} failed its self test: {fault}")
+
+
+def fault_of(method: str, options: Options, trial: Callable[[], str | None]) -> str | None:
+    """Return what is wrong with a method on the device of the options, tried once per driver.
+
+    Parameters
+    ----------
+    method : str
+        Its id.
+    options : Options
+    trial : callable
+        Returns what is wrong, or None.
+    """
+    device = options.device
+
+    def warned() -> str | None:
+        fault = trial()
+        if fault is not None:
+            _log.warning("%s failed its self test on %s: %s", method, device, fault)
+        return fault
+
+    subject = _subject(method, options.dtype, _asked(options))
+    return verdict(device.identity, subject, code(), warned)
 
 
 def remember(method: str, options: Options, fault: str) -> None:
@@ -98,9 +119,7 @@ def _trial(problem: Problem, method: Method, plan: Plan) -> str | None:
                 fault = _fault(request)
                 break
         if fault is not None:
-            fault = f"{family}, {options.dtype}: {fault}"
-            _log.warning("%s failed its self test on %s: %s", method.id, options.device, fault)
-            return fault
+            return f"{family}, {options.dtype}: {fault}"
     return None
 
 

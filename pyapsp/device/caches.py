@@ -17,7 +17,7 @@ from pathlib import Path
 from pyapsp.device.quirks import RUNTIMES, Runtime
 from pyapsp.errors import DiskSpaceError
 
-__all__ = ["full_disk", "unwritable"]
+__all__ = ["full_disk", "of_user_is_usable", "unwritable"]
 
 # Bytes below which a disk is full: a compiler writes several files.
 _ROOM = 2**20
@@ -47,18 +47,20 @@ def full_disk() -> DiskSpaceError | None:
     with suppress(OSError):  # there is none
         folders.append((Path(tempfile.gettempdir()), "TMPDIR"))
     for path, variables in folders:
-        try:
-            disk = os.statvfs(_existing(path))
-        except (OSError, AttributeError):  # not every system has it
-            continue
-        free = disk.f_bavail * disk.f_frsize
-        if free < _ROOM or (disk.f_files and not disk.f_favail):
+        free = _free(path)
+        if free < _ROOM:
             hint = (
                 f"compiling a kernel writes into {path}, and its disk is full; make room, or set "
                 f"{variables} to a folder on another disk"
             )
             return DiskSpaceError(_ROOM, free, hint)
     return None
+
+
+def of_user_is_usable() -> bool:
+    """Return whether there is room in the folder of the user's caches, and it can be written."""
+    path = _of_user()
+    return _can_be_written(path) and _free(path) >= _ROOM
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,21 @@ def _of_runtimes() -> Iterator[_Folder]:
     for runtime in RUNTIMES:
         if runtime.cache is not None:
             variable, below = runtime.cache
-            home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-            path = os.environ.get(variable) or os.path.join(home, below)
+            path = os.environ.get(variable) or _of_user() / below
             yield _Folder(runtime, Path(path), f"{variable} or XDG_CACHE_HOME")
+
+
+def _of_user() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+
+
+def _free(path: Path) -> int:
+    """Return the bytes that can be written there: none if no file can be made."""
+    try:
+        disk = os.statvfs(_existing(path))
+    except (OSError, AttributeError):  # not every system has it
+        return _ROOM
+    return 0 if disk.f_files and not disk.f_favail else disk.f_bavail * disk.f_frsize
 
 
 def _existing(path: Path) -> Path:

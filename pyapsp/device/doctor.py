@@ -118,7 +118,7 @@ def report(examined: dict[str, Any]) -> str:
         else:
             lines.append(f"    FAILS: {device['error']}")
         for subject, fault in device["failed"].items():
-            lines.append(f"    FAILED its self test, so auto does not take it: {subject}: {fault}")
+            lines.append(f"    found wrong on this driver: {subject}: {fault}")
     if not examined["devices"]:
         lines.append("  none found")
     return "\n".join([*lines, "", *examined["advice"]])

@@ -26,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from pyapsp.device.caches import unwritable
+from pyapsp.device.caches import of_user_is_usable, unwritable
 from pyapsp.device.quirks import RUNTIMES
 from pyapsp.errors import DeviceError, NoDeviceError
 
@@ -45,6 +45,11 @@ __all__ = [
 
 SYSTEM_DIRECTORY = Path("/etc/OpenCL/vendors")
 _PLATFORM_NOT_FOUND = -1001  # CL_PLATFORM_NOT_FOUND_KHR
+
+# PyOpenCL, when it is first imported, looks for this. Without it nothing runs if its folder cannot
+# be made: a container with a user who has no home.
+if not of_user_is_usable():
+    os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
 
 _lock = threading.Lock()
 _platforms: list[cl.Platform] | None = None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyapsp.device import loader
+from pyapsp.device.probes import loop_fault, scope_fault
 from pyapsp.device.processor import compiled_for, features
 from pyapsp.device.quirks import (
     PACKED16_ANSWER,
@@ -27,7 +28,6 @@ from pyapsp.device.quirks import (
     traits_of,
     vendor_file,
 )
-from pyapsp.device.scope import scope_fault
 from pyapsp.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Capabilities:
         64-bit atomics, with minimum and maximum.
     subgroups : bool
         Sub-groups in kernels.
+    long_loops : bool
+        Loops run to their end, however long. Nothing is run on a device without.
     device_scope_fence : bool
         Fences and atomics ordered over the whole device, in kernels built with `c_standard`.
     packed16 : bool
@@ -92,6 +94,7 @@ class Capabilities:
     int64: bool
     int64_atomics: bool
     subgroups: bool
+    long_loops: bool
     device_scope_fence: bool
     packed16: bool
     unified_memory: bool
@@ -127,6 +130,7 @@ class Capabilities:
             >= {"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"},
             subgroups="cl_khr_subgroups" in extensions
             or bool(_ask(handle, info.MAX_NUM_SUB_GROUPS, 0)),
+            long_loops=loop_fault(handle, identity) is None,
             device_scope_fence=scope_fault(handle, standard, identity) is None,
             packed16=_has_packed16(handle),
             unified_memory=bool(handle.host_unified_memory),
@@ -254,7 +258,7 @@ class Device:
 
     def without(self, capability: str) -> str:
         """Say that this device does not have a capability, and why where that is known."""
-        why = None
+        why = loop_fault(self.handle, self.identity) if capability == "long_loops" else None
         if capability == "device_scope_fence":
             why = scope_fault(self.handle, _standard(_c_versions(self.handle)), self.identity)
         return f"{self.name} has none{f' ({why})' if why else ''}"

@@ -84,6 +84,8 @@ def check(spec: str) -> dict[str, Any]:
 def _run(spec: str) -> str | None:
     cl = loader.opencl()
     device = choose(spec)
+    if not device.capabilities.long_loops:
+        return f"kernels need long_loops: {device.without('long_loops')}"
     group = min(64, device.capabilities.max_work_group_size)
     source = np.random.default_rng(0).integers(-1000, 1000, 16 * group, dtype=np.int32)
     target, count = np.zeros_like(source), np.zeros(1, np.int32)

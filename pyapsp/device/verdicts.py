@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pyapsp.files import atomic_write
 
-__all__ = ["failures", "folder", "remember", "verdict"]
+__all__ = ["failures", "folder", "remember", "root", "verdict"]
 
 # What of a device's identity a verdict depends on.
 _IDENTITY = ("platform", "name", "kind", "version", "driver", "processor")
@@ -29,6 +29,13 @@ _known: dict[tuple[Path, str], str | None] = {}
 _trials: dict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
+def root() -> Path:
+    """Return the folder in the user's cache that has one for each driver."""
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("pyapsp"), "verdicts")
+
+
 def folder(identity: Mapping[str, str]) -> Path:
     """Return the folder with the verdicts on a driver.
 
@@ -37,13 +44,11 @@ def folder(identity: Mapping[str, str]) -> Path:
     identity : mapping
         What `Device.identity` has. A new version of the driver has a folder of its own.
     """
-    import platformdirs
-
     text = json.dumps([identity[name] for name in _IDENTITY])
     name = f"{identity['name']} {identity['driver']}"
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:80]
     own = f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    return Path(platformdirs.user_cache_dir("pyapsp"), "verdicts", own)
+    return root() / own
 
 
 def verdict(

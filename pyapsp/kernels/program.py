@@ -16,7 +16,7 @@ import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.device.caches import full_disk
-from pyapsp.errors import KernelBuildError
+from pyapsp.errors import CapabilityError, KernelBuildError
 from pyapsp.kernels.source import flattened, headed, place_of
 
 __all__ = ["Program", "build"]
@@ -54,6 +54,8 @@ class Program:
 
     Raises
     ------
+    CapabilityError
+        If loops end early on the device.
     KernelBuildError
         If the compiler refuses the source.
     DiskSpaceError
@@ -61,6 +63,8 @@ class Program:
     """
 
     def __init__(self, device: Device, source: str, standard: str | None = None) -> None:
+        if not device.capabilities.long_loops:
+            raise CapabilityError(f"kernels need long_loops: {device.without('long_loops')}")
         self.device = device
         self.source = source
         self.hash = hashlib.sha256(source.encode()).hexdigest()[:16]

@@ -1,9 +1,11 @@
-"""Whether work-groups of one launch may wait for each other's results.
+"""What drivers do not say of themselves, or say wrong: small kernels show it, once per driver.
 
-That needs fences of device scope: part of OpenCL C 2.0, optional since 3.0, absent before. A driver
-that compiles such a fence without listing the scope may ignore it, and groups then read stale
-values. So it is believed only if it is known for not listing what it has, and if a chain of groups
-comes out right on it.
+Work-groups of one launch may wait for each other's results only where there are fences of device
+scope: part of OpenCL C 2.0, optional since 3.0, absent before. A driver that compiles such a fence
+without listing the scope may ignore it, and groups then read stale values. So it is believed only
+if it is known for not listing what it has, and if a chain of groups comes out right on it.
+
+One implementation ends the loops of a work-item after 65,535 steps in all, without an error.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from pyapsp.device.verdicts import verdict
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["chain_fault", "scope_fault"]
+__all__ = ["chain_fault", "loop_fault", "scope_fault"]
 
 # Each group takes a ticket, waits for the group before it, adds 1 to every value and lets the next
 # one go on. A group that waits longer than any sound driver needs sets `ticket[2]`: all give up.
@@ -51,7 +53,18 @@ kernel void chain(volatile global int *ticket, global int *values, const int pat
 }
 """
 _VALUES, _GROUPS, _ROUNDS, _PATIENCE = 256, 64, 200, 2**22
-_CODE = hashlib.sha256(_CHAIN.encode()).hexdigest()[:16]
+
+# The values are all 1, which the compiler does not know.
+_LOOP = """
+kernel void count(global const int *values, global int *sum, const int steps)
+{
+    int total = 0;
+    for (int i = 0; i < steps; i++)
+        total += values[i & 7];
+    *sum = total;
+}
+"""
+_STEPS = 2**20
 
 
 def scope_fault(
@@ -74,7 +87,12 @@ def scope_fault(
         return None
     if not unlisted_scope(str(handle.platform.name)):
         return "its driver does not list device scope in CL_DEVICE_ATOMIC_FENCE_CAPABILITIES"
-    return verdict(identity, "device scope", _CODE, lambda: chain_fault(handle))
+    return verdict(identity, "device scope", _code(_CHAIN), lambda: chain_fault(handle))
+
+
+def loop_fault(handle: cl.Device, identity: Mapping[str, str]) -> str | None:
+    """Return what is wrong with long loops on a device; None if they run to their end."""
+    return verdict(identity, "loops", _code(_LOOP), lambda: _counted(handle))
 
 
 def chain_fault(handle: cl.Device) -> str | None:
@@ -107,6 +125,32 @@ def chain_fault(handle: cl.Device) -> str | None:
         except opencl.Error as error:
             return f"a chain of work-groups did not run: {error}"
     return None
+
+
+def _counted(handle: cl.Device) -> str | None:
+    opencl = loader.opencl()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", opencl.CompilerWarning)
+        try:
+            context = opencl.Context([handle])
+            queue = opencl.CommandQueue(context, handle)
+            program = opencl.Program(context, _LOOP).build([], cache_dir=False)
+            kernel = opencl.Kernel(program, "count")
+            flags, total = opencl.mem_flags, np.zeros(1, np.int32)
+            copied = flags.READ_ONLY | flags.COPY_HOST_PTR
+            values = opencl.Buffer(context, copied, hostbuf=np.ones(8, np.int32))
+            found = opencl.Buffer(context, flags.READ_WRITE, 4)
+            kernel(queue, (1,), (1,), values, found, np.int32(_STEPS))
+            opencl.enqueue_copy(queue, total, found)
+        except opencl.Error:
+            return None  # whatever it is, what runs next will say it
+    if total[0] == _STEPS:
+        return None
+    return f"a loop of {_STEPS:,} steps ended after {total[0]:,}, and so may those of any kernel"
+
+
+def _code(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
 def _listed(handle: cl.Device) -> int:
