@@ -15,10 +15,11 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from pyapsp.device import Device, choose, devices, model
+from pyapsp.device import Device, choose, devices, model, verdicts
 from pyapsp.errors import CapabilityError, NoDeviceError
 
 # Names for devices that need more than to be chosen: the spec, and variables that show them.
@@ -65,6 +66,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(
             "device", found or [None], ids=ids or ["no device"], indirect=True, scope="session"
         )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what tests find out about drivers from the user, and share it among the workers."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verdicts, "root", lambda: folder / "verdicts")
+        yield
+
+
+@pytest.fixture
+def unseen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let no driver have been seen, and forget what the test finds out."""
+    monkeypatch.setattr(verdicts, "root", lambda: tmp_path / "verdicts")
+    monkeypatch.setattr(verdicts, "_known", {})
 
 
 @pytest.fixture(scope="session")

@@ -16,11 +16,7 @@ from pyapsp.kernels import program
 STALE = "a work-group read values older than those it had waited for"
 
 
-@pytest.fixture(autouse=True)
-def empty(monkeypatch, tmp_path):
-    """Let nothing be known of any driver."""
-    monkeypatch.setattr(verdicts, "root", lambda: tmp_path)
-    monkeypatch.setattr(verdicts, "_known", {})
+pytestmark = pytest.mark.usefixtures("unseen")
 
 
 @pytest.fixture

@@ -21,10 +21,8 @@ IDENTITY = {
 
 
 @pytest.fixture(autouse=True)
-def folder(monkeypatch, tmp_path):
-    monkeypatch.setattr(verdicts, "root", lambda: tmp_path / "verdicts")
-    monkeypatch.setattr(verdicts, "_known", {})
-    return tmp_path / "verdicts"
+def folder(unseen):
+    return verdicts.root()
 
 
 def ask(found=None, *, subject="fw-x int32", code="1", identity=IDENTITY):

@@ -24,10 +24,8 @@ HALVES = GRAPH.with_weights(GRAPH.weights + 0.5)  # that no integer type holds
 
 
 @pytest.fixture(autouse=True)
-def unseen(monkeypatch, tmp_path):
+def defaults(unseen, monkeypatch):
     """Let no driver have been seen, and no method be known but the defaults."""
-    monkeypatch.setattr(verdicts, "root", lambda: tmp_path / "verdicts")
-    monkeypatch.setattr(verdicts, "_known", {})
     monkeypatch.setattr(database, "shipped_databases", list)
 
 
