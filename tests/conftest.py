@@ -32,6 +32,9 @@ os.environ.pop("PYOPENCL_NO_CACHE", None)
 os.environ["PYAPSP_TUNING"] = os.path.join(os.path.dirname(__file__), "no tuning of the user")
 
 
+_short: set[Device] = set()
+
+
 def tested_devices() -> list[Device]:
     """The devices to run the tests on; empty when there is none."""
     named = os.environ.get("PYAPSP_TEST_DEVICES", "").replace(" ", "").split(",")
@@ -52,6 +55,7 @@ def _with_short_loops(device: Device) -> Device:
     if not device.capabilities.long_loops and os.environ.get("PYAPSP_TEST_DEVICES"):
         able = dataclasses.replace(device.capabilities, long_loops=True)
         model._capabilities[device.handle] = able
+        _short.add(device)
     return device
 
 
@@ -107,6 +111,8 @@ _MISSING = {
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     """Skip what the device of a test refuses by name, and does not have."""
     device = pyfuncitem.funcargs.get("device")
+    if device in _short and pyfuncitem.get_closest_marker("long_loops"):
+        pytest.skip("this device ends long loops")
     try:
         return (yield)
     except CapabilityError as error:
