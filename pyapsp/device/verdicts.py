@@ -14,6 +14,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from pyapsp.files import atomic_write
@@ -44,11 +45,7 @@ def folder(identity: Mapping[str, str]) -> Path:
     identity : mapping
         What `Device.identity` has. A new version of the driver has a folder of its own.
     """
-    text = json.dumps([identity[name] for name in _IDENTITY])
-    name = f"{identity['name']} {identity['driver']}"
-    slug = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:80]
-    own = f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    return root() / own
+    return root() / _own(*(identity[name] for name in _IDENTITY))
 
 
 def verdict(
@@ -102,6 +99,15 @@ def failures(identity: Mapping[str, str]) -> dict[str, str]:
     """Return the subjects that are kept as wrong on a driver, and what is wrong with each."""
     kept = (_read(path) for path in sorted(folder(identity).glob("*.json")))
     return {str(each["subject"]): str(each["fault"]) for each in kept if each and each["fault"]}
+
+
+@cache
+def _own(*identity: str) -> str:
+    """Return the name of the folder of a driver: what people call it, and a hash of all."""
+    known = dict(zip(_IDENTITY, identity, strict=True))
+    name = f"{known['name']} {known['driver']}"
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:80]
+    return f"{slug}-{hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]}"
 
 
 def _file(identity: Mapping[str, str], subject: str) -> Path:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -178,3 +182,32 @@ def test_code_changes_with_kernels(monkeypatch, tmp_path):
     (tmp_path / "a.cl").write_text("2")
     assert trials.code.__wrapped__() != first
     assert first.startswith(f"{pyapsp.__version__} ")
+
+
+SOLVE = """
+import sys, pyapsp
+from pyapsp.graph import generators
+result = pyapsp.solve(generators.random_graph(50, seed=1), dtype="float32", device=sys.argv[1])
+print(int(result.distances[result.distances < result.infinity].sum()))
+"""
+
+
+def test_processes_that_start_at_once(device, tmp_path):
+    pocl = os.environ.get("POCL_CACHE_DIR", os.path.expanduser("~/.cache/pocl/kcache"))
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "XDG_CACHE_HOME": str(tmp_path),
+        "POCL_CACHE_DIR": pocl,
+    }
+    command = [sys.executable, "-W", "ignore", "-c", SOLVE, device.id]
+    started = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    expected = f"{int(RIGHT[np.isfinite(RIGHT)].sum())}\n"
+    assert [process.communicate(timeout=300)[0] for process in started] == [expected] * 3
+    files = list((tmp_path / "pyapsp" / "verdicts").rglob("*"))
+    assert any(path.name.endswith("loops.json") for path in files)
+    for path in files:
+        assert path.is_dir() or json.loads(path.read_text())["fault"] is None, path
