@@ -544,9 +544,9 @@ def test_kill_at_any_instant(tmp_path):
         ended = process.wait()
         process.stdout.close()
         begun = int(said[0].split()[0])
-        # no run begins before where another one was; the block of a pass may be closed before the
-        # run first tells where it is
-        assert before <= at <= begun <= at + 96
+        # no run begins before where another one was, and first tells of it in the same pass, whose
+        # block may be closed by then
+        assert before <= at <= begun < at + 1200
         resumed += at > before > 0
         done, total = said[-1].split()
         gone = not (checkpoint / "manifest.json").exists()
