@@ -47,12 +47,11 @@ screenshot: $(VENV)/.test
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CORES)
 
+# Every linter runs, also after one that found something.
 lint: $(VENV)/.dev
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/mypy
-	$(BIN)/snakefmt --check Snakefile workflow
-	$(BIN)/snakemake --lint
+	@failed=; for linter in "ruff check" "ruff format --check" mypy "snakefmt --check Snakefile workflow" \
+	    "snakemake --lint"; do echo "$$linter"; $(BIN)/$$linter || failed="$$failed, $$linter"; done; \
+	  test -z "$$failed" || { echo "failed: $${failed#, }"; exit 1; }
 
 clean:
 	rm -rf $(VENV) results docs/_build build dist .snakemake .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -429,7 +429,9 @@ class Method(ABC):
         device = options.device
         for capability in self.requires.capabilities:
             if not getattr(device.capabilities, capability):
-                return CapabilityError(f"{self.id} needs {capability}: {device.name} has none")
+                return CapabilityError(
+                    f"{self.id} needs {capability}: {device.without(capability)}"
+                )
         return None
 
     @abstractmethod

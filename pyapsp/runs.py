@@ -20,6 +20,7 @@ from pyapsp import __version__
 from pyapsp.device import let_go
 from pyapsp.errors import DeviceError, DeviceMemoryError, StallError
 from pyapsp.registry import Choice, Method, Plan, Request
+from pyapsp.trials import refusal
 from pyapsp.tuning.database import Unchanging, databases
 
 __all__ = ["SCHEMA", "Planned", "Solved", "least", "plans", "reasons", "record", "run", "solve"]
@@ -70,7 +71,8 @@ def plans(
     ----------
     request : Request
     refused : list of DeviceError
-        Gets the errors of those that want more memory than there is; see `least`.
+        Gets the errors of those that want more memory than there is, or failed their self test;
+        see `least`.
     part : callable
         Makes the options of the part of the request that is planned first, from those of a choice
         that is right for all of it.
@@ -93,7 +95,10 @@ def plans(
                     raise
                 refused.append(error)
                 continue
-        yield Planned(choice, plan)
+        if (wrong := refusal(request, choice, plan)) is None:
+            yield Planned(choice, plan)
+        else:
+            refused.append(wrong)
 
 
 def least(refused: list[DeviceError]) -> DeviceError:

@@ -3,16 +3,27 @@
 A test with a `device` argument runs once per device. ``PYAPSP_TEST_DEVICES`` (specs of
 `pyapsp.device.choose`, separated by commas) narrows them. Without any device such tests fail,
 because the `test` extra brings one; ``PYAPSP_REQUIRE_DEVICE=0`` skips them instead.
+
+``mesa`` is Mesa's implementation on the CPU (Debian: mesa-opencl-icd), which shows a device only
+when it is told to, has no fp64, and ends long loops, for which pyapsp refuses it: the tests run on
+it all the same, for their inputs are small. Where a device refuses by name what it really does not
+have, the test is skipped on that device.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from pyapsp.device import Device, choose, devices
-from pyapsp.errors import NoDeviceError
+from pyapsp.device import Device, choose, devices, model, verdicts
+from pyapsp.errors import CapabilityError, NoDeviceError
+
+# Names for devices that need more than to be chosen: the spec, and variables that show them.
+NAMED = {"mesa": ("rusticl", {"RUSTICL_ENABLE": "llvmpipe"})}
 
 # Compiled kernels are kept between runs, whatever the caller's shell says.
 os.environ["POCL_KERNEL_CACHE"] = "1"
@@ -21,15 +32,31 @@ os.environ.pop("PYOPENCL_NO_CACHE", None)
 os.environ["PYAPSP_TUNING"] = os.path.join(os.path.dirname(__file__), "no tuning of the user")
 
 
+_short: set[Device] = set()
+
+
 def tested_devices() -> list[Device]:
     """The devices to run the tests on; empty when there is none."""
-    specs = [spec for spec in os.environ.get("PYAPSP_TEST_DEVICES", "").split(",") if spec.strip()]
+    named = os.environ.get("PYAPSP_TEST_DEVICES", "").replace(" ", "").split(",")
+    for _, variables in (NAMED[name] for name in named if name in NAMED):
+        os.environ.update(variables)
+    specs = [NAMED[name][0] if name in NAMED else name for name in named if name]
     try:
-        return list(dict.fromkeys(map(choose, specs))) if specs else devices()
+        found = list(dict.fromkeys(map(choose, specs))) if specs else devices()
+        return [_with_short_loops(device) for device in found]
     except NoDeviceError as error:
         if specs and devices():
             raise pytest.UsageError(f"PYAPSP_TEST_DEVICES: {error}") from None
         return []
+
+
+def _with_short_loops(device: Device) -> Device:
+    """Let a device that is refused because it ends long loops run what has none."""
+    if not device.capabilities.long_loops and os.environ.get("PYAPSP_TEST_DEVICES"):
+        able = dataclasses.replace(device.capabilities, long_loops=True)
+        model._capabilities[device.handle] = able
+        _short.add(device)
+    return device
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -45,6 +72,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what tests find out about drivers from the user, and share it among the workers."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verdicts, "root", lambda: folder / "verdicts")
+        yield
+
+
+@pytest.fixture
+def unseen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let no driver have been seen, and forget what the test finds out."""
+    monkeypatch.setattr(verdicts, "root", lambda: tmp_path / "verdicts")
+    monkeypatch.setattr(verdicts, "_known", {})
+
+
 @pytest.fixture(scope="session")
 def device(request: pytest.FixtureRequest) -> Device:
     """Each OpenCL device in turn."""
@@ -53,3 +98,26 @@ def device(request: pytest.FixtureRequest) -> Device:
             pytest.skip("no OpenCL device")
         pytest.fail('no OpenCL device: pip install "pyapsp[cpu]" (PYAPSP_REQUIRE_DEVICE=0 skips)')
     return request.param
+
+
+# What a device may not have, and what refusals then say.
+_MISSING = {
+    "fp64": ("has no float64", "needs double precision"),
+    "device_scope_fence": ("needs device_scope_fence",),
+}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """Skip what the device of a test refuses by name, and does not have."""
+    device = pyfuncitem.funcargs.get("device")
+    if device in _short and pyfuncitem.get_closest_marker("long_loops"):
+        pytest.skip("this device ends long loops")
+    try:
+        return (yield)
+    except CapabilityError as error:
+        for capability, texts in _MISSING.items():
+            absent = device is not None and not getattr(device.capabilities, capability)
+            if absent and any(text in str(error) for text in texts):
+                pytest.skip(f"refused: {error}")
+        raise

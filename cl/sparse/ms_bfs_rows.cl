@@ -145,8 +145,12 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
                 const strip_t far = (strip_t)(PYAPSP_INFINITY);
                 *(__global loose_t *)(to + i) = near == (strip_t)((value_t)nowhere) ? far : near;
             }
-            for (int i = some / PYAPSP_WIDTH * PYAPSP_WIDTH; i < some; i++)
-                to[i] = each[i] == nowhere ? (value_t)PYAPSP_INFINITY : (value_t)each[i];
+            /* By way of an int: beside a ushort that becomes a float one compiler keeps a constant in
+             * half precision, and then converts it as an integer. */
+            for (int i = some / PYAPSP_WIDTH * PYAPSP_WIDTH; i < some; i++) {
+                const int near = each[i];
+                to[i] = near == (int)nowhere ? (value_t)PYAPSP_INFINITY : (value_t)near;
+            }
         }
     }
 }

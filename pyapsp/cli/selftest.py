@@ -3,8 +3,8 @@
 Inputs are drawn from the families of the problem; graphs that come with the package are added. The
 oracle of the problem must agree, with predecessors where there are any. Batches, summaries, bulk
 programs and sweeps are compared with SciPy and NumPy. What needs something that is not here is left
-out, with the reason. Exit code 1 when an answer is wrong. The first time takes a minute, for the
-kernels are built.
+out, with the reason. Exit code 1 when an answer is wrong; "auto" does not take that method on this
+driver then. The first time takes a minute, for the kernels are built.
 
 For example:
   pyapsp selftest
@@ -120,7 +120,7 @@ def _driver(device: Device) -> str | None:
 
 def _method(cls: type[Method], device: Device) -> str | None:
     """Run a method on all inputs that it takes."""
-    from pyapsp import runs
+    from pyapsp import runs, trials
     from pyapsp.errors import CapabilityError
     from pyapsp.registry import problem as find_problem
 
@@ -137,6 +137,7 @@ def _method(cls: type[Method], device: Device) -> str | None:
             continue
         check = problem.oracle(request.input, request.options)(runs.solve(request).answer)
         if not check.ok:
+            trials.remember(cls.id, request.options, str(check.fault))
             return f"{name}, {dtype}: {check.fault}"
         solved += 1
     if not solved and isinstance(left, CapabilityError):

@@ -103,7 +103,8 @@ class FwPacked(FloydWarshall):
         single = chosen["single"]
         if single and not capabilities.device_scope_fence:
             raise CapabilityError(
-                f"{self.id} with single=1 needs device_scope_fence: {options.device.name} has none"
+                f"{self.id} with single=1 needs device_scope_fence: "
+                f"{options.device.without('device_scope_fence')}"
             )
         shape, sync = self._shape(options, chosen["form"]), SoftSync(options.device)
         # the type of the answer plays no part in the kernels, but the device must have it

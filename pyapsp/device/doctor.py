@@ -12,7 +12,9 @@ from importlib import metadata
 from typing import Any
 
 from pyapsp.device import loader
-from pyapsp.device.quirks import RUNTIMES
+from pyapsp.device.caches import full_disk
+from pyapsp.device.quirks import RUNTIMES, VARIABLES
+from pyapsp.device.verdicts import failures
 
 __all__ = ["examine", "report"]
 
@@ -24,6 +26,9 @@ _VARIABLES = (
     "OPENCL_VENDOR_PATH",
     "OCL_ICD_FILENAMES",
     "LD_LIBRARY_PATH",
+    "XDG_CACHE_HOME",
+    "TMPDIR",
+    *VARIABLES,
 )
 
 
@@ -42,13 +47,15 @@ def examine(timeout: float = 120.0) -> dict[str, Any]:
         (name to version or None), ``runtimes`` (what brings OpenCL, installed or not),
         ``environment`` (variables that are set), ``loader`` (path of the OpenCL loader in use),
         ``implementations`` (every library found, where from, loaded or why not), ``devices``
-        (each with ``works``, ``seconds`` and ``error``), ``advice`` (list of text).
+        (each with ``works``, ``seconds``, ``error``, and ``failed``: what is known to be wrong on
+        its driver, and how), ``advice`` (list of text).
     """
     survey = _ask([], timeout)
     found = survey.get("devices", [])
     for device in found:
         device.update(works=False, seconds=None)
         device.update(_ask([device["id"]], timeout))
+        device["failed"] = failures(device)
     ok = any(device["works"] for device in found)
     runtimes = [
         {
@@ -110,6 +117,8 @@ def report(examined: dict[str, Any]) -> str:
             lines.append(f"    works: kernel built, run and checked in {device['seconds']:.2f} s")
         else:
             lines.append(f"    FAILS: {device['error']}")
+        for subject, fault in device["failed"].items():
+            lines.append(f"    found wrong on this driver: {subject}: {fault}")
     if not examined["devices"]:
         lines.append("  none found")
     return "\n".join([*lines, "", *examined["advice"]])
@@ -144,10 +153,13 @@ def _advice(
     runtimes: list[dict[str, Any]],
     ok: bool,
 ) -> list[str]:
+    advice = loader.hidden()
+    if (full := full_disk()) is not None:
+        advice.append(str(full))
     if ok:
         working = sum(device["works"] for device in found)
-        return [f"{working} of {len(found)} devices work."]
-    advice = ["No device works." if found else survey["error"] or str(loader.no_device())]
+        return [f"{working} of {len(found)} devices work.", *advice]
+    advice.insert(0, "No device works." if found else survey["error"] or str(loader.no_device()))
     if setting := loader.user_setting():
         name, value = setting
         advice.append(f"Only {name}={value} was looked at: unset it to have the rest found.")

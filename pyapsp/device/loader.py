@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from importlib import metadata
@@ -26,6 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from pyapsp.device.caches import of_user_is_usable, unwritable
 from pyapsp.device.quirks import RUNTIMES
 from pyapsp.errors import DeviceError, NoDeviceError
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Implementation",
+    "hidden",
     "implementations",
     "no_device",
     "opencl",
@@ -43,6 +45,11 @@ __all__ = [
 
 SYSTEM_DIRECTORY = Path("/etc/OpenCL/vendors")
 _PLATFORM_NOT_FOUND = -1001  # CL_PLATFORM_NOT_FOUND_KHR
+
+# PyOpenCL, when it is first imported, looks for this. Without it nothing runs if its folder cannot
+# be made: a container with a user who has no home.
+if not of_user_is_usable():
+    os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
 
 _lock = threading.Lock()
 _platforms: list[cl.Platform] | None = None
@@ -69,11 +76,18 @@ class Implementation:
 
 
 def no_device() -> NoDeviceError:
-    """Build the error for a machine without any OpenCL device: what to install."""
+    """Build the error for a machine without any OpenCL device: what is wrong or missing."""
+    if causes := hidden():
+        return NoDeviceError(f"No OpenCL device was found. {' '.join(causes)}")
     return NoDeviceError(
         'No OpenCL device was found. Install a CPU runtime with `pip install "pyapsp[cpu]"`, or '
         "the OpenCL driver of your GPU. `pyapsp doctor` shows what was looked for and where."
     )
+
+
+def hidden() -> list[str]:
+    """Say which implementations show no device, and what to do about it."""
+    return unwritable(each.library for each in implementations())
 
 
 def opencl() -> ModuleType:
@@ -157,10 +171,18 @@ def _shown(found: list[Implementation]) -> Iterator[None]:
         yield
         return
     before = os.environ.get("OCL_ICD_VENDORS")  # "" counts as not set
-    with tempfile.TemporaryDirectory(prefix="pyapsp-icd-") as directory:
-        # Fixed names in a fixed order, so that platforms keep their numbers between processes.
-        for number, each in enumerate(each for each in found if each.origin != "loader"):
-            Path(directory, f"{number:02}.icd").write_text(f"{each.library}\n", encoding="utf-8")
+    with ExitStack() as stack:
+        try:
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="pyapsp-icd-"))
+            # Fixed names in a fixed order, so that platforms keep their numbers between processes.
+            for number, each in enumerate(each for each in found if each.origin != "loader"):
+                icd = Path(directory, f"{number:02}.icd")
+                icd.write_text(f"{each.library}\n", encoding="utf-8")
+        except OSError as error:
+            raise DeviceError(
+                f"the OpenCL loader cannot be told what there is: {error}. Set TMPDIR to a folder "
+                "that can be written"
+            ) from error
         os.environ["OCL_ICD_VENDORS"] = directory
         try:
             yield

@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 import weakref
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyapsp.device import loader
+from pyapsp.device.probes import loop_fault, scope_fault
 from pyapsp.device.processor import compiled_for, features
 from pyapsp.device.quirks import (
     PACKED16_ANSWER,
@@ -32,15 +34,6 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
 __all__ = ["Capabilities", "Device", "event_seconds", "event_times"]
-
-# Ordered over the whole device: what lets groups of one launch wait for each other's results.
-_FENCE = """
-kernel void publish(global int *flag)
-{
-    atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device);
-    flag[0] = 1;
-}
-"""
 
 # Bytes of a large page of the host, and from how many on a buffer is worth several.
 _PAGE, _LARGE = 1 << 21, 1 << 23
@@ -67,6 +60,8 @@ class Capabilities:
         64-bit atomics, with minimum and maximum.
     subgroups : bool
         Sub-groups in kernels.
+    long_loops : bool
+        Loops run to their end, however long. Nothing is run on a device without.
     device_scope_fence : bool
         Fences and atomics ordered over the whole device, in kernels built with `c_standard`.
     packed16 : bool
@@ -99,6 +94,7 @@ class Capabilities:
     int64: bool
     int64_atomics: bool
     subgroups: bool
+    long_loops: bool
     device_scope_fence: bool
     packed16: bool
     unified_memory: bool
@@ -113,12 +109,19 @@ class Capabilities:
     extensions: tuple[str, ...]
 
     @classmethod
-    def probe(cls, handle: cl.Device) -> Capabilities:
-        """Ask the driver of `handle`; a tiny kernel is built where its word is not enough."""
+    def probe(cls, handle: cl.Device, identity: Mapping[str, str]) -> Capabilities:
+        """Ask the driver of `handle`; a tiny kernel is run where its word is not enough.
+
+        Parameters
+        ----------
+        handle : pyopencl.Device
+        identity : mapping
+            As `Device.identity`.
+        """
         info = loader.opencl().device_info
         extensions = set(handle.extensions.split())
         versions = _c_versions(handle)
-        standard = next((v for v in ((3, 0), (2, 0)) if v in versions), (1, 2))
+        standard = _standard(versions)
         return cls(
             fp64="cl_khr_fp64" in extensions or bool(_ask(handle, info.DOUBLE_FP_CONFIG, 0)),
             fp16="cl_khr_fp16" in extensions,
@@ -127,7 +130,8 @@ class Capabilities:
             >= {"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"},
             subgroups="cl_khr_subgroups" in extensions
             or bool(_ask(handle, info.MAX_NUM_SUB_GROUPS, 0)),
-            device_scope_fence=_has_device_scope_fence(handle, standard),
+            long_loops=loop_fault(handle, identity) is None,
+            device_scope_fence=scope_fault(handle, standard, identity) is None,
             packed16=_has_packed16(handle),
             unified_memory=bool(handle.host_unified_memory),
             local_memory=handle.local_mem_size,
@@ -249,8 +253,15 @@ class Device:
         """What this device can do; probed once per process."""
         with _lock:
             if self.handle not in _capabilities:
-                _capabilities[self.handle] = Capabilities.probe(self.handle)
+                _capabilities[self.handle] = Capabilities.probe(self.handle, self.identity)
             return _capabilities[self.handle]
+
+    def without(self, capability: str) -> str:
+        """Say that this device does not have a capability, and why where that is known."""
+        why = loop_fault(self.handle, self.identity) if capability == "long_loops" else None
+        if capability == "device_scope_fence":
+            why = scope_fault(self.handle, _standard(_c_versions(self.handle)), self.identity)
+        return f"{self.name} has none{f' ({why})' if why else ''}"
 
     @property
     def context(self) -> cl.Context:
@@ -432,6 +443,11 @@ def _c_versions(handle: cl.Device) -> set[tuple[int, int]]:
     return versions or {(1, 2)}
 
 
+def _standard(versions: set[tuple[int, int]]) -> tuple[int, int]:
+    """Return the version of OpenCL C under which most is there."""
+    return next((version for version in ((3, 0), (2, 0)) if version in versions), (1, 2))
+
+
 def _kind(handle: cl.Device) -> str:
     types = loader.opencl().device_type
     if handle.type & types.GPU:
@@ -454,27 +470,9 @@ def _has_packed16(handle: cl.Device) -> bool:
             queue = cl.CommandQueue(context, handle)
             flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
             buffer = cl.Buffer(context, flags, hostbuf=word)
-            kernel = cl.Kernel(cl.Program(context, source).build(), "packed")
+            kernel = cl.Kernel(cl.Program(context, source).build(cache_dir=False), "packed")
             kernel(queue, (1,), (1,), buffer)
             cl.enqueue_copy(queue, word, buffer)
         except cl.Error:
             return False
     return int.from_bytes(word[:4], sys.byteorder) == PACKED16_ANSWER
-
-
-def _has_device_scope_fence(handle: cl.Device, standard: tuple[int, int]) -> bool:
-    """Part of OpenCL C 2.0, optional since 3.0, absent before."""
-    if standard != (3, 0):
-        return standard == (2, 0)
-    opencl = loader.opencl()
-    scopes = _ask(handle, opencl.device_info.ATOMIC_FENCE_CAPABILITIES, 0)
-    if scopes & opencl.device_atomic_capabilities.SCOPE_DEVICE:
-        return True
-    # Some drivers compile, soundly, what they do not list.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", opencl.CompilerWarning)
-        try:
-            opencl.Program(opencl.Context([handle]), _FENCE).build(["-cl-std=CL3.0"])
-        except opencl.Error:
-            return False
-    return True

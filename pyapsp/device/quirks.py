@@ -14,6 +14,7 @@ from functools import cache
 __all__ = [
     "PACKED16_ANSWER",
     "RUNTIMES",
+    "VARIABLES",
     "Runtime",
     "Traits",
     "architecture_of",
@@ -22,6 +23,7 @@ __all__ = [
     "plain_name",
     "told_processor",
     "traits_of",
+    "unlisted_scope",
     "vendor_file",
 ]
 
@@ -41,12 +43,16 @@ class Runtime:
         The Python distribution that contains the library, None when it comes with a driver.
     install : str
         How to get it.
+    cache : (str, str) or None
+        Where it must be able to write before it has devices: the environment variable that says
+        so, and else the folder below that for caches.
     """
 
     name: str
     library: str
     distribution: str | None
     install: str
+    cache: tuple[str, str] | None = None
 
 
 RUNTIMES = (
@@ -55,6 +61,7 @@ RUNTIMES = (
         library="libpocl*.so",
         distribution="pocl-binary-distribution",
         install='pip install "pyapsp[cpu]"',
+        cache=("POCL_CACHE_DIR", "pocl/kcache"),
     ),
     # Its wheel brings an .icd file with a path inside the packager's own tree: never usable.
     Runtime(
@@ -71,6 +78,10 @@ RUNTIMES = (
         install="the NVIDIA driver of the system",
     ),
 )
+
+
+#: Environment variables by which drivers show devices, or do not.
+VARIABLES = ("POCL_CACHE_DIR", "RUSTICL_ENABLE")
 
 
 @dataclass(frozen=True)
@@ -209,6 +220,15 @@ def packed16_probe(platform_name: str, kind: str) -> str | None:
         if word in name and kind == known_kind:
             return source
     return None
+
+
+# Platforms that have fences of device scope and do not list them.
+_UNLISTED_SCOPE = ("nvidia",)
+
+
+def unlisted_scope(platform_name: str) -> bool:
+    """Return whether drivers of a platform are known to have device scope without listing it."""
+    return any(word in platform_name.lower() for word in _UNLISTED_SCOPE)
 
 
 # Words in platform names, which are also what the files for one vendor have before their suffix.

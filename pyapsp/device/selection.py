@@ -120,7 +120,8 @@ def _required(found: list[Device], text: str, why: str = "") -> Device:
     if not there:
         raise loader.no_device()
     listing = "".join(f"\n  {device}" for device in there)
-    raise NoDeviceError(f"No OpenCL device matches {text!r}{why}. There are:{listing}")
+    hidden = "".join(f"\n{each}" for each in loader.hidden())
+    raise NoDeviceError(f"No OpenCL device matches {text!r}{why}. There are:{listing}{hidden}")
 
 
 def _named(text: str, among: list[Device]) -> list[Device]:

@@ -32,11 +32,15 @@ from pyapsp.registry import Method, Plan, Request, check_limits, method_of, prob
 from pyapsp.registry import method as find_method
 from pyapsp.result import Result
 from pyapsp.runs import record
+from pyapsp.trials import fault_of
+from pyapsp.verify import oracle
 
 __all__ = ["solve_each", "solve_many"]
 
 # Bytes of distances that an iterable of graphs comes to before they are solved.
 _WINDOW = 2**28
+# Vertices of the graphs by which a form is tried: no multiple of the lanes of a vector.
+_SIZE = 37
 
 
 @overload
@@ -333,6 +337,8 @@ class _Batch:
         asked, reason = self.method, "as asked"
         if asked == "auto":
             chosen, reason = automatic(n, m, options)
+            if chosen and (fault := _fault(chosen, options)):
+                chosen, reason = None, f"{chosen} failed its self test for batches: {fault}"
             asked = ONE_GROUP if chosen == ONE_GROUP else find_method(chosen) if chosen else "auto"
             reason = f"auto: {reason}"
         if isinstance(asked, AllPairsMethod):
@@ -418,6 +424,28 @@ class _Batch:
             f"device {device.id} ({device.name}, {device.platform_name})",
         )
         return _Solved(done.job, stats, reasons)
+
+
+def _fault(form: str, options: AllPairsOptions) -> str | None:
+    """Return what is wrong with a form on small graphs, tried once per driver."""
+
+    def trial() -> str | None:
+        graphs = [sample(_SIZE, family, 0, Weights()) for family in FAMILIES]
+        solved = solve_each(
+            graphs,
+            form,
+            dtype=options.dtype,
+            predecessors=options.predecessors,
+            device=options.device,
+        )
+        for number, found in solved:
+            answer = Rows(found.distances, found.predecessors)
+            check = oracle(graphs[number], options)(answer)
+            if not check.ok:
+                return f"{FAMILIES[number]}, {options.dtype}: {check.fault}"
+        return None
+
+    return fault_of(f"{form} for batches", options, trial)
 
 
 def _lists(

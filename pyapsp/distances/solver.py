@@ -47,7 +47,9 @@ def solve(
         "no arc"; in a masked array only masked entries do), a NetworkX or igraph graph, or a
         pandas edge list. n vertices, weights of any sign.
     method : str or Method
-        ``"auto"``, a method id (see `methods`), or ``pyapsp.method(id, tile=16, ...)``.
+        ``"auto"``, a method id (see `methods`), or ``pyapsp.method(id, tile=16, ...)``. "auto"
+        tries a method on small graphs before it first takes it on a driver, and passes over one
+        that is wrong there; a method that is asked for runs.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     sources : sequence of int, optional

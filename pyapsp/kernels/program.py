@@ -13,12 +13,14 @@ import threading
 import warnings
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
-from pyapsp.errors import KernelBuildError
+from pyapsp.device.caches import full_disk
+from pyapsp.errors import CapabilityError, KernelBuildError
 from pyapsp.kernels.source import flattened, headed, place_of
 
 __all__ = ["Program", "build"]
@@ -56,24 +58,30 @@ class Program:
 
     Raises
     ------
+    CapabilityError
+        If loops end early on the device.
     KernelBuildError
         If the compiler refuses the source.
+    DiskSpaceError
+        If it cannot write its files.
     """
 
     def __init__(self, device: Device, source: str, standard: str | None = None) -> None:
+        if not device.capabilities.long_loops:
+            raise CapabilityError(f"kernels need long_loops: {device.without('long_loops')}")
         self.device = device
         self.source = source
         self.hash = hashlib.sha256(source.encode()).hexdigest()[:16]
-        program = cl.Program(device.context, source)
-        with warnings.catch_warnings():
-            # remarks of the compiler are for who develops a kernel: they go to the log
-            warnings.simplefilter("ignore", cl.CompilerWarning)
-            try:
-                options = [] if standard is None else [f"-cl-std={standard}"]
-                options += [*device.build_options, "-cl-kernel-arg-info"]
-                self._program = program.build(options)
-            except cl.Error as error:
-                raise KernelBuildError(_with_places(str(error), source), source) from None
+        options = [] if standard is None else [f"-cl-std={standard}"]
+        options += [*device.build_options, "-cl-kernel-arg-info"]
+        try:
+            self._program = _compiled(device, source, options)
+        except (cl.Error, OSError) as error:
+            if (full := full_disk()) is not None:
+                raise full from error
+            if isinstance(error, OSError):
+                raise
+            raise KernelBuildError(_with_places(str(error), source), source) from None
         remarks = self._program.get_build_info(device.handle, cl.program_build_info.LOG)
         if remarks and remarks.strip():
             _log.debug("build of %s on %s: %s", self.hash, device.name, remarks.strip())
@@ -88,6 +96,19 @@ class Program:
             kernels[name] = cl.Kernel(self._program, name)
             _declare_scalars(kernels[name])
         return kernels[name]
+
+
+def _compiled(device: Device, source: str, options: list[str]) -> Any:
+    """Compile a source, or take it from the cache of PyOpenCL if that is of use."""
+    with warnings.catch_warnings():
+        # remarks of the compiler are for who develops a kernel: they go to the log
+        warnings.simplefilter("ignore", cl.CompilerWarning)
+        try:
+            return cl.Program(device.context, source).build(options)
+        except (OSError, KeyError):
+            # It could not write its cache. Some versions then look for a variable that is not set.
+            uncached: Any = {"cache_dir": False}
+            return cl.Program(device.context, source).build(options, **uncached)
 
 
 def _declare_scalars(kernel: cl.Kernel) -> None:

@@ -27,6 +27,7 @@ LAYERS = [
     {"registry"},
     {"paths"},
     {"tuning", "verify"},
+    {"trials"},
     {"runs"},
     {"bulk", "dense", "sparse", "sweep", "traversal"},
     {"distances"},
@@ -36,7 +37,9 @@ LAYERS = [
     {"__main__"},
 ]
 ROOMS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-VENDORS = re.compile(r"\b(nvidia|amd|intel|qualcomm|apple|pocl|rocm|cuda)\b", re.IGNORECASE)
+VENDORS = re.compile(
+    r"\b(nvidia|amd|intel|qualcomm|apple|pocl|mesa|rusticl|llvmpipe|rocm|cuda)\b", re.IGNORECASE
+)
 
 
 def room_of(path):

@@ -99,6 +99,7 @@ def test_montgomery(bits, arrangement, device, executable):
     assert executable("montgomery", data, BITS=bits) == found.tobytes()
 
 
+@pytest.mark.long_loops
 def test_montgomery_beyond_local_memory(device):
     """The sum becomes a global array, of which every instance has its own."""
     bits = 32 * 513

@@ -12,6 +12,7 @@ import pyapsp
 from pyapsp import bulk, runs
 from pyapsp.cli import main, selftest
 from pyapsp.device import selftest as driver
+from pyapsp.device import verdicts
 from pyapsp.distances import summaries
 from pyapsp.errors import CapabilityError, NegativeCycleError
 from pyapsp.graph import datasets
@@ -20,6 +21,8 @@ from pyapsp.graph import datasets
 def method(name):
     return next(each for each in pyapsp.methods() if each.id == name)
 
+
+pytestmark = pytest.mark.usefixtures("unseen")
 
 METHODS = ("fw-naive", "fw-packed4", "ms-bfs", "johnson", "scc-forward-backward")
 CHECKS = {
@@ -82,6 +85,9 @@ def test_a_wrong_answer_is_exit_code_1(few, device, capsys, monkeypatch):
     assert "FAILED    fw-naive" in text
     assert "uniform, float64: from 0 to 1 it found" in text
     assert "1 ok, 1 FAILED" in text
+    ((subject, fault),) = verdicts.failures(device.identity).items()
+    assert subject == "fw-naive float64 predecessors"
+    assert fault.startswith("from 0 to 1 it found")
 
 
 def test_errors_and_what_is_missing_in_json(few, device, capsys):

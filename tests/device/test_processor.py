@@ -145,6 +145,8 @@ def test_parts_of_a_device_are_compiled_for_like_the_whole(device):
     if device.kind != "cpu" or device.capabilities.compute_units < 2:
         return  # GPUs are not divided
     kind = cl.device_partition_property
+    if kind.BY_COUNTS not in device.handle.partition_properties:
+        return  # one driver dies of being asked
     part = device.handle.create_sub_devices([kind.BY_COUNTS, 1, kind.BY_COUNTS_LIST_END])[0]
     assert compiled_for(part) == device.processor
 
@@ -162,9 +164,9 @@ def test_kernels_are_built_with_the_name_of_the_processor(build, device, monkeyp
     built = []
 
     class Recorder(cl.Program):
-        def build(self, options=()):
+        def build(self, options=(), **more):
             built.append(options)
-            return super().build(options)
+            return super().build(options, **more)
 
     monkeypatch.setattr(cl, "Program", Recorder)
     build(device)

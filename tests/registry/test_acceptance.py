@@ -103,6 +103,7 @@ def test_it_is_benched_checked_and_tabulated(toy, graph, device, tmp_path, capsy
     assert "toy: runs" in (tmp_path / "report/index.html").read_text()
 
 
+@pytest.mark.usefixtures("unseen")
 def test_it_is_part_of_the_self_test(toy, device, monkeypatch):
     from pyapsp.cli import selftest
 

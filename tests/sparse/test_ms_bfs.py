@@ -126,6 +126,18 @@ def test_every_width(words, device):
     assert_solves(graph, result, device)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint16"])
+@pytest.mark.parametrize("n", [3, 5, 37, 61])
+def test_what_remains_of_a_row_behind_its_vectors_is_infinite(n, dtype, device):
+    """One compiler made 31744 of infinity: that of half precision, read as an integer."""
+    graph = arcs_of(n, n, n)
+    result = pyapsp.solve(graph, "ms-bfs", dtype=dtype, device=device)
+    expected = csgraph.dijkstra(graph.to_scipy())
+    assert np.isinf(expected[:, -1]).any()
+    reached = result.distances < result.infinity
+    np.testing.assert_array_equal(np.where(reached, result.distances, np.inf), expected)
+
+
 @pytest.mark.parametrize("weight", [0, 2, -1, 0.5])
 def test_weights_are_refused(weight, device):
     weights = np.ones(30)

@@ -22,6 +22,7 @@ from pyapsp.sweep.applications import (
 SCHEMES = ["naive", "interleaved"]
 
 
+@pytest.mark.long_loops
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_neural_network(scheme, device):
     arrays = neural_network.inputs(37)

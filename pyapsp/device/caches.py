@@ -1,0 +1,104 @@
+"""The folders in which drivers cache compiled kernels, and what is wrong with them.
+
+A driver that cannot write its folder may hide its devices, and one whose disk is full may say no
+more than that a kernel was not built.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from pyapsp.device.quirks import RUNTIMES, Runtime
+from pyapsp.errors import DiskSpaceError
+
+__all__ = ["full_disk", "of_user_is_usable", "unwritable"]
+
+# Bytes below which a disk is full: a compiler writes several files.
+_ROOM = 2**20
+
+
+def unwritable(libraries: Iterable[str]) -> list[str]:
+    """Return a sentence for each folder without which a driver has no devices.
+
+    Parameters
+    ----------
+    libraries : iterable of str
+        Those of the implementations that are there.
+    """
+    names = [Path(library).name for library in libraries]
+    return [
+        f"{each.runtime.name} has no device while it cannot write {each.path}, where it caches "
+        f"compiled kernels: set {each.variables} to a folder that can be written."
+        for each in _of_runtimes()
+        if any(fnmatch(name, f"{each.runtime.library}*") for name in names)
+        and not _can_be_written(each.path)
+    ]
+
+
+def full_disk() -> DiskSpaceError | None:
+    """Return an error that names a folder on a full disk which compilers need, if there is one."""
+    folders = [(each.path, each.variables) for each in _of_runtimes()]
+    with suppress(OSError):  # there is none
+        folders.append((Path(tempfile.gettempdir()), "TMPDIR"))
+    for path, variables in folders:
+        free = _free(path)
+        if free < _ROOM:
+            hint = (
+                f"compiling a kernel writes into {path}, and its disk is full; make room, or set "
+                f"{variables} to a folder on another disk"
+            )
+            return DiskSpaceError(_ROOM, free, hint)
+    return None
+
+
+def of_user_is_usable() -> bool:
+    """Return whether there is room in the folder of the user's caches, and it can be written."""
+    path = _of_user()
+    return _can_be_written(path) and _free(path) >= _ROOM
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """The folder in which a runtime caches, and the variables that say where it is."""
+
+    runtime: Runtime
+    path: Path
+    variables: str
+
+
+def _of_runtimes() -> Iterator[_Folder]:
+    for runtime in RUNTIMES:
+        if runtime.cache is not None:
+            variable, below = runtime.cache
+            path = os.environ.get(variable) or _of_user() / below
+            yield _Folder(runtime, Path(path), f"{variable} or XDG_CACHE_HOME")
+
+
+def _of_user() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+
+
+def _free(path: Path) -> int:
+    """Return the bytes that can be written there: none if no file can be made."""
+    try:
+        disk = os.statvfs(_existing(path))
+    except (OSError, AttributeError):  # not every system has it
+        return _ROOM
+    return 0 if disk.f_files and not disk.f_favail else disk.f_bavail * disk.f_frsize
+
+
+def _existing(path: Path) -> Path:
+    """Return a path, or of those above it the nearest that exists."""
+    return next((each for each in (path, *path.parents) if each.exists()), Path("/"))
+
+
+def _can_be_written(path: Path) -> bool:
+    """Return whether a folder can be written, or made."""
+    there = _existing(path)
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
