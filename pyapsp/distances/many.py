@@ -25,8 +25,9 @@ from pyapsp.device import Device, choose
 from pyapsp.distances.solver import solve
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.families import FAMILIES
 from pyapsp.graph.validation import flag
-from pyapsp.paths import AllPairsMethod, AllPairsOptions
+from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows, Weights, sample
 from pyapsp.precision import infinity, resolve
 from pyapsp.registry import Method, Plan, Request, check_limits, method_of, problem
 from pyapsp.registry import method as find_method
