@@ -1,4 +1,4 @@
-# make demo    solve the bundled graphs with every method, check, tabulate, plot
+# make demo    solve graphs with the fastest methods and with SciPy, check, tabulate, plot
 # make papers  measure what papers measured, and tabulate it beside their figures
 # make docs    build the site of the documentation
 # make screenshot  measure on two CPU drivers, and take the picture of the report (needs Chromium)
@@ -17,11 +17,11 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 .PHONY: demo papers docs screenshot test lint clean
 
 demo: $(VENV)/.demo
-	$(BIN)/snakemake --cores $(CORES) --quiet rules
+	$(BIN)/snakemake --cores $(CORES) --quiet rules progress --configfile workflow/config/demo.yaml
 	@echo
-	@cat results/report/runs.md
+	@cat results/report/summary.txt
 	@echo
-	@echo "The report: $(CURDIR)/results/report/index.html"
+	@echo "Every run and the figures: $(CURDIR)/results/report/index.html"
 
 papers: $(VENV)/.demo
 	$(BIN)/snakemake --cores $(CORES) --quiet rules -- papers

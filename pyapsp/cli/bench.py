@@ -9,13 +9,14 @@ For example:
   pyapsp bench dense --n 512 2048 --method all --dtype float32 int32 --device gpu cpu
   pyapsp bench dense --n 4096 --peers scipy tropical-gemm -o bench.json
   pyapsp bench roads.gr --sources 512 --peers scipy-dijkstra networkit
-  pyapsp bench wiki-Vote.txt --problem bfs --method all
+  pyapsp bench wiki-Vote --problem bfs --method all
   pyapsp bench power-law --problem sssp --n 100000
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import (
@@ -46,6 +47,7 @@ _PEERS = (
         ("all-pairs", name)
         for name in (
             "scipy",
+            "scipy-floyd-warshall",
             "rustworkx",
             "tropical-gemm",
             "numba",
@@ -69,8 +71,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "graph",
         metavar="GRAPH",
-        help=f"a graph file of any known format; the word '{_DENSE}' for random graphs of many "
-        "arcs, or a family for random inputs of the problem: uniform, power-law, mesh",
+        help="a graph file of any known format, or a name of 'pyapsp fetch --list'; the word "
+        f"'{_DENSE}' for random graphs of many arcs, or a family for random inputs of the "
+        "problem: uniform, power-law, mesh",
     )
     parser.add_argument(
         "--problem",
@@ -177,6 +180,7 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
     import numpy as np
 
     from pyapsp.errors import ParameterError
+    from pyapsp.graph import datasets
     from pyapsp.profiling.bench import dense_graph
     from pyapsp.registry import methods
 
@@ -193,7 +197,8 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
         for name in ("n", "density", "seed"):
             if getattr(arguments, name) is not None:
                 raise ParameterError(f"--{name} is for 'pyapsp bench {_DENSE}', or a family")
-        found = iter([problem.read(arguments.graph)])
+        known = arguments.graph in datasets.names() and not Path(arguments.graph).exists()
+        found = iter([(datasets.load if known else problem.read)(arguments.graph)])
     for graph in found:
         if arguments.undirected:
             graph = graph.symmetrized()

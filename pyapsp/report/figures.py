@@ -6,9 +6,10 @@ import io
 import re
 from collections.abc import Iterator
 from itertools import cycle
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import (
@@ -20,17 +21,21 @@ from matplotlib.ticker import (
 )
 
 from pyapsp.report.records import OVER
-from pyapsp.report.tables import by_problem
+from pyapsp.report.tables import by_problem, method_name, seconds
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Drawn", "against_n", "drawn", "inline", "svg"]
+__all__ = ["Drawn", "against_n", "drawn", "fastest", "inline", "svg"]
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, without the yellow, which is
 # too faint for a line; with the markers 56 pairs
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000"]
 _MARKERS = "os^Dv*Xp"
+
+
+_FASTEST = (
+    "Whole calls: the fastest method on each input (disc), and the fastest other package in the "
+    "same turns (ring). The number says how many times as long the other package took: below 1 it "
+    "is faster."
+)
 
 
 class Drawn(NamedTuple):
@@ -40,21 +45,26 @@ class Drawn(NamedTuple):
     caption: str
 
 
-def drawn(runs: pd.DataFrame) -> dict[str, Drawn]:
+def drawn(runs: pd.DataFrame, best: pd.DataFrame) -> dict[str, Drawn]:
     """Draw what the runs have values for.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         As `pyapsp.report.records.Collected` has them.
+    best : pandas.DataFrame
+        As `pyapsp.report.tables.fastest` returns it.
 
     Returns
     -------
     dict of str to Drawn
-        By names fit for files, the problem first: ``PROBLEM-speed``, ``PROBLEM-roof``, and
-        ``PROBLEM-speed-up-PACKAGE`` for each package.
+        By names fit for files. First ``fastest``, where a run was verified; then with the problem
+        first: ``PROBLEM-speed``, ``PROBLEM-roof``, and ``PROBLEM-speed-up-PACKAGE`` for each
+        package.
     """
-    return {
+    answered = best[best["wall_seconds"].notna()]
+    first = {"fastest": Drawn(fastest(answered), _FASTEST)} if len(answered) else {}
+    return first | {
         f"{problem}-{name}": figure
         for problem, some in by_problem(runs).items()
         for name, figure in _of_problem(problem, some)
@@ -91,6 +101,69 @@ def _of_problem(problem: str, runs: pd.DataFrame) -> Iterator[tuple[str, Drawn]]
                     "with transfers.",
                 ),
             )
+
+
+def fastest(best: pd.DataFrame) -> Figure:
+    """Draw the time of the fastest method on each input beside that of the fastest other package.
+
+    A panel for each problem, a row for each input.
+
+    Parameters
+    ----------
+    best : pandas.DataFrame
+        As `pyapsp.report.tables.fastest` returns it, without rows that have no time.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    problems = by_problem(best)
+    figure = Figure(figsize=(9, 1 + 0.5 * len(problems) + 0.32 * len(best)), layout="constrained")
+    panels = figure.subplots(
+        len(problems),
+        squeeze=False,
+        sharex=True,
+        height_ratios=[len(some) + 0.6 for some in problems.values()],
+    )[:, 0]
+    several = best["platform"].nunique() > 1 or best["device"].nunique() > 1
+    types = best.groupby("problem")["dtype"].transform("nunique").gt(1)
+    for axes, (problem, some) in zip(panels, problems.items(), strict=True):
+        for place, row in enumerate(some.itertuples()):
+            words = method_name(row)
+            words += f", {row.dtype}" if types[row.Index] else ""
+            words += f", {row.device}, {row.platform}" if several else ""
+            if pd.notna(row.peer):
+                axes.plot(
+                    [row.wall_seconds, row.peer_seconds], [place, place], color="#999999", zorder=1
+                )
+                axes.plot(
+                    row.peer_seconds,
+                    place,
+                    "o",
+                    color=_COLOURS[5],
+                    markerfacecolor="none",
+                    zorder=2,
+                )
+                words = f"x {row.ratio:.3g}  {words}, {row.peer} {seconds(row.peer_seconds)}"
+            axes.plot(row.wall_seconds, place, "o", color=_COLOURS[0], zorder=3)
+            axes.annotate(
+                words,
+                (1.02, place),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize="small",
+            )
+        axes.set_yticks(
+            range(len(some)), [f"{row.input} (n = {row.n})" for row in some.itertuples()]
+        )
+        axes.set_ylim(len(some) - 0.5, -0.5)
+        axes.set_title(problem, loc="left", fontsize="medium", fontweight="bold")
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
+        axes.grid(axis="x", alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[-1].set_xlabel("time of the whole call")
+    return figure
 
 
 def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:

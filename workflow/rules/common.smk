@@ -20,10 +20,10 @@ validate(DATASETS, "../schemas/datasets.schema.yaml")
 DATASETS = DATASETS.set_index("name")
 
 
-def known(key, known_values):
+def known(key, known_values, also=()):
     """Return the list under a key of the config after looking for unknown names in it."""
     values = known_values if config[key] == "all" else config[key]
-    unknown = [value for value in values if value not in known_values]
+    unknown = [value for value in values if value not in [*known_values, *also]]
     if unknown:
         raise WorkflowError(
             f"config key {key!r}: unknown {', '.join(unknown)}; known are {', '.join(known_values)}"
@@ -33,7 +33,7 @@ def known(key, known_values):
 
 GRAPHS = known("datasets", list(DATASETS.index))
 PROBLEMS = known("problems", [problem.id for problem in pyapsp.problems()])
-METHODS = known("methods", [method.id for method in pyapsp.methods()])
+METHODS = known("methods", [method.id for method in pyapsp.methods()], also=["auto"])
 AREAS = {method.id: method.area for method in pyapsp.methods()}
 
 
@@ -59,7 +59,8 @@ def types(problem):
 def chosen_methods(problem, graph):
     """Return the methods of the config that answer a problem on a graph."""
     fits, row = pyapsp.problem(problem).fits, DATASETS.loc[graph]
-    return [
+    auto = ["auto"] if "auto" in METHODS else []
+    return auto + [
         method.id
         for method in pyapsp.methods(problem)
         if method.id in METHODS and fits(method.requires, row)
@@ -67,7 +68,9 @@ def chosen_methods(problem, graph):
 
 
 def checked_files(*problems):
-    """Return what the config asks for: a record of each run whose answer was checked."""
+    """Return a record of each run whose answer was checked, where the config asks for them."""
+    if not config["checks"]:
+        return []
     return [
         f"<results>/checked/{problem}/{graph}/{method}/{dtype}/{device}.json"
         for problem in problems
@@ -182,7 +185,7 @@ def run_minutes(wildcards):
     if wildcards.problem != "all-pairs":
         return 5 + arcs(wildcards) // 10**7
     minutes = 5 + vertices(wildcards) * arcs(wildcards) // (60 * 10**6)
-    if AREAS[wildcards.method] == "dense":
+    if AREAS.get(wildcards.method) == "dense":
         minutes += vertices(wildcards) ** 3 // (60 * 10**8)
     return minutes
 
