@@ -17,7 +17,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 .PHONY: demo papers docs screenshot test lint clean
 
 demo: $(VENV)/.demo
-	$(BIN)/snakemake --cores $(CORES) --quiet rules progress --configfile workflow/config/demo.yaml
+	$(BIN)/snakemake --cores $(CORES) --quiet rules host reason --configfile workflow/config/demo.yaml
 	@echo
 	@cat results/report/summary.txt
 	@echo

@@ -160,11 +160,13 @@ def fetch(name: str, to: str | os.PathLike[str] | None = None) -> Path:
 
 
 def _generated(dataset: Dataset) -> Graph:
-    """Call the generator of a graph."""
+    """Call the generator of a graph, and name it as the register does."""
     function, *arguments = dataset.generator.split()
     given = (argument.split("=") for argument in arguments)
-    graph: Graph = getattr(generators, function)(**{key: int(value) for key, value in given})
-    return graph
+    made = getattr(generators, function)(**{key: int(value) for key, value in given})
+    return Graph(
+        made.indptr, made.indices, made.weights, directed=made.directed, name=dataset.name
+    )
 
 
 def _found(dataset: Dataset) -> Path:

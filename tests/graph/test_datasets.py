@@ -157,7 +157,8 @@ def test_a_generated_graph_is_the_same_in_a_file(name: str, tmp_path: Path) -> N
     graph = datasets.load(name)
     assert read(path) == graph
     assert graph.name == name
-    distances = scipy.sparse.csgraph.dijkstra(graph.to_scipy(), indices=range(0, graph.n, 64))
+    sources = np.arange(16) * (graph.n // 16)
+    distances = scipy.sparse.csgraph.dijkstra(graph.to_scipy(), indices=sources)
     assert 0.5 * row.longest < distances[np.isfinite(distances)].max() <= row.longest
 
 

@@ -21,8 +21,10 @@ DATASETS = DATASETS.set_index("name")
 
 
 def known(key, known_values, also=()):
-    """Return the list under a key of the config after looking for unknown names in it."""
+    """Return the names under a key of the config after looking for unknown ones among them."""
     values = known_values if config[key] == "all" else config[key]
+    if isinstance(values, dict):
+        values = list(dict.fromkeys(name for names in values.values() for name in names))
     unknown = [value for value in values if value not in [*known_values, *also]]
     if unknown:
         raise WorkflowError(
@@ -34,6 +36,10 @@ def known(key, known_values, also=()):
 GRAPHS = known("datasets", list(DATASETS.index))
 PROBLEMS = known("problems", [problem.id for problem in pyapsp.problems()])
 METHODS = known("methods", [method.id for method in pyapsp.methods()], also=["auto"])
+if isinstance(config["datasets"], dict) and config["datasets"].keys() - PROBLEMS:
+    raise WorkflowError(
+        f"config key 'datasets': its keys must be problems: {', '.join(PROBLEMS)}"
+    )
 AREAS = {method.id: method.area for method in pyapsp.methods()}
 
 
@@ -56,6 +62,12 @@ def types(problem):
     ]
 
 
+def graphs(problem):
+    """Return the datasets of the config that a problem is solved on."""
+    datasets = config["datasets"]
+    return datasets.get(problem, []) if isinstance(datasets, dict) else datasets
+
+
 def chosen_methods(problem, graph):
     """Return the methods of the config that answer a problem on a graph."""
     fits, row = pyapsp.problem(problem).fits, DATASETS.loc[graph]
@@ -74,7 +86,7 @@ def checked_files(*problems):
     return [
         f"<results>/checked/{problem}/{graph}/{method}/{dtype}/{device}.json"
         for problem in problems
-        for graph in GRAPHS
+        for graph in graphs(problem)
         for method in chosen_methods(problem, graph)
         for dtype in types(problem)
         for device in config["devices"]
@@ -95,7 +107,7 @@ def timed_files(*problems):
     return [
         f"<results>/timed/{problem}/{graph}/{device}.json"
         for problem in problems
-        for graph in GRAPHS
+        for graph in graphs(problem)
         for device in config["devices"]
         if chosen_peers(problem) and chosen_methods(problem, graph)
     ]
