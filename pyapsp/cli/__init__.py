@@ -11,6 +11,7 @@ import argparse
 import errno
 import importlib
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -97,7 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    parsed = parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    parsed = parser().parse_args(words)
+    parsed.line = shlex.join(["pyapsp", *words])
     try:
         code: int = parsed.run(parsed)
         if sys.stdout is not None:

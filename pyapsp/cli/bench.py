@@ -24,7 +24,7 @@ from pyapsp.cli.options import (
     add_progress,
     add_size,
     check_outputs,
-    commit,
+    made,
     print_json,
     status,
     write_json,
@@ -167,7 +167,7 @@ def run(arguments: argparse.Namespace) -> int:
         outcomes.append(outcome)
     for id_, name in {id_: name for each in outcomes for id_, name in each.devices.items()}.items():
         console.print(f"device {id_}: {name}", markup=False, highlight=False)
-    document = _document(outcomes)
+    document = _document(outcomes, made(arguments))
     if arguments.json:
         print_json(document)
     if arguments.output:
@@ -283,12 +283,13 @@ def _scaled(speed: float | None, scale: float) -> str:
     return "" if speed is None else f"{speed / scale:.2f}"
 
 
-def _document(outcomes: list[Outcome]) -> dict[str, Any]:
+def _document(outcomes: list[Outcome], origin: dict[str, Any]) -> dict[str, Any]:
     """Return all that was measured, as it is written to the file."""
-    revision = commit()
+    commit = origin["commit"]
     return {
         "schema": 3,
-        "runs": [{**row, "commit": revision} for outcome in outcomes for row in outcome.runs],
+        **origin,
+        "runs": [{**row, "commit": commit} for outcome in outcomes for row in outcome.runs],
         "peers": [{**row, **_of(outcome)} for outcome in outcomes for row in outcome.peers],
         "left_out": [
             {**_of(outcome), "what": name, "why": reason}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import math
 import os
@@ -33,6 +34,7 @@ __all__ = [
     "check_outputs",
     "commit",
     "facts",
+    "made",
     "method_of",
     "parameter_of",
     "print_json",
@@ -282,6 +284,12 @@ def check_outputs(*paths: str | None) -> None:
             raise FileNotFoundError(f"{path}: its folder does not exist")
         if not os.access(path.resolve().parent, os.W_OK):
             raise PermissionError(f"{path}: its folder cannot be written to")
+
+
+def made(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what says where a document comes from: command, date and commit."""
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    return {"command": arguments.line, "date": today.isoformat(), "commit": commit()}
 
 
 def commit() -> str | None:

@@ -1,8 +1,9 @@
 """The registered graphs: where each comes from, and how a verified copy gets here.
 
 The register is ``data/datasets.csv``. The tiny graphs of ``data/samples`` come with the package,
-and some are made by a generator; the others are looked for in the cache (``PYAPSP_CACHE``, or the user's cache directory), in the
-mirror ``PYAPSP_DATA_MIRROR`` (a folder or a URL), and at their official address.
+and some are made by a generator. The others are looked for in the cache (``PYAPSP_CACHE``, or the
+user's cache directory), in the mirror ``PYAPSP_DATA_MIRROR`` (a folder or a URL), and at their
+official address.
 """
 
 from __future__ import annotations
@@ -164,9 +165,7 @@ def _generated(dataset: Dataset) -> Graph:
     function, *arguments = dataset.generator.split()
     given = (argument.split("=") for argument in arguments)
     made = getattr(generators, function)(**{key: int(value) for key, value in given})
-    return Graph(
-        made.indptr, made.indices, made.weights, directed=made.directed, name=dataset.name
-    )
+    return Graph(made.indptr, made.indices, made.weights, directed=made.directed, name=dataset.name)
 
 
 def _found(dataset: Dataset) -> Path:

@@ -6,10 +6,11 @@ import io
 import re
 from collections.abc import Iterator
 from itertools import cycle
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import (
@@ -127,32 +128,21 @@ def fastest(best: pd.DataFrame) -> Figure:
     )[:, 0]
     several = best["platform"].nunique() > 1 or best["device"].nunique() > 1
     types = best.groupby("problem")["dtype"].transform("nunique").gt(1)
+    ours = _disc(_COLOURS[0], "fastest method")
+    theirs = _disc(_COLOURS[5], "fastest other package") | {"markerfacecolor": "none"}
     for axes, (problem, some) in zip(panels, problems.items(), strict=True):
         for place, row in enumerate(some.itertuples()):
-            words = method_name(row)
+            words = f"{method_name(row)} {seconds(row.wall_seconds)}"
             words += f", {row.dtype}" if types[row.Index] else ""
             words += f", {row.device}, {row.platform}" if several else ""
             if pd.notna(row.peer):
-                axes.plot(
-                    [row.wall_seconds, row.peer_seconds], [place, place], color="#999999", zorder=1
-                )
-                axes.plot(
-                    row.peer_seconds,
-                    place,
-                    "o",
-                    color=_COLOURS[5],
-                    markerfacecolor="none",
-                    zorder=2,
-                )
-                words = f"x {row.ratio:.3g}  {words}, {row.peer} {seconds(row.peer_seconds)}"
-            axes.plot(row.wall_seconds, place, "o", color=_COLOURS[0], zorder=3)
-            axes.annotate(
-                words,
-                (1.02, place),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize="small",
-            )
+                words += f"; {row.peer} {seconds(row.peer_seconds)}"
+                both = [row.wall_seconds, row.peer_seconds]
+                axes.plot(both, [place, place], color="#999999", zorder=1)
+                axes.plot(row.peer_seconds, place, zorder=2, **theirs)
+                _beside(axes, place, 1.02, f"{row.ratio:.3g} x", fontweight="bold")
+            axes.plot(row.wall_seconds, place, zorder=3, **ours)
+            _beside(axes, place, 1.2, words)
         axes.set_yticks(
             range(len(some)), [f"{row.input} (n = {row.n})" for row in some.itertuples()]
         )
@@ -163,7 +153,20 @@ def fastest(best: pd.DataFrame) -> Figure:
         axes.grid(axis="x", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     panels[-1].set_xlabel("time of the whole call")
+    handles = [Line2D([], [], **look) for look in (ours, theirs)]
+    figure.legend(handles=handles, loc="outside upper left", ncols=2, frameon=False)
     return figure
+
+
+def _disc(colour: str, label: str) -> dict[str, Any]:
+    """Return how a mark looks, for Matplotlib."""
+    return {"linestyle": "", "marker": "o", "color": colour, "label": label}
+
+
+def _beside(axes: Axes, place: float, x: float, words: str, **look: Any) -> None:
+    """Write right of the panel, beside one of its rows."""
+    where = ("axes fraction", "data")
+    axes.annotate(words, (x, place), xycoords=where, va="center", fontsize="small", **look)
 
 
 def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
-from tabulate import tabulate
 
 from pyapsp.report.records import OVER
 
@@ -140,7 +139,7 @@ FASTEST = {
 # those that are values of the run itself
 _OF_THE_FASTEST = ("method", "dtype", "held_dtype", "device", "platform", "wall_seconds")
 # of the columns of the summary
-_SIDES = ("left", "left", "right", "left", "right", "right", "right", "right")
+_SIDES = "<<><>>>>"
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
@@ -267,10 +266,21 @@ def summary(best: pd.DataFrame) -> str:
         )
         for row in best.itertuples(index=False)
     ]
-    headings = ["problem", "graph", "n", "fastest method", "time"]
-    headings += [names.pop() if one else "others", "times as fast", "verified"]
-    text: str = tabulate(rows, headings, tablefmt="simple", disable_numparse=True, colalign=_SIDES)
-    return text + "\n"
+    other = next(iter(names)) if one else "others"
+    headings = ("problem", "graph", "n", "fastest method", "time", other, "ratio", "verified")
+    cells = [headings, *(tuple(map(str, row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    cells.insert(1, tuple("-" * width for width in widths))
+    lines = [
+        "  ".join(
+            f"{cell:{side}{width}}" for cell, side, width in zip(row, _SIDES, widths, strict=True)
+        )
+        for row in cells
+    ]
+    told = "Whole calls."
+    told += " Ratio: how many times as long the other took." if names else ""
+    told += " Verified: runs with a right answer."
+    return "\n".join([*(line.rstrip() for line in lines), "", told]) + "\n"
 
 
 def method_name(row: Any) -> str:

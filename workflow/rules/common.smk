@@ -24,7 +24,9 @@ def known(key, known_values, also=()):
     """Return the names under a key of the config after looking for unknown ones among them."""
     values = known_values if config[key] == "all" else config[key]
     if isinstance(values, dict):
-        values = list(dict.fromkeys(name for names in values.values() for name in names))
+        values = list(
+            dict.fromkeys(name for names in values.values() for name in names)
+        )
     unknown = [value for value in values if value not in [*known_values, *also]]
     if unknown:
         raise WorkflowError(
@@ -121,6 +123,7 @@ wildcard_constraints:
     device="[^/]+",
     format="[a-z]+",
     n="[0-9]+",
+    bench="[^/]+",
     experiment="|".join(EXPERIMENTS),
     source="|".join(SOURCES),
 
@@ -214,6 +217,14 @@ def bench_minutes(wildcards):
 def all_cores(wildcards):
     """Return the cores given to Snakemake, so that a job has the machine to itself."""
     return workflow.cores
+
+
+def bench_options(wildcards):
+    """Return the options of a bench of the config, and the device."""
+    options = config["benches"][wildcards.bench]
+    if wildcards.device != "auto":
+        options += f" --device {shlex.quote(wildcards.device)}"
+    return options
 
 
 def measured_files(wildcards):
