@@ -11,11 +11,12 @@
 
 PYTHON ?= python3
 CORES ?= 2
-# of make records: devices as "pyapsp devices" lists them, with commas between, and what to measure
+# of make records: devices as "pyapsp devices" lists them, with spaces between, and what to measure
 DEVICES ?= auto
 CONFIG ?= workflow/config/records.yaml
 VENV := .venv
 BIN := $(VENV)/bin
+comma := ,
 # modules are compiled when they are first imported: most of them never are
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 
@@ -39,7 +40,7 @@ papers: $(VENV)/.demo
 
 records: $(VENV)/.records
 	$(BIN)/snakemake --cores $(CORES) --quiet rules --configfile $(CONFIG) \
-	  --config 'devices=[$(DEVICES)]' -- benches papers
+	  --config 'devices=[$(foreach device,$(DEVICES),"$(device)"$(comma))]' -- benches papers
 	$(BIN)/python docs/records.py results/records/*/*.json results/papers/*/measured/*/*.json
 
 docs: $(VENV)/.docs

@@ -71,11 +71,15 @@ def _parts(document: dict[str, Any], name: str) -> Iterable[tuple[str, dict[str,
     for slug in dict.fromkeys(_slug(run["device"]) for run in document["runs"]):
         runs = [_short(run) for run in document["runs"] if _slug(run["device"]) == slug]
         peers = [_short(peer) for peer in document["peers"]]
-        yield f"{slug}/{name}.json", document | {
-            "environment": environment,
-            "runs": runs,
-            "peers": peers,
-        }
+        yield (
+            f"{slug}/{name}.json",
+            document
+            | {
+                "environment": environment,
+                "runs": runs,
+                "peers": peers,
+            },
+        )
 
 
 def _slug(device: dict[str, Any]) -> str:
