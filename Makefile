@@ -1,5 +1,6 @@
-# make demo    solve the bundled graphs with every method, check, tabulate, plot
+# make demo    solve graphs with the fastest methods and with SciPy, check, tabulate, plot
 # make papers  measure what papers measured, and tabulate it beside their figures
+# make records measure what the site shows on DEVICES (auto), and add it to data/records
 # make docs    build the site of the documentation
 # make screenshot  measure on two CPU drivers, and take the picture of the report (needs Chromium)
 # make test    run the tests
@@ -10,24 +11,37 @@
 
 PYTHON ?= python3
 CORES ?= 2
+# of make records: devices as "pyapsp devices" lists them, with spaces between, and what to measure
+DEVICES ?= auto
+CONFIG ?= workflow/config/records.yaml
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
+comma := ,
+# modules are compiled when they are first imported: most of them never are
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 
-.PHONY: demo papers docs screenshot test lint clean
+.PHONY: demo papers records docs screenshot test lint clean
 
 demo: $(VENV)/.demo
-	$(BIN)/snakemake --cores $(CORES) --quiet rules
+	@mkdir -p results
+	@echo "Solving, about a minute. The log: $(CURDIR)/results/demo.log"
+	@$(BIN)/snakemake --cores $(CORES) --configfile workflow/config/demo.yaml > results/demo.log 2>&1 \
+	  || { cat results/demo.log; exit 1; }
 	@echo
-	@cat results/report/runs.md
+	@cat results/report/summary.txt
 	@echo
-	@echo "The report: $(CURDIR)/results/report/index.html"
+	@echo "Every run and the figures: $(CURDIR)/results/report/index.html"
 
 papers: $(VENV)/.demo
 	$(BIN)/snakemake --cores $(CORES) --quiet rules -- papers
 	@echo
 	@echo "The tables and figures:"
 	@ls $(CURDIR)/results/papers/*/*/index.html
+
+records: $(VENV)/.records
+	$(BIN)/snakemake --cores $(CORES) --quiet rules --configfile $(CONFIG) \
+	  --config 'devices=[$(foreach device,$(DEVICES),"$(device)"$(comma))]' -- benches papers
+	$(BIN)/python docs/records.py results/records/*/*.json results/papers/*/measured/*/*.json
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet docs docs/_build/html
@@ -65,6 +79,10 @@ $(VENV)/.made:
 
 $(VENV)/.demo: pyproject.toml $(VENV)/.made
 	$(INSTALL) ".[cpu,workflow]"
+	@touch $@
+
+$(VENV)/.records: pyproject.toml $(VENV)/.made
+	$(INSTALL) ".[cpu,peers,workflow]"
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.made

@@ -18,6 +18,7 @@ os.environ.setdefault("PYAPSP_DEVICE", "cpu")
 os.environ |= {"COLUMNS": "96", "NO_COLOR": "1"}
 
 import generated  # noqa: E402
+import measured  # noqa: E402
 import pictures  # noqa: E402
 
 import pyapsp  # noqa: E402
@@ -94,10 +95,27 @@ def _generated(make: Callable[[], str]) -> type[SphinxDirective]:
     return Generated
 
 
+def _of_records(make: Callable[[str], str]) -> type[SphinxDirective]:
+    """Return a directive that makes Markdown of the records that its arguments name."""
+
+    class OfRecords(SphinxDirective):
+        required_arguments = 1
+        optional_arguments = 99
+
+        def run(self) -> list[nodes.Node]:
+            """Parse it."""
+            text = "\n\n".join(map(make, self.arguments))
+            return self.parse_text_to_nodes(text, allow_section_headings=True)
+
+    return OfRecords
+
+
 def setup(app: Sphinx) -> None:
     """Register the directives."""
     app.add_directive("picture", Picture)
     app.add_directive("commands", _generated(generated.commands))
     app.add_directive("methods", _generated(generated.methods_table))
+    app.add_directive("papers", _of_records(measured.papers))
+    app.add_directive("records", _of_records(measured.benches))
     app.add_directive("networkx", _generated(generated.networkx_functions))
     app.add_directive("programs", _generated(generated.programs_table))

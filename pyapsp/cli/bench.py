@@ -9,13 +9,14 @@ For example:
   pyapsp bench dense --n 512 2048 --method all --dtype float32 int32 --device gpu cpu
   pyapsp bench dense --n 4096 --peers scipy tropical-gemm -o bench.json
   pyapsp bench roads.gr --sources 512 --peers scipy-dijkstra networkit
-  pyapsp bench wiki-Vote.txt --problem bfs --method all
+  pyapsp bench wiki-Vote --problem bfs --method all
   pyapsp bench power-law --problem sssp --n 100000
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import (
@@ -23,7 +24,7 @@ from pyapsp.cli.options import (
     add_progress,
     add_size,
     check_outputs,
-    commit,
+    made,
     print_json,
     status,
     write_json,
@@ -46,6 +47,7 @@ _PEERS = (
         ("all-pairs", name)
         for name in (
             "scipy",
+            "scipy-floyd-warshall",
             "rustworkx",
             "tropical-gemm",
             "numba",
@@ -69,8 +71,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "graph",
         metavar="GRAPH",
-        help=f"a graph file of any known format; the word '{_DENSE}' for random graphs of many "
-        "arcs, or a family for random inputs of the problem: uniform, power-law, mesh",
+        help="a graph file of any known format, or a name of 'pyapsp fetch --list'; the word "
+        f"'{_DENSE}' for random graphs of many arcs, or a family for random inputs of the "
+        "problem: uniform, power-law, mesh",
     )
     parser.add_argument(
         "--problem",
@@ -164,7 +167,7 @@ def run(arguments: argparse.Namespace) -> int:
         outcomes.append(outcome)
     for id_, name in {id_: name for each in outcomes for id_, name in each.devices.items()}.items():
         console.print(f"device {id_}: {name}", markup=False, highlight=False)
-    document = _document(outcomes)
+    document = _document(outcomes, made(arguments))
     if arguments.json:
         print_json(document)
     if arguments.output:
@@ -177,6 +180,7 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
     import numpy as np
 
     from pyapsp.errors import ParameterError
+    from pyapsp.graph import datasets
     from pyapsp.profiling.bench import dense_graph
     from pyapsp.registry import methods
 
@@ -193,7 +197,8 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
         for name in ("n", "density", "seed"):
             if getattr(arguments, name) is not None:
                 raise ParameterError(f"--{name} is for 'pyapsp bench {_DENSE}', or a family")
-        found = iter([problem.read(arguments.graph)])
+        known = arguments.graph in datasets.names() and not Path(arguments.graph).exists()
+        found = iter([(datasets.load if known else problem.read)(arguments.graph)])
     for graph in found:
         if arguments.undirected:
             graph = graph.symmetrized()
@@ -278,12 +283,13 @@ def _scaled(speed: float | None, scale: float) -> str:
     return "" if speed is None else f"{speed / scale:.2f}"
 
 
-def _document(outcomes: list[Outcome]) -> dict[str, Any]:
+def _document(outcomes: list[Outcome], origin: dict[str, Any]) -> dict[str, Any]:
     """Return all that was measured, as it is written to the file."""
-    revision = commit()
+    commit = origin["commit"]
     return {
         "schema": 3,
-        "runs": [{**row, "commit": revision} for outcome in outcomes for row in outcome.runs],
+        **origin,
+        "runs": [{**row, "commit": commit} for outcome in outcomes for row in outcome.runs],
         "peers": [{**row, **_of(outcome)} for outcome in outcomes for row in outcome.peers],
         "left_out": [
             {**_of(outcome), "what": name, "why": reason}

@@ -1,7 +1,7 @@
 """Get a registered graph, verified, and print where it is.
 
 The sources are, in this order: the bundled samples, the cache (PYAPSP_CACHE), the mirror
-PYAPSP_DATA_MIRROR (a folder or URL), and the official address.
+PYAPSP_DATA_MIRROR (a folder or URL), and the official address. Some graphs are generated.
 
 For example:
   pyapsp fetch --list
@@ -47,6 +47,6 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{'name':<20} {'n':>7} {'m':>8}  {'kind':<10}  source")
     for row in rows:
         kind = "directed" if row.directed else "undirected"
-        source = row.url or "comes with pyapsp"
+        source = row.generator or row.url or "comes with pyapsp"
         print(f"{row.name:<20} {row.n:>7,} {row.m:>8,}  {kind:<10}  {source}")
     return 0

@@ -351,6 +351,12 @@ def _resolved(path: Path) -> Path:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
 
 
+def made(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what says where a document comes from: command, date and commit."""
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    return {"command": arguments.line, "date": today.isoformat(), "commit": commit()}
+
+
 def commit() -> str | None:
     """Return the commit of the checkout this runs from, None in an installed package."""
     top = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ from pyapsp.cli.options import (
     add_progress,
     add_size,
     check_outputs,
-    commit,
+    made,
     status,
     write_json,
 )
@@ -127,7 +127,7 @@ def _measure(arguments: argparse.Namespace) -> int:
             limit=arguments.limit,
             progress=tell,
         )
-    write_json(arguments.output, {**measured, "commit": commit()})
+    write_json(arguments.output, {**measured, **made(arguments)})
     print(f"{arguments.experiment}, n = {arguments.n}: {len(measured['runs'])} runs, all verified")
     for each in measured["left_out"]:
         label = ", ".join(f"{name}={value}" for name, value in each.items() if name != "why")

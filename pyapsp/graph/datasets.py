@@ -1,8 +1,9 @@
 """The registered graphs: where each comes from, and how a verified copy gets here.
 
-The register is ``data/datasets.csv``. The tiny graphs of ``data/samples`` come with the package;
-the others are looked for in the cache (``PYAPSP_CACHE``, or the user's cache directory), in the
-mirror ``PYAPSP_DATA_MIRROR`` (a folder or a URL), and at their official address.
+The register is ``data/datasets.csv``. The tiny graphs of ``data/samples`` come with the package,
+and some are made by a generator. The others are looked for in the cache (``PYAPSP_CACHE``, or the
+user's cache directory), in the mirror ``PYAPSP_DATA_MIRROR`` (a folder or a URL), and at their
+official address.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from typing import Any
 
 from pyapsp.errors import FormatError, ParameterError
 from pyapsp.files import atomic_write
+from pyapsp.graph import generators
 from pyapsp.graph.convert import reweight
-from pyapsp.graph.io import read
+from pyapsp.graph.io import read, write
 from pyapsp.graph.model import Graph
 
 __all__ = ["Dataset", "fetch", "get", "load", "names"]
@@ -39,13 +41,13 @@ class Dataset:
     name : str
         What it is called here.
     url : str
-        Official address; empty for the samples that come with the package.
+        Official address; empty for samples that come with the package, and generated graphs.
     file : str
         Name of the file in a mirror.
     sha256 : str
         Digest of that file.
     content_sha256 : str
-        Digest of its decompressed content.
+        Digest of its decompressed content. Both are empty for generated graphs.
     format : str
         Suffix of the decompressed file, without the dot.
     n, m : int
@@ -59,6 +61,9 @@ class Dataset:
         :func:`pyapsp.graph.reweight`.
     licence, citation : str
         Terms of use, and whom to cite.
+    generator : str
+        For generated graphs, the function of :mod:`pyapsp.graph.generators` and its arguments:
+        ``"grid_2d rows=50 columns=50 seed=1"``. Empty for the others.
     """
 
     name: str
@@ -75,6 +80,7 @@ class Dataset:
     weights: str
     licence: str
     citation: str
+    generator: str = ""
 
 
 def names() -> list[str]:
@@ -113,7 +119,8 @@ def load(name: str, weights: str | None = None) -> Graph:
         As :func:`fetch`.
     """
     dataset = get(name)
-    graph = reweight(read(fetch(name)), dataset.weights if weights is None else weights)
+    found = _generated(dataset) if dataset.generator else read(fetch(name))
+    graph = reweight(found, dataset.weights if weights is None else weights)
     return graph if dataset.directed else graph.symmetrized()
 
 
@@ -140,12 +147,25 @@ def fetch(name: str, to: str | os.PathLike[str] | None = None) -> Path:
     dataset = get(name)
     if to is not None and Path(to).suffix != f".{dataset.format}":
         raise ParameterError.of("to", "fetch", f"a path that ends in .{dataset.format}", str(to))
+    if dataset.generator:
+        path = Path(to or _cache_folder() / dataset.file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(_generated(dataset), path)
+        return path
     path = _found(dataset)
     if to is None:
         return path
     with atomic_write(to, "wb") as file:
         file.write(path.read_bytes())
     return Path(to)
+
+
+def _generated(dataset: Dataset) -> Graph:
+    """Call the generator of a graph, and name it as the register does."""
+    function, *arguments = dataset.generator.split()
+    given = (argument.split("=") for argument in arguments)
+    made = getattr(generators, function)(**{key: int(value) for key, value in given})
+    return Graph(made.indptr, made.indices, made.weights, directed=made.directed, name=dataset.name)
 
 
 def _found(dataset: Dataset) -> Path:

@@ -34,6 +34,7 @@ __all__ = [
     "page",
     "ratio",
     "reduction",
+    "shown",
     "table_of",
 ]
 
@@ -310,8 +311,8 @@ def _power(value: float, position: int) -> str:
     return f"{value / 2**10:g}K" if value >= 2**14 else f"{value:g}"
 
 
-def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Make the table people read."""
+def shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Make the table that people read: texts, numbers with four digits."""
     return table.map(_cell)
 
 
@@ -359,7 +360,7 @@ def page(title: str, measured: Measured, exhibits: Sequence[Exhibit]) -> str:
     """Make one HTML page of the exhibits, which needs nothing but itself."""
     parts = []
     for each in exhibits:
-        table = _shown(each.table).to_html(
+        table = shown(each.table).to_html(
             index=False, border=0, classes="runs", justify="inherit", na_rep=""
         )
         parts.append(
@@ -389,9 +390,9 @@ def markdown(title: str, measured: Measured, exhibits: Sequence[Exhibit]) -> str
         f"{' or '.join(about['references'])}; all verified.",
     ]
     for each in exhibits:
-        escaped = _shown(each.table).map(lambda text: text.replace("|", "\\|"))
-        shown = escaped.to_markdown(index=False, disable_numparse=True)
-        lines += ["", f"## {each.title}", "", shown, ""]
+        escaped = shown(each.table).map(lambda text: text.replace("|", "\\|"))
+        text = escaped.to_markdown(index=False, disable_numparse=True)
+        lines += ["", f"## {each.title}", "", text, ""]
         if each.figure is not None:
             lines += [f"![{each.title}]({FOLDER}/{each.name}.svg)", ""]
         lines.append(each.caption)

@@ -96,6 +96,23 @@ def _rows(distances: Any) -> Rows:
 
 
 def _scipy(graph: Graph, options: PathOptions) -> _Prepared:
+    from scipy.sparse.csgraph import shortest_path
+
+    matrix = graph.to_scipy().astype(np.float64)
+    unweighted = graph.is_unweighted
+    return (
+        # without a method it takes the one that it expects to be the fastest
+        lambda: shortest_path(
+            matrix,
+            indices=options.sources,
+            return_predecessors=options.predecessors,
+            unweighted=unweighted,
+        ),
+        lambda answer: _rows(answer[0] if options.predecessors else answer),
+    )
+
+
+def _floyd_warshall(graph: Graph, options: PathOptions) -> _Prepared:
     from scipy.sparse.csgraph import floyd_warshall
 
     # sparse, so that arcs of weight zero stay arcs
@@ -324,7 +341,14 @@ def _networkit_scc(graph: Graph, options: Any) -> _Prepared:
 
 
 PEERS = (
-    Peer("scipy", "float64", "csgraph.floyd_warshall", _scipy),
+    Peer("scipy", "float64", "csgraph.shortest_path", _scipy, some=True),
+    Peer(
+        "scipy-floyd-warshall",
+        "float64",
+        "csgraph.floyd_warshall",
+        _floyd_warshall,
+        package="scipy",
+    ),
     Peer("rustworkx", "float64", "digraph_floyd_warshall_numpy", _rustworkx),
     Peer(
         "tropical-gemm",

@@ -17,7 +17,8 @@ from pyapsp.report.records import collect
 
 __all__ = ["PARTS", "write_report"]
 
-#: ``tables``: tables/PROBLEM.csv, and runs.md; ``page``: index.html, and its figures in figures/.
+#: ``tables``: tables/PROBLEM.csv, runs.md and summary.txt; ``page``: index.html, and its figures in
+#: figures/.
 PARTS = ("tables", "page")
 
 
@@ -48,18 +49,20 @@ def write_report(
         If a file is something else.
     """
     collected = collect(paths)
+    best = tables.fastest(collected.runs, collected.peers)
     texts = {}
     if "tables" in parts:
         for name, runs in tables.by_problem(collected.runs).items():
             texts[f"tables/{name}.csv"] = tables.csv_table(runs)
         texts["runs.md"] = tables.markdown_tables(collected.runs)
+        texts["summary.txt"] = tables.summary(best)
     if "page" in parts:
         drawn = {
             name: (figures.svg(figure), caption)
-            for name, (figure, caption) in figures.drawn(collected.runs).items()
+            for name, (figure, caption) in figures.drawn(collected.runs, best).items()
         }
         texts |= {f"figures/{name}.svg": svg for name, (svg, _) in drawn.items()}
-        texts["index.html"] = page.report_page(collected, drawn)
+        texts["index.html"] = page.report_page(collected, best, drawn)
     written = []
     for name, text in texts.items():
         target = Path(directory) / name

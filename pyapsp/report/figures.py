@@ -6,9 +6,11 @@ import io
 import re
 from collections.abc import Iterator
 from itertools import cycle
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import (
@@ -20,17 +22,21 @@ from matplotlib.ticker import (
 )
 
 from pyapsp.report.records import OVER
-from pyapsp.report.tables import by_problem
+from pyapsp.report.tables import by_problem, method_name, seconds
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Drawn", "against_n", "drawn", "inline", "svg"]
+__all__ = ["Drawn", "against_n", "drawn", "fastest", "inline", "svg"]
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart, without the yellow, which is
 # too faint for a line; with the markers 56 pairs
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000"]
 _MARKERS = "os^Dv*Xp"
+
+
+_FASTEST = (
+    "Whole calls: the fastest method on each input (disc), and the fastest other package in the "
+    "same turns (ring). The number says how many times as long the other package took: below 1 it "
+    "is faster."
+)
 
 
 class Drawn(NamedTuple):
@@ -40,21 +46,26 @@ class Drawn(NamedTuple):
     caption: str
 
 
-def drawn(runs: pd.DataFrame) -> dict[str, Drawn]:
+def drawn(runs: pd.DataFrame, best: pd.DataFrame) -> dict[str, Drawn]:
     """Draw what the runs have values for.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         As `pyapsp.report.records.Collected` has them.
+    best : pandas.DataFrame
+        As `pyapsp.report.tables.fastest` returns it.
 
     Returns
     -------
     dict of str to Drawn
-        By names fit for files, the problem first: ``PROBLEM-speed``, ``PROBLEM-roof``, and
-        ``PROBLEM-speed-up-PACKAGE`` for each package.
+        By names fit for files. First ``fastest``, where a run was verified; then with the problem
+        first: ``PROBLEM-speed``, ``PROBLEM-roof``, and ``PROBLEM-speed-up-PACKAGE`` for each
+        package.
     """
-    return {
+    answered = best[best["wall_seconds"].notna()]
+    first = {"fastest": Drawn(fastest(answered), _FASTEST)} if len(answered) else {}
+    return first | {
         f"{problem}-{name}": figure
         for problem, some in by_problem(runs).items()
         for name, figure in _of_problem(problem, some)
@@ -91,6 +102,71 @@ def _of_problem(problem: str, runs: pd.DataFrame) -> Iterator[tuple[str, Drawn]]
                     "with transfers.",
                 ),
             )
+
+
+def fastest(best: pd.DataFrame) -> Figure:
+    """Draw the time of the fastest method on each input beside that of the fastest other package.
+
+    A panel for each problem, a row for each input.
+
+    Parameters
+    ----------
+    best : pandas.DataFrame
+        As `pyapsp.report.tables.fastest` returns it, without rows that have no time.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    problems = by_problem(best)
+    figure = Figure(figsize=(9, 1 + 0.5 * len(problems) + 0.32 * len(best)), layout="constrained")
+    panels = figure.subplots(
+        len(problems),
+        squeeze=False,
+        sharex=True,
+        height_ratios=[len(some) + 0.6 for some in problems.values()],
+    )[:, 0]
+    several = best["platform"].nunique() > 1 or best["device"].nunique() > 1
+    types = best.groupby("problem")["dtype"].transform("nunique").gt(1)
+    ours = _disc(_COLOURS[0], "fastest method")
+    theirs = _disc(_COLOURS[5], "fastest other package") | {"markerfacecolor": "none"}
+    for axes, (problem, some) in zip(panels, problems.items(), strict=True):
+        for place, row in enumerate(some.itertuples()):
+            words = f"{method_name(row)} {seconds(row.wall_seconds)}"
+            words += f", {row.dtype}" if types[row.Index] else ""
+            words += f", {row.device}, {row.platform}" if several else ""
+            if pd.notna(row.peer):
+                words += f"; {row.peer} {seconds(row.peer_seconds)}"
+                both = [row.wall_seconds, row.peer_seconds]
+                axes.plot(both, [place, place], color="#999999", zorder=1)
+                axes.plot(row.peer_seconds, place, zorder=2, **theirs)
+                _beside(axes, place, 1.02, f"{row.ratio:.3g} x", fontweight="bold")
+            axes.plot(row.wall_seconds, place, zorder=3, **ours)
+            _beside(axes, place, 1.2, words)
+        axes.set_yticks(
+            range(len(some)), [f"{row.input} (n = {row.n})" for row in some.itertuples()]
+        )
+        axes.set_ylim(len(some) - 0.5, -0.5)
+        axes.set_title(problem, loc="left", fontsize="medium", fontweight="bold")
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
+        axes.grid(axis="x", alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[-1].set_xlabel("time of the whole call")
+    handles = [Line2D([], [], **look) for look in (ours, theirs)]
+    figure.legend(handles=handles, loc="outside upper left", ncols=2, frameon=False)
+    return figure
+
+
+def _disc(colour: str, label: str) -> dict[str, Any]:
+    """Return how a mark looks, for Matplotlib."""
+    return {"linestyle": "", "marker": "o", "color": colour, "label": label}
+
+
+def _beside(axes: Axes, place: float, x: float, words: str, **look: Any) -> None:
+    """Write right of the panel, beside one of its rows."""
+    where = ("axes fraction", "data")
+    axes.annotate(words, (x, place), xycoords=where, va="center", fontsize="small", **look)
 
 
 def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:

@@ -14,6 +14,8 @@ from pyapsp.report.figures import inline
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pandas as pd
+
     from pyapsp.report.records import Collected
 
 __all__ = ["report_page", "template"]
@@ -27,23 +29,25 @@ def template(name: str) -> Template:
     )
 
 
-def report_page(collected: Collected, figures: Mapping[str, tuple[str, str]]) -> str:
+def report_page(
+    collected: Collected, best: pd.DataFrame, figures: Mapping[str, tuple[str, str]]
+) -> str:
     """Make the page.
 
     Parameters
     ----------
     collected : Collected
+    best : pandas.DataFrame
+        As `pyapsp.report.tables.fastest` returns it.
     figures : mapping of str to (str, str)
-        Name -> SVG document and the sentence below it.
+        Name -> SVG document and the sentence below it; the first one goes to the top.
     """
     runs, listed, problems = collected.runs, {}, []
     for name, some in tables.by_problem(runs).items():
-        best = tables.fastest(some)
-        if len(best):
-            listed[f"fastest-{name}"] = tables.table(best, tables.runs_columns(best))
         listed[f"runs-{name}"] = tables.table(some, tables.runs_columns(some))
         problems.append({"id": name, "unit": some["unit"].iloc[0], "count": len(some)})
     listed |= {
+        "fastest": tables.table(best, tables.FASTEST),
         "devices": tables.table(collected.devices, tables.DEVICES),
         "peers": tables.table(collected.peers, tables.PEERS),
         "left-out": tables.table(collected.left_out, tables.LEFT_OUT),

@@ -31,6 +31,7 @@ _RUN = {
     "m": ("input", "m"),
     "method": ("method",),
     "dtype": ("dtype",),
+    "held_dtype": ("held_dtype",),
     "device": ("device", "name"),
     "platform": ("device", "platform"),
     "kernel_seconds": ("kernel_seconds",),
@@ -43,16 +44,16 @@ _RUN = {
     "verified": ("verified",),
 }
 # an input need not be a graph; a bench adds the turns and the roof, a check the error
-_OPTIONAL = {"m", "turns", "fraction_of_roof", "max_error"}
+_OPTIONAL = {"m", "held_dtype", "turns", "fraction_of_roof", "max_error"}
 _NUMBERS = (
     *("kernel_seconds", "transfer_seconds", "wall_seconds"),
     *("rate", "fraction_of_roof", "max_error"),
 )
 _SORTED = ["problem", "n", "input", "method", "dtype", "device", "platform"]
-_TEXTS = [name for name in (*_SORTED, "unit") if name != "n"]
+_TEXTS = [name for name in (*_SORTED, "unit", "held_dtype") if name != "n"]
 _DEVICE = ("name", "platform", "kind", "driver", "version", "processor", "units", "memory")
 _PEER = (
-    *("problem", "input", "n", "name", "version", "calls", "dtype"),
+    *("problem", "input", "n", "name", "version", "what", "calls", "dtype"),
     *("median_seconds", "rate", "verified"),
 )
 _LEFT_OUT = ("problem", "input", "n", "what", "why")
@@ -70,8 +71,8 @@ class Collected:
         ``max_error`` one for each other package, how many times as long it took. Times are in
         seconds, rates in units per second.
     peers : pandas.DataFrame
-        Other packages: problem, input, n, name, version, calls, dtype, median_seconds, rate,
-        verified.
+        Other packages: problem, input, n, name, version, what, calls, dtype, median_seconds,
+        rate, verified.
     devices : pandas.DataFrame
         name, platform, kind, driver, version, processor (that kernels are compiled for), units,
         memory (bytes).
@@ -153,6 +154,7 @@ class _Run:
                     known = ".".join(keys)
                     raise FormatError(path, None, f"not a record of a run: no {known!r}")
             row[name] = value
+        row["held_dtype"] = row["held_dtype"] or row["dtype"]
         ratios = record.get("ratios", {})
         numbers = [row["n"], row["m"], row["turns"], *(row[name] for name in _NUMBERS)]
         if not (
@@ -171,7 +173,7 @@ class _Run:
     def identity(self) -> tuple[Any, ...]:
         """What records of the same run have in common."""
         asked = [self.record.get(name) for name in ("predecessors", "sources", "cutoff")]
-        columns = [self.row[name] for name in _SORTED]
+        columns = [self.row[name] for name in (*_SORTED, "held_dtype")]
         return (*columns, self.record["input"].get("hash"), *asked)
 
 

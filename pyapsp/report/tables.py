@@ -11,6 +11,7 @@ from pyapsp.report.records import OVER
 
 __all__ = [
     "DEVICES",
+    "FASTEST",
     "LEFT_OUT",
     "PEERS",
     "RUNS",
@@ -22,7 +23,10 @@ __all__ = [
     "csv_table",
     "fastest",
     "markdown_tables",
+    "method_name",
     "runs_columns",
+    "seconds",
+    "summary",
     "table",
 ]
 
@@ -73,6 +77,7 @@ RUNS = {
     "m": Column("m", _whole, True),
     "method": Column("method"),
     "dtype": Column("dtype"),
+    "held_dtype": Column("computed in"),
     "device": Column("device"),
     "platform": Column("platform"),
     "kernel_seconds": Column("kernel s", _measured(4), True),
@@ -114,6 +119,28 @@ LEFT_OUT = {
     "why": Column("why"),
 }
 SOFTWARE = {"name": Column("name"), "version": Column("version")}
+FASTEST = {
+    "problem": Column("problem"),
+    "input": Column("input"),
+    "n": Column("n", _whole, True),
+    "m": Column("m", _whole, True),
+    "method": Column("fastest method"),
+    "dtype": Column("dtype"),
+    "held_dtype": Column("computed in"),
+    "device": Column("device"),
+    "platform": Column("platform"),
+    "wall_seconds": Column("wall s", _measured(4), True),
+    "peer": Column("fastest other"),
+    "peer_seconds": Column("its wall s", _measured(4), True),
+    "ratio": Column("times as fast", _measured(3), True),
+    "right": Column("runs verified", _whole, True),
+    "count": Column("of", _whole, True),
+}
+# those that are values of the run itself
+_OF_THE_FASTEST = ("method", "dtype", "held_dtype", "device", "platform", "wall_seconds")
+# of the columns of the summary
+_SIDES = "<<><>>>>"
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
 class Cell(NamedTuple):
@@ -138,7 +165,8 @@ def by_problem(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
     """Return the columns of a table of runs of one problem, in its order, speed-ups among them.
 
-    Speed-ups over packages that took no part, and roofs where there is none, are left out.
+    Speed-ups over packages that took no part, roofs where there is none, and the types that runs
+    computed in where these are those of the answers, are left out.
     """
     columns = {}
     for name in runs.columns:
@@ -152,6 +180,8 @@ def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
     for name in empty:
         if runs[name].isna().all():
             del columns[name]
+    if runs["held_dtype"].eq(runs["dtype"]).all():
+        del columns["held_dtype"]
     return columns
 
 
@@ -174,12 +204,100 @@ def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
     )
 
 
-def fastest(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the verified run of each input whose whole call took the least time, in short."""
-    right = runs[runs["verified"].eq(True)]
-    best = right.loc[right.groupby(["input", "n"], sort=False)["wall_seconds"].idxmin()]
-    details = ["platform", "kernel_seconds", "transfer_seconds", "turns", "max_error", "verified"]
-    return best.sort_values(["n", "input"]).drop(columns=details)
+def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
+    """Return what was fastest on each input: of our methods, and of the other packages.
+
+    Parameters
+    ----------
+    runs, peers : pandas.DataFrame
+        As `pyapsp.report.records.Collected` has them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each problem and input: problem, input, n, m; method, dtype, held_dtype, device,
+        platform and wall_seconds of the verified run whose whole call took the least time (missing
+        if none was verified); peer, the package that took the least time in the same turns and
+        computed the right answer, peer_seconds, and ratio, how many times as long it took; right
+        and count: the verified runs, and all.
+    """
+    untold = {
+        (row.problem, row.input, row.n, row.name)
+        for row in peers.itertuples(index=False)
+        if row.verified is not True or row.what == "product"
+    }
+    rows = []
+    for (problem, name, n), some in runs.groupby(["problem", "input", "n"], sort=False):
+        right = some[some["verified"].eq(True)]
+        row = {"problem": problem, "input": name, "n": n, "m": some["m"].iloc[0]}
+        row |= {"right": len(right), "count": len(some)}
+        if len(right):
+            best = right.loc[right["wall_seconds"].idxmin()]
+            row |= {column: best[column] for column in _OF_THE_FASTEST}
+            ratios = {
+                column.removeprefix(OVER): best[column]
+                for column in runs.columns
+                if column.startswith(OVER) and pd.notna(best[column])
+            }
+            for peer in [each for each in ratios if (problem, name, n, each) in untold]:
+                del ratios[peer]
+            if ratios:
+                peer = min(ratios, key=ratios.__getitem__)
+                row |= {"peer": peer, "ratio": ratios[peer]}
+                row["peer_seconds"] = ratios[peer] * best["wall_seconds"]
+        rows.append(row)
+    return pd.DataFrame(rows, columns=list(FASTEST)).astype({"m": "Int64"})
+
+
+def summary(best: pd.DataFrame) -> str:
+    """Write what `fastest` returned as a table of plain text that fits a terminal."""
+    names = set(best["peer"].dropna())
+    one = len(names) == 1
+    rows = [
+        (
+            row.problem,
+            row.input,
+            row.n,
+            method_name(row),
+            seconds(row.wall_seconds),
+            seconds(row.peer_seconds) + ("" if one or pd.isna(row.peer) else f" {row.peer}"),
+            "" if pd.isna(row.ratio) else f"{row.ratio:.3g}",
+            f"{row.right} of {row.count}",
+        )
+        for row in best.itertuples(index=False)
+    ]
+    other = next(iter(names)) if one else "others"
+    headings = ("problem", "graph", "n", "fastest method", "time", other, "ratio", "verified")
+    cells = [headings, *(tuple(map(str, row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    cells.insert(1, tuple("-" * width for width in widths))
+    lines = [
+        "  ".join(
+            f"{cell:{side}{width}}" for cell, side, width in zip(row, _SIDES, widths, strict=True)
+        )
+        for row in cells
+    ]
+    told = "Whole calls."
+    told += " Ratio: how many times as long the other took." if names else ""
+    told += " Verified: runs with a right answer."
+    return "\n".join([*(line.rstrip() for line in lines), "", told]) + "\n"
+
+
+def method_name(row: Any) -> str:
+    """Return the method of a row, and the type that it computed in if the answer has another."""
+    if pd.isna(row.method):
+        return "none"
+    narrower = row.held_dtype != row.dtype
+    return f"{row.method} ({row.held_dtype})" if narrower else str(row.method)
+
+
+def seconds(value: Any) -> str:
+    """Show a time with three digits."""
+    if pd.isna(value):
+        return ""
+    rounded = float(f"{value:.3g}")
+    unit, scale = next((each for each in _UNITS if rounded >= each[1]), _UNITS[-1])
+    return f"{rounded / scale:.3g} {unit}"
 
 
 def csv_table(runs: pd.DataFrame) -> str:

@@ -66,6 +66,19 @@ def test_a_file_is_timed_beside_scipy(graph_file, tmp_path, capsys, device):
     assert written["left_out"] == []
 
 
+def test_a_registered_graph_is_known_by_its_name(capsys, device, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("ring-40", "--method", "fw-naive", "--repeat", "1", "--device", device.id, "--json")
+    code, text, _ = run(capsys, *words)
+    assert code == 0
+    written = json.loads(text)
+    assert written["runs"][0]["input"]["hash"] == pyapsp.graph.datasets.load("ring-40").content_hash
+    assert written["command"] == f"pyapsp bench {' '.join(words)}"
+    # what is in the folder comes first
+    (tmp_path / "ring-40").write_text("0 1 5")
+    assert run(capsys, *words)[0] == 3
+
+
 def test_arcs_of_a_file_may_be_walked_both_ways_and_counted(graph_file, capsys, device):
     code, text, _ = run(
         capsys, graph_file, "--undirected", "--unweighted", "--method", "ms-bfs", "--dtype",

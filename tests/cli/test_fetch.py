@@ -21,7 +21,9 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == datasets.names()
     assert "8,859" in lines[1]
-    assert "comes with pyapsp" in lines[-1]
+    (sample,) = (line for line in lines if line.startswith("rmat-7 "))
+    assert sample.endswith("comes with pyapsp")
+    assert lines[-1].endswith("connected_graph n=131072 seed=1")
 
 
 def test_prints_the_path(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -11,6 +11,10 @@ import pytest
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
+# they import each other
+sys.path.insert(0, str(DOCS))
+
+
 def _load(name):
     spec = importlib.util.spec_from_file_location(f"pyapsp_docs_{name}", DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
@@ -27,3 +31,15 @@ def generated():
 @pytest.fixture(scope="session")
 def pictures():
     return _load("pictures")
+
+
+@pytest.fixture(scope="session")
+def records():
+    return _load("records")
+
+
+@pytest.fixture
+def measured(records, monkeypatch):
+    module = _load("measured")
+    monkeypatch.setattr(module, "records", records)
+    return module

@@ -8,6 +8,7 @@ from statistics import median
 
 import numpy as np
 import pytest
+import scipy.sparse.csgraph
 
 from pyapsp import registry, runs, verify
 from pyapsp.distances.problem import ALL_PAIRS
@@ -215,6 +216,23 @@ def test_peers_compute_what_they_say(peer):
         for _ in range(2):  # a call leaves its input as it was
             check = oracle(as_answer(call()))
             assert check.ok, check.fault
+
+
+def test_scipy_chooses_its_own_method(monkeypatch):
+    """The peer is the call that a user makes, without a method."""
+    called = []
+    own = scipy.sparse.csgraph.shortest_path
+    monkeypatch.setattr(
+        scipy.sparse.csgraph,
+        "shortest_path",
+        lambda matrix, **options: called.append(options) or own(matrix, **options),
+    )
+    peer = peers.peer("all-pairs", "scipy")
+    request = ALL_PAIRS.ask(generators.ring(30), "auto")
+    call, as_answer = peer.prepare(request.input, request.options)
+    assert ALL_PAIRS.oracle(request.input, request.options)(as_answer(call())).ok
+    assert len(called) == 1
+    assert "method" not in called[0]
 
 
 def test_a_wrong_product_is_noticed():

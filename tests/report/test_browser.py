@@ -18,7 +18,7 @@ import pytest
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLES = ["devices", "fastest", "runs", "peers", "left-out", "software"]
+TABLES = ["fastest", "devices", "runs-all-pairs", "peers", "left-out", "software"]
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +92,13 @@ def test_the_page_renders_from_disk_without_a_network(visit):
 def test_figures_are_there(visit):
     page = visit()
     figures = page.locator("figure svg").all()
-    assert len(figures) == 3
+    assert len(figures) == 4
     for figure in figures:
         box = figure.bounding_box()
         assert min(box["width"], box["height"]) > 200
         # lines with some length, and words
         lengths = figure.locator("path").evaluate_all("all => all.map(p => p.getTotalLength())")
-        assert sum(length > 50 for length in lengths) > 10
+        assert sum(length > 50 for length in lengths) > 5
         assert figure.get_by_text("fw-blocked").first.is_visible()
 
 
@@ -125,46 +125,46 @@ def test_every_column_sorts_both_ways(visit, table):
 
 def test_numbers_sort_as_numbers_and_words_with_numbers_in_them(visit):
     page = visit()
-    page.locator("#runs th", has_text=re.compile(r"^n$")).get_by_role("button").click()
-    sizes = [int(row[1][0]) for row in rows_of(page, "runs")]
+    page.locator("#runs-all-pairs th", has_text=re.compile(r"^n$")).get_by_role("button").click()
+    sizes = [int(row[1][0]) for row in rows_of(page, "runs-all-pairs")]
     assert sizes == sorted(sizes)
     assert list(map(str, sizes)) != sorted(map(str, sizes))
 
 
 def test_rows_that_are_equal_keep_their_order(visit):
     page = visit()
-    for heading in ("dtype", "graph"):
-        page.locator("#runs th", has_text=heading).get_by_role("button").click()
-    rows = [(row[0][0], row[4][0]) for row in rows_of(page, "runs")]
+    for heading in ("dtype", "input"):
+        page.locator("#runs-all-pairs th", has_text=heading).get_by_role("button").click()
+    rows = [(row[0][0], row[4][0]) for row in rows_of(page, "runs-all-pairs")]
     assert rows == sorted(rows)
 
 
 def test_the_keyboard_sorts_too(visit):
     page = visit()
-    page.locator("#runs th button").nth(2).focus()
+    page.locator("#runs-all-pairs th button").nth(2).focus()
     page.keyboard.press("Tab")
-    focused = page.locator("#runs th", has_text="method")
+    focused = page.locator("#runs-all-pairs th", has_text="method")
     assert focused.get_by_role("button").evaluate("each => each === document.activeElement")
     assert focused.get_by_role("button").evaluate("e => getComputedStyle(e).outlineStyle") != "none"
     for key, direction in (("Enter", "ascending"), ("Space", "descending")):
         page.keyboard.press(key)
         assert focused.get_attribute("aria-sort") == direction
-        methods = [row[3][0] for row in rows_of(page, "runs")]
+        methods = [row[3][0] for row in rows_of(page, "runs-all-pairs")]
         assert methods == sorted(methods, reverse=direction == "descending")
 
 
 def test_a_filter_leaves_the_rows_with_all_words(visit):
     page = visit()
-    everything = len(rows_of(page, "runs"))
+    everything = len(rows_of(page, "runs-all-pairs"))
     page.get_by_label("Rows with").fill("Rome99  INT32")
-    visible = page.locator("#runs tbody tr:visible")
+    visible = page.locator("#runs-all-pairs tbody tr:visible")
     assert page.locator("output").inner_text() == f"2 of {everything}"
     shown = [[cell.inner_text() for cell in row.locator("td").all()] for row in visible.all()]
     assert [(row[0], row[3], row[4]) for row in shown] == [
         ("rome99", "fw-blocked", "int32"),
         ("rome99", "fw-naive", "int32"),
     ]
-    headings_of(page, "runs")[1].get_by_role("button").click()
+    headings_of(page, "runs-all-pairs")[1].get_by_role("button").click()
     assert visible.count() == 2
     page.get_by_label("Rows with").fill("")
     assert visible.count() == everything
@@ -212,7 +212,7 @@ def test_on_paper_there_is_nothing_to_press(visit):
     page.emulate_media(media="print")
     assert not page.get_by_label("Rows with").is_visible()
     arrow = "each => getComputedStyle(each, '::after').display"
-    assert page.eval_on_selector("#runs th button", arrow) == "none"
+    assert page.eval_on_selector("#runs-all-pairs th button", arrow) == "none"
     paper = page.eval_on_selector("body", "each => getComputedStyle(each).backgroundColor")
     assert luminance(paper) == 1
     assert page.pdf().startswith(b"%PDF")
@@ -220,8 +220,8 @@ def test_on_paper_there_is_nothing_to_press(visit):
 
 def test_without_scripts_everything_is_still_there(visit):
     page = visit(java_script_enabled=False)
-    assert page.locator("#runs tbody tr").count() > 10
-    assert page.locator("figure svg").count() == 3
+    assert page.locator("#runs-all-pairs tbody tr").count() > 10
+    assert page.locator("figure svg").count() == 4
     assert page.locator("th button").count() == 0
     assert not page.get_by_label("Rows with").is_visible()
 
@@ -269,7 +269,7 @@ def test_our_page_works_inside_the_report_of_snakemake(visit, reported):
     page.get_by_text("Runs", exact=True).click()
     page.get_by_role("row", name="on one page").get_by_role("link").first.click()
     inside = page.frame_locator("iframe")
-    heading = inside.locator("#runs th").first
+    heading = inside.locator("#runs-all-pairs th").first
     heading.get_by_role("button").click()
     assert heading.get_attribute("aria-sort") == "ascending"
     assert inside.get_by_text("All verified.").is_visible()

@@ -10,6 +10,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from pyapsp.cli import report as command
@@ -113,6 +114,7 @@ def test_csv_markdown_and_page_agree(whole):
     assert in_page.texts("runs-all-pairs") == in_markdown
     for row in in_csv:
         assert (row.pop("problem"), row.pop("unit")) == ("all-pairs", "updates")
+        assert row.pop("held_dtype") == row["dtype"]
     names = list(in_csv[0])
     headings = [tables.RUNS[name].heading if name in tables.RUNS else "x scipy" for name in names]
     headings[names.index("rate")] = "updates/s"
@@ -276,12 +278,17 @@ def test_methods_look_different_up_to_fifty_of_them(make):
 
 def test_figures_are_of_what_was_measured(make):
     solved = collect(make.save(*make.several())).runs
-    assert list(figures.drawn(solved)) == ["all-pairs-speed"]
-    timed = collect(make.save(make.bench(make.several(), ["scipy", "igraph"]))).runs
-    drawn = figures.drawn(timed)
+    nothing = tables.fastest(solved, collect(make.save(make.record())).peers).assign(
+        wall_seconds=np.nan
+    )
+    assert list(figures.drawn(solved, nothing)) == ["all-pairs-speed"]
+    timed = collect(make.save(make.bench(make.several(), ["scipy", "igraph"])))
+    drawn = figures.drawn(timed.runs, tables.fastest(timed.runs, timed.peers))
     assert list(drawn) == [
-        f"all-pairs-{name}" for name in ("speed", "roof", "speed-up-scipy", "speed-up-igraph")
+        "fastest",
+        *(f"all-pairs-{name}" for name in ("speed", "roof", "speed-up-scipy", "speed-up-igraph")),
     ]
+    del drawn["fastest"]
     heights = {
         name: {y for axes in each.figure.axes for line in axes.lines for y in line.get_ydata()}
         for name, each in drawn.items()
@@ -336,10 +343,10 @@ def test_the_page_needs_no_other_file_and_no_network(whole):
         if attributes.get("http-equiv") == "Content-Security-Policy"
     ]
     assert policies == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"]
-    assert tags.count("svg") == tags.count("figure") == 3
+    assert tags.count("svg") == tags.count("figure") == 4
     assert list(page.tables) == [
+        "fastest",
         "devices",
-        "fastest-all-pairs",
         "runs-all-pairs",
         "peers",
         "left-out",
@@ -382,6 +389,12 @@ def test_the_page_says_first_what_is_wrong_or_not_verified(make, changes, says):
     assert sorted(found) == says
 
 
+def fastest(make, *documents):
+    """The table of the fastest of these, as a dictionary for each row."""
+    found = collect(make.save(*documents))
+    return tables.fastest(found.runs, found.peers)
+
+
 def test_the_fastest_was_verified(make):
     runs = [
         make.record("a", 10, "slow", wall_seconds=3.0),
@@ -391,18 +404,103 @@ def test_the_fastest_was_verified(make):
         make.record("b", 20, "unchecked", verified=None),
         make.record("c", 5, "only"),
     ]
+    best = fastest(make, *runs)
+    assert best[["input", "right", "count"]].values.tolist() == [
+        ["c", 1, 1],
+        ["a", 2, 4],
+        ["b", 0, 1],
+    ]
+    assert best["method"].fillna("none").tolist() == ["only", "fast", "none"]
     page = Page(make.page(*runs))
-    assert [(row[0], row[3]) for row in page.texts("fastest-all-pairs")[1:]] == [
+    assert [(row[1], row[4]) for row in page.texts("fastest")[1:]] == [
         ("c", "only"),
         ("a", "fast"),
+        ("b", ""),
     ]
+
+
+def test_the_fastest_is_put_beside_the_fastest_right_answer_of_others(make):
+    run = make.record("a", 10, "near-far", wall_seconds=4.0)  # 2 s in the turns of the bench
+    bench = make.bench([run], ["wrong", "product", "slow", "quick"])
+    for peer, changes in zip(
+        bench["peers"], ({"verified": False}, {"what": "product"}, {}, {}), strict=True
+    ):
+        peer |= changes
+    ratios = {"wrong": 0.1, "product": 0.2, "slow": 30.0, "quick": 2.5}
+    bench["runs"][0] |= {"ratios": ratios}
+    (row,) = fastest(make, bench).itertuples()
+    assert (row.method, row.wall_seconds) == ("near-far", 2)
+    assert (row.peer, row.ratio, row.peer_seconds) == ("quick", 2.5, 5)
+
+
+def test_one_method_in_two_types_is_two_runs(make):
+    wide, narrow = (make.record(held_dtype=name) for name in ("float64", "uint16"))
+    found = collect(make.save(make.bench([wide, narrow | {"wall_seconds": 0.1}]))).runs
+    assert sorted(found["held_dtype"]) == ["float64", "uint16"]
+    assert "computed in" in Page(make.page(wide, narrow)).texts("runs-all-pairs")[0]
+
+
+def test_the_summary_fits_a_terminal(make):
+    graphs = [("grid-8x8", 64), ("complete-1024", 1024), ("connected-131072", 131072)]
+    changes = {"held_dtype": "uint16", "wall_seconds": 0.8}
+    runs = [make.record(graph, n, "fw-multikernel", **changes) for graph, n in graphs]
+    wrong = make.record("wrong", 2**17, "scc-forward-backward", verified=False)
+    text = tables.summary(fastest(make, make.bench(runs), wrong))
+    head, rule, *rows, empty, told = text.splitlines()
+    assert head.split()[:3] == ["problem", "graph", "n"]
+    assert " scipy " in head
+    assert set(rule) == {"-", " "}
+    assert max(map(len, text.splitlines())) <= 100
+    cells = [re.split("  +", row.strip()) for row in rows]
+    assert cells[1] == [
+        *("all-pairs", "complete-1024", "1024", "fw-multikernel (uint16)"),
+        *("400 ms", "1 s", "2.5", "1 of 1"),
+    ]
+    assert cells[-1] == ["all-pairs", "wrong", "131072", "none", "0 of 1"]
+    assert empty == ""
+    assert "how many times as long" in told
+    several = tables.summary(fastest(make, make.bench(runs, ["scipy", "igraph"])))
+    assert "1 s scipy" in several
+    assert "ratio" not in tables.summary(fastest(make, wrong)).splitlines()[-1].lower()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(83.0, "83 s"), (0.99961, "1 s"), (0.0295, "29.5 ms"), (2.5e-4, "250 us"), (3e-9, "0.003 us")],
+)
+def test_times_have_three_digits_and_a_unit(value, text):
+    assert tables.seconds(value) == text
+
+
+def test_the_first_figure_has_a_row_for_each_input(make):
+    graphs = [("a", 10), ("b", 300)]
+    runs = [make.record(*graph, method) for graph in graphs for method in ("slow", "fast")]
+    for run in runs:
+        run["wall_seconds"] = run["input"]["n"] * {"slow": 2e-3, "fast": 1e-3}[run["method"]]
+    other = make.record("c", 50, "scc-forward-backward", problem="scc", wall_seconds=1.0)
+    figure = figures.fastest(fastest(make, make.bench(runs), other))
+    first, second = figure.axes
+    assert (first.get_title("left"), second.get_title("left")) == ("all-pairs", "scc")
+    assert [label.get_text() for label in first.get_yticklabels()] == ["a (n = 10)", "b (n = 300)"]
+    marks = {line.get_label(): [] for line in first.lines if not line.get_label().startswith("_")}
+    for line in first.lines:
+        if line.get_label() in marks:
+            marks[line.get_label()] += line.get_xydata().tolist()
+    # half of the recorded time in the bench, and two and a half times as long
+    assert marks == {
+        "fastest method": [[0.005, 0], [0.15, 1]],
+        "fastest other package": [[0.0125, 0], [0.375, 1]],
+    }
+    words = [text.get_text() for text in first.texts]
+    assert words == ["2.5 x", "fast 5 ms; scipy 12.5 ms", "2.5 x", "fast 150 ms; scipy 375 ms"]
+    assert [text.get_text() for text in second.texts] == ["scc-forward-backward 1 s"]
 
 
 def test_a_report_of_one_run_that_took_no_time(make):
     nothing = make.record(n=0, kernel_seconds=0.0, rate=None, verified=None)
     del nothing["environment"], nothing["commit"]
     page = Page(read(make.report(nothing) / "index.html"))
-    assert list(page.tables) == ["devices", "runs-all-pairs", "software"]
+    assert list(page.tables) == ["fastest", "devices", "runs-all-pairs", "software"]
     assert page.texts("software")[1:] == [["pyapsp", "0.1.0"]]
 
 
@@ -429,7 +527,7 @@ def test_the_command_writes_every_part_and_names_the_files(make, tmp_path, capsy
     paths = make.save(*make.several(), make.bench(make.several()))
     assert call(*paths, "-o", tmp_path / "a" / "b") == 0
     names = [
-        *("tables/all-pairs.csv", "runs.md"),
+        *("tables/all-pairs.csv", "runs.md", "summary.txt", "figures/fastest.svg"),
         *(f"figures/all-pairs-{name}.svg" for name in ("speed", "roof", "speed-up-scipy")),
         "index.html",
     ]
@@ -441,7 +539,8 @@ def test_the_command_writes_every_part_and_names_the_files(make, tmp_path, capsy
 
 def test_the_command_writes_the_tables_alone(make, tmp_path):
     assert call(*make.save(make.record()), "-o", tmp_path / "out", "--only", "tables") == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"tables", "runs.md"}
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"tables", "runs.md", "summary.txt"}
 
 
 def test_the_same_records_make_the_same_report(make, tmp_path):

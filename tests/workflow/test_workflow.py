@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,27 @@ def test_the_default_config_plans_every_method_on_the_samples(checkout):
     assert checkout.planned("--cores", "2") == jobs(graphs, runs, timed=timed)
 
 
+def test_the_demo_times_a_few_methods_on_the_graphs_of_each_problem(checkout):
+    options = ("--cores", "2", "--configfile", "workflow/config/demo.yaml")
+    config = checkout.config("demo")
+    graphs = set().union(*config["datasets"].values())
+    benches = sum(map(len, config["datasets"].values()))
+    assert config["datasets"].keys() == {problem.id for problem in pyapsp.problems()}
+    # its table fits a screen
+    assert benches + 8 < 25
+    planned = checkout.planned(*options)
+    assert planned == jobs(len(graphs), 0, timed=benches)
+    commands = checkout.snakemake("--dry-run", "--printshellcmds", *options).stdout
+    timed = re.findall(r"^.*(pyapsp bench .*)$", commands, re.M)
+    for problem, names in config["datasets"].items():
+        some = [command for command in timed if f" --problem {problem} " in command]
+        assert {Path(command.split()[2]).stem for command in some} == set(names)
+    assert all(" --method auto " in command for command in timed)
+    assert all(" --peers scipy " in command for command in timed)
+    # nothing of it is downloaded
+    assert not any(datasets.get(name).url for name in graphs)
+
+
 def test_the_real_config_plans_every_method_on_six_graphs(checkout):
     options = ("--cores", "2", "--configfile", "workflow/config/real.yaml")
     config = checkout.config("real")
@@ -170,6 +192,8 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
         ("methods=[fw-nothing]", "config key 'methods': unknown fw-nothing; known are fw-"),
         ("methods=every", "On instance['methods']"),
         ("problems=[tsp]", "config key 'problems': unknown tsp; known are all-pairs, "),
+        ("datasets={tsp: [rmat-7]}", "config key 'datasets': its keys must be problems: all-pairs"),
+        ("datasets={bfs: [nowhere]}", "config key 'datasets': unknown nowhere; known are"),
         ("dtypes=[float31]", "On instance['dtypes'][0]"),
         ("dtypes=float32", "On instance['dtypes']"),
         ("devices=[a/b]", "On instance['devices'][0]"),
@@ -260,7 +284,9 @@ def test_the_default_run_verifies_every_answer(checkout):
     roofs = {row["fraction_of_roof"] != "" for row in rows if row["unit"] == "updates"}
     assert roofs == {True}
     files = {path.name for path in report.iterdir()}
-    assert files == {"tables", "runs.md", "index.html", "figures"}
+    assert files == {"tables", "runs.md", "summary.txt", "index.html", "figures"}
+    names = [line.split()[1] for line in (report / "summary.txt").read_text().splitlines()[2:-2]]
+    assert Counter(names) == Counter(config["datasets"] * len(pyapsp.problems()))
 
     again = checkout.snakemake("--cores", "2")
     assert "Nothing to be done" in again.stdout
@@ -269,7 +295,7 @@ def test_the_default_run_verifies_every_answer(checkout):
     assert reported.returncode == 0, reported.stdout
     page = (checkout.path / "report.html").read_text(encoding="utf-8")
     names = [f"all-pairs-{name}" for name in ("speed", "roof", "speed-up-scipy")]
-    figures = [f"figures/{name}.svg" for name in (*names, "scc-speed")]
+    figures = [f"figures/{name}.svg" for name in ("fastest", *names, "scc-speed")]
     for name in ("tables/all-pairs.csv", "tables/scc.csv", "index.html", *figures):
         assert f"results/report/{name}" in page
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=\"https?:", page)

@@ -20,10 +20,14 @@ validate(DATASETS, "../schemas/datasets.schema.yaml")
 DATASETS = DATASETS.set_index("name")
 
 
-def known(key, known_values):
-    """Return the list under a key of the config after looking for unknown names in it."""
+def known(key, known_values, also=()):
+    """Return the names under a key of the config after looking for unknown ones among them."""
     values = known_values if config[key] == "all" else config[key]
-    unknown = [value for value in values if value not in known_values]
+    if isinstance(values, dict):
+        values = list(
+            dict.fromkeys(name for names in values.values() for name in names)
+        )
+    unknown = [value for value in values if value not in [*known_values, *also]]
     if unknown:
         raise WorkflowError(
             f"config key {key!r}: unknown {', '.join(unknown)}; known are {', '.join(known_values)}"
@@ -33,7 +37,11 @@ def known(key, known_values):
 
 GRAPHS = known("datasets", list(DATASETS.index))
 PROBLEMS = known("problems", [problem.id for problem in pyapsp.problems()])
-METHODS = known("methods", [method.id for method in pyapsp.methods()])
+METHODS = known("methods", [method.id for method in pyapsp.methods()], also=["auto"])
+if isinstance(config["datasets"], dict) and config["datasets"].keys() - PROBLEMS:
+    raise WorkflowError(
+        f"config key 'datasets': its keys must be problems: {', '.join(PROBLEMS)}"
+    )
 AREAS = {method.id: method.area for method in pyapsp.methods()}
 
 
@@ -56,10 +64,17 @@ def types(problem):
     ]
 
 
+def graphs(problem):
+    """Return the datasets of the config that a problem is solved on."""
+    datasets = config["datasets"]
+    return datasets.get(problem, []) if isinstance(datasets, dict) else datasets
+
+
 def chosen_methods(problem, graph):
     """Return the methods of the config that answer a problem on a graph."""
     fits, row = pyapsp.problem(problem).fits, DATASETS.loc[graph]
-    return [
+    auto = ["auto"] if "auto" in METHODS else []
+    return auto + [
         method.id
         for method in pyapsp.methods(problem)
         if method.id in METHODS and fits(method.requires, row)
@@ -67,11 +82,13 @@ def chosen_methods(problem, graph):
 
 
 def checked_files(*problems):
-    """Return what the config asks for: a record of each run whose answer was checked."""
+    """Return a record of each run whose answer was checked, where the config asks for them."""
+    if not config["checks"]:
+        return []
     return [
         f"<results>/checked/{problem}/{graph}/{method}/{dtype}/{device}.json"
         for problem in problems
-        for graph in GRAPHS
+        for graph in graphs(problem)
         for method in chosen_methods(problem, graph)
         for dtype in types(problem)
         for device in config["devices"]
@@ -92,7 +109,7 @@ def timed_files(*problems):
     return [
         f"<results>/timed/{problem}/{graph}/{device}.json"
         for problem in problems
-        for graph in GRAPHS
+        for graph in graphs(problem)
         for device in config["devices"]
         if chosen_peers(problem) and chosen_methods(problem, graph)
     ]
@@ -106,6 +123,7 @@ wildcard_constraints:
     device="[^/]+",
     format="[a-z]+",
     n="[0-9]+",
+    bench="[^/]+",
     experiment="|".join(EXPERIMENTS),
     source="|".join(SOURCES),
 
@@ -182,7 +200,7 @@ def run_minutes(wildcards):
     if wildcards.problem != "all-pairs":
         return 5 + arcs(wildcards) // 10**7
     minutes = 5 + vertices(wildcards) * arcs(wildcards) // (60 * 10**6)
-    if AREAS[wildcards.method] == "dense":
+    if AREAS.get(wildcards.method) == "dense":
         minutes += vertices(wildcards) ** 3 // (60 * 10**8)
     return minutes
 
@@ -199,6 +217,14 @@ def bench_minutes(wildcards):
 def all_cores(wildcards):
     """Return the cores given to Snakemake, so that a job has the machine to itself."""
     return workflow.cores
+
+
+def bench_options(wildcards):
+    """Return the options of a bench of the config, and the device."""
+    options = config["benches"][wildcards.bench]
+    if wildcards.device != "auto":
+        options += f" --device {shlex.quote(wildcards.device)}"
+    return options
 
 
 def measured_files(wildcards):

@@ -15,6 +15,7 @@ rule write_report:
             labels={"what": "table of {problem} (CSV)"},
         ),
         markdown="<results>/report/runs.md",
+        summary="<results>/report/summary.txt",
         page=report(
             "<results>/report/index.html",
             caption="../report/page.rst",

@@ -1,0 +1,140 @@
+"""What is kept of measurements, and the pages made from it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pyapsp.cli import main
+from pyapsp.papers import SOURCES
+from pyapsp.papers.exhibits import Measured
+from pyapsp.profiling import roofs
+from pyapsp.report.records import collect
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory, device):
+    """A bench on one device, and an experiment of a paper."""
+    folder = tmp_path_factory.mktemp("documents")
+    bench, paper = folder / "dense.json", folder / "anything.json"
+    words = ["bench", "dense", "--n", "40", "--method", "fw-naive", "fw-minplus"]
+    words += ["--device", device.id, "--repeat", "2", "--peers", "scipy", "igraph"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(roofs, "_SECONDS", roofs._SECONDS / 50)
+        assert main([*words, "-o", str(bench)]) == 0
+        words = ["papers", "measure", "takafuji-diameter", "-n", "64", "--repeat", "2"]
+        assert main([*words, "--device", device.id, "-o", str(paper)]) == 0
+    return bench, paper
+
+
+@pytest.fixture
+def kept(records, documents, tmp_path, monkeypatch):
+    """The files that are kept of them."""
+    written = records.keep(documents, tmp_path)
+    for name in ("benches", "papers"):
+        function = getattr(records, name)
+        monkeypatch.setattr(records, name, lambda what, get=function: get(what, tmp_path))
+    return written
+
+
+def test_documents_say_what_made_them(documents, device):
+    for path in documents:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        assert document["command"].startswith("pyapsp ")
+        assert f"--device {device.id}" in document["command"]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", document["date"])
+        assert "commit" in document
+
+
+def test_a_record_of_a_bench_has_the_values_of_its_tables(documents, kept):
+    before, after = collect([documents[0]]), collect([kept[0]])
+    numbers = [name for name in before.runs if pd.api.types.is_float_dtype(before.runs[name])]
+    words = [name for name in before.runs if name not in numbers]
+    pd.testing.assert_frame_equal(before.runs[words], after.runs[words])
+    pd.testing.assert_frame_equal(before.runs[numbers], after.runs[numbers], rtol=1e-4)
+    assert before.devices.equals(after.devices)
+    assert kept[0].stat().st_size < documents[0].stat().st_size / 2
+
+
+def test_a_record_of_an_experiment_makes_the_same_exhibits(documents, kept):
+    before, after = (Measured.load("takafuji", [path]) for path in (documents[1], kept[1]))
+    made = 0
+    for experiment, make in SOURCES["takafuji"].exhibits:
+        if experiment == "takafuji-diameter":
+            old, new = make(before), make(after)
+            pd.testing.assert_frame_equal(old.table, new.table, rtol=1e-3)
+            assert (old.title, old.caption) == (new.title, new.caption)
+            made += 1
+    assert made
+    assert kept[1].stat().st_size < documents[1].stat().st_size / 2
+
+
+def test_a_later_record_replaces_the_one_before(records, documents, kept):
+    folder = kept[0].parents[1]
+    assert records.keep(documents, folder) == kept
+    files = [path.relative_to(folder).parts[1:] for path in folder.rglob("*.json")]
+    assert sorted(files) == [("dense.json",), ("papers", "takafuji-diameter-64.json")]
+
+
+def test_devices_of_a_bench_are_kept_apart(records, documents, tmp_path):
+    document = json.loads(documents[0].read_text(encoding="utf-8"))
+    second = document["runs"][1]
+    second["device"]["name"] = "A Board(R) 2"
+    (tmp_path / "dense.json").write_text(json.dumps(document), encoding="utf-8")
+    one, other = records.keep([tmp_path / "dense.json"], tmp_path / "kept")
+    assert other.parent.name.startswith("a-board-2-")
+    assert [len(collect([path]).runs) for path in (one, other)] == [1, 1]
+
+
+def test_the_page_of_figures_says_what_was_measured_and_how(measured, kept, device):
+    text = measured.benches("dense")
+    assert text.startswith("`pyapsp bench dense --n 40 --method fw-naive fw-minplus --repeat 2 ")
+    origin, table = text.split("\n\n")
+    assert "--device" not in origin
+    assert ".json" not in origin
+    for fact in (device.name, device.platform_name, "commit `", "20"):
+        assert fact in origin
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    assert len({row.count("|") for row in rows}) == 1
+    assert len(rows) == 4
+    assert all("scipy 1" in row and "igraph" in row for row in rows[2:])
+    assert measured.benches("nothing") == "No record of `nothing` yet."
+    gpu = "gpu" in json.loads(kept[0].read_text())["runs"][0]["device"]["kind"]
+    assert ("no records of a GPU" in measured.benches("missing")) is not gpu
+
+
+def test_the_page_of_a_paper_has_its_exhibits(measured, kept):
+    text = measured.papers("takafuji")
+    assert "`pyapsp papers measure takafuji-diameter -n 64 --repeat 2`" in text
+    assert "### " in text
+    assert "<svg" in text
+    assert "table" in text.lower()
+    assert measured.papers("ino").endswith("No records yet.")
+
+
+def test_what_is_kept_in_the_repository_is_small_and_can_be_shown(records):
+    files = sorted(records.RECORDS.rglob("*.json"))
+    assert files
+    assert sum(path.stat().st_size for path in files) < 900_000
+    for path in files:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        assert document["command"]
+        assert document["commit"]
+        assert document["date"]
+        assert all(run["verified"] for run in document["runs"])
+
+
+def test_what_the_page_shows_is_what_make_records_measures(records):
+    page = (TOP / "docs" / "performance.md").read_text(encoding="utf-8")
+    shown = {name for line in re.findall(r"\{records\} (.*)", page) for name in line.split()}
+    for config in ("records", "records-gpu"):
+        text = (TOP / "workflow" / "config" / f"{config}.yaml").read_text(encoding="utf-8")
+        assert set(re.findall(r"^  (\S+):", text, re.MULTILINE)) == shown - {"missing"}
+    sources = re.findall(r"^measured/(\w+)$", page, re.MULTILINE)
+    assert sorted(sources) == sorted(SOURCES)

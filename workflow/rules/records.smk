@@ -1,0 +1,28 @@
+# What the pages of the site show: benches of the config on every device; docs/records.py keeps them.
+
+
+rule measure_bench:
+    output:
+        "<results>/records/{device}/{bench}.json",
+    log:
+        "<results>/logs/measure_bench/{device}/{bench}.log",
+    conda:
+        "../envs/pyapsp.yaml"
+    threads: all_cores
+    resources:
+        mem_mb=4000,
+        runtime=60,
+        gpu=0,
+    params:
+        options=bench_options,
+    shell:
+        "pyapsp bench {params.options} -o {output:q} > {log:q} 2>&1"
+
+
+rule benches:
+    input:
+        expand(
+            "<results>/records/{device}/{bench}.json",
+            bench=config["benches"],
+            device=config["devices"],
+        ),
