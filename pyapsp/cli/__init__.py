@@ -13,6 +13,7 @@ import errno
 import importlib
 import io
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -109,7 +110,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_any_name(stream)
     try:
         with _stopped_alike():
-            parsed = parser().parse_args(arguments)
+            words = sys.argv[1:] if arguments is None else arguments
+            parsed = parser().parse_args(words)
+            parsed.line = shlex.join(["pyapsp", *words])
             code: int = parsed.run(parsed)
             if sys.stdout is not None:
                 # here a full disk is an error, at the end of the process it is not

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import errno
 import json
 import math
