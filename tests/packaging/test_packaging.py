@@ -184,9 +184,10 @@ def test_the_extra_for_users_has_no_tools_of_developers():
 
 def test_the_page_on_installing_names_every_extra_and_package():
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    page = page.partition("## Extras")[2].partition("\n## ")[0]
     table = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", " ".join(table))) == set(project()["optional-dependencies"])
-    plain = re.search(r"Without an extra come (.*?)\.", page)[1]
+    plain = re.search(r"Without an extra come (.*?)\.", page, re.DOTALL)[1]
     assert {name.lower() for name in re.findall(r"\w+", plain)} - {"and"} == {
         re.split(r"\W", each)[0] for each in project()["dependencies"]
     }
