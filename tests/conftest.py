@@ -115,9 +115,16 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
         pytest.skip("this device ends long loops")
     try:
         return (yield)
-    except CapabilityError as error:
-        for capability, texts in _MISSING.items():
-            absent = device is not None and not getattr(device.capabilities, capability)
-            if absent and any(text in str(error) for text in texts):
-                pytest.skip(f"refused: {error}")
+    except Exception as error:
+        causes = getattr(error, "exceptions", [error])  # of a group, as Hypothesis raises
+        if device is not None and all(_refused(device, each) for each in causes):
+            pytest.skip(f"refused: {causes[0]}")
         raise
+
+
+def _refused(device: Device, error: BaseException) -> bool:
+    """Return whether an error names what a device really does not have."""
+    return isinstance(error, CapabilityError) and any(
+        not getattr(device.capabilities, capability) and any(text in str(error) for text in texts)
+        for capability, texts in _MISSING.items()
+    )
