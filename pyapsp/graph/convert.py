@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 _WHOLE = (int, np.integer, np.bool_)
 _REAL = (*_WHOLE, float, np.floating)
 
+# Ids are numbered by a table if it has at most so many places for each.
+_DENSE = 4
+
 __all__ = ["from_igraph", "from_networkx", "from_pandas", "from_scipy", "relabel", "reweight"]
 
 
@@ -232,9 +235,24 @@ def relabel(
             raise GraphError(
                 "the ids of an edge list must be all integers or all strings, integers within int64"
             )
-    labels, rows = np.unique(ids, return_inverse=True)
-    rows = rows.astype(np.int64)
+    labels, rows = _numbered(ids)
     return labels, rows[: len(tails)], rows[len(tails) :]
+
+
+def _numbered(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the distinct ids, sorted, and the place of each id among them."""
+    if ids.size and ids.dtype.kind in "iu":
+        least, most = int(ids.min()), int(ids.max())
+        if most - least < _DENSE * ids.size:
+            # a table of all integers between takes less time than a sort
+            places = (ids - least).astype(np.int64)
+            occurs = np.zeros(most - least + 1, np.bool_)
+            occurs[places] = True
+            found = np.flatnonzero(occurs)
+            number = np.cumsum(occurs) - 1
+            return (found + least).astype(ids.dtype), number[places]
+    labels, rows = np.unique(ids, return_inverse=True)
+    return labels, rows.astype(np.int64)
 
 
 def reweight(graph: Graph, recipe: str) -> Graph:

@@ -204,12 +204,17 @@ class Graph:
             tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
             given = np.concatenate([given, given])
         places = tail * n + head
-        steps = np.diff(places)
-        if not (steps > 0).all():
-            order = np.argsort(places)
-            places, given = places[order], given[order]
-            firsts = np.flatnonzero(np.diff(places, prepend=-1))
-            places, given = places[firsts], np.minimum.reduceat(given, firsts)
+        if not (np.diff(places) > 0).all():
+            low, high = validation.extremes(given)
+            if low == high:  # the weights need not follow the arcs
+                places.sort()
+                places = places[np.flatnonzero(np.diff(places, prepend=-1))]
+                given = np.full(places.size, low, given.dtype)
+            else:
+                order = np.argsort(places)
+                places, given = places[order], given[order]
+                firsts = np.flatnonzero(np.diff(places, prepend=-1))
+                places, given = places[firsts], np.minimum.reduceat(given, firsts)
         tail, head = np.divmod(places, max(n, 1))
         return cls(
             _starts(tail, n),

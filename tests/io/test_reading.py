@@ -14,6 +14,7 @@ import scipy.sparse
 
 from pyapsp.errors import FormatError, ParameterError
 from pyapsp.graph import Graph, read
+from pyapsp.graph.io import plain
 
 BANNER = "%%MatrixMarket matrix "
 Arcs = list[tuple[object, object, float]]
@@ -199,3 +200,61 @@ def test_a_million_lines_take_seconds(tmp_path: Path) -> None:
     graph = read(path)
     assert time.perf_counter() - start < 10
     assert graph.m == np.unique(ends, axis=0).shape[0]
+
+
+ODD_ROWS = [
+    "{row}{sep}3",
+    "",
+    "  ",
+    "{row}{sep}",
+    "{sep}{row}",
+    "+{row}",
+    "1e3{sep}2{sep}4",
+    "7.0{sep}2{sep}4",
+    "7{sep}2{sep}1.",
+    "7{sep}2{sep}.5",
+    "7{sep}2{sep}1e999",
+    "7{sep}2",
+    "7",
+    "-{sep}1{sep}1",
+    "99999999999999999999{sep}1{sep}1",
+    "7{sep}2{sep}99999999999999999999",
+    "7{sep}2{sep}9007199254740993",
+    "7{sep}2 # why",
+    "# 7{sep}2{sep}1",
+    '"7"{sep}2{sep}1',
+    "7{sep}2{sep}nan",
+]
+
+
+@pytest.mark.parametrize("odd", ODD_ROWS)
+@pytest.mark.parametrize(("suffix", "sep"), [(".txt", " "), (".csv", ","), (".tsv", "\t")])
+def test_long_files_are_read_as_short_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, sep: str, odd: str
+) -> None:
+    """Whatever stands far down in a file that is parsed in bulk: the same graph or error."""
+    random = np.random.default_rng(len(odd))
+    wide = "{sep}4" in odd or odd.count("{sep}") == 2 or "{row}" in odd
+    rows = []
+    for _ in range(400):
+        row = [str(random.integers(0, 5000)), str(random.integers(-3, 40))]
+        rows.append(sep.join([*row, str(random.integers(1, 9))] if wide else row))
+    path = tmp_path / f"graph{suffix}"
+
+    def outcome() -> Graph | str:
+        try:
+            return read(path)
+        except FormatError as error:
+            return str(error)
+
+    monkeypatch.setattr(plain, "HEAD", 2**10)
+    used = []
+    parse = plain.columns
+    monkeypatch.setattr(plain, "columns", lambda *given: used.append(parse(*given)) or used[-1])
+    for content in (rows, [*rows[:300], odd.format(row=rows[0], sep=sep), *rows[300:]]):
+        path.write_text("# header\n" + "\n".join(content) + "\n")
+        in_bulk = outcome()
+        with monkeypatch.context() as changed:
+            changed.setattr(plain, "head", lambda content: None)
+            assert in_bulk == outcome()
+    assert used[0] is not None

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.graph.convert import relabel
-from pyapsp.graph.io import layout, text
+from pyapsp.graph.io import layout, plain, text
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.model import Graph
 
@@ -61,12 +61,21 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     """
     if weighted not in (None, True, False):
         raise ParameterError.of("weighted", "read", "True, False or None", weighted)
-    lines = text.read_lines(path)
-    name = text.name_of(path)
-    found = layout.decide(path, _suffix(path), lines, weighted)
-    _refuse_hidden(path, lines, found)
-    if found is None:
+    content, name = text.read_bytes(path), text.name_of(path)
+    quick = _quick(path, content, weighted)
+    if quick is not None:
+        found, tails, heads, weights = quick
+        labels, rows, columns = relabel(tails, heads)
+        _refuse_doubtful(path, found, labels, rows, columns)
+        return Graph.from_arcs(
+            len(labels), rows, columns, weights, directed=found.directed, labels=labels, name=name
+        )
+    lines = text.lines(path, content)
+    layout_found = layout.decide(path, _suffix(path), lines, weighted)
+    _refuse_hidden(path, lines, layout_found)
+    if layout_found is None:
         return Graph.from_arcs(0, [], [], np.zeros(0, np.int64), name=name)
+    found = layout_found
     try:
         arcs = _parse(lines[found.start :], found)
         tails, heads = arcs["tail"], arcs["head"]
@@ -92,6 +101,32 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     return Graph.from_arcs(
         len(labels), rows, columns, weights, directed=directed, labels=labels, name=name
     )
+
+
+def _quick(
+    path: Path, content: bytes, weighted: bool | None
+) -> tuple[Layout, NDArray[Any], NDArray[Any], NDArray[Any]] | None:
+    """Return layout, tails, heads and weights of a long file of plain numbers; None of others."""
+    head = plain.head(content)
+    if head is None:
+        return None
+    lines = text.lines(path, head)
+    if sum(map(layout.is_row, lines)) <= layout.SAMPLE:
+        return None  # the layout might be another with more rows
+    found = layout.decide(path, _suffix(path), lines, weighted)
+    if found is None or not found.whole or found.columns.direction is not None:
+        return None
+    ends, weight = (found.columns.tail, found.columns.head), found.columns.weight
+    if sorted(ends + (() if weight is None else (weight,))) != list(range(found.columns.width)):
+        return None
+    if weight not in (None, 2):
+        return None
+    start = sum(len(line) for line in head.splitlines(keepends=True)[: found.start])
+    parsed = plain.columns(content[start:], found.separator, found.columns.width)
+    if parsed is None:
+        return None
+    weights = np.ones(len(parsed[0]), np.int64) if weight is None else parsed[weight]
+    return found, parsed[ends[0]], parsed[ends[1]], weights
 
 
 def write(graph: Graph, path: Path) -> None:

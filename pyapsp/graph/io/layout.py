@@ -18,6 +18,7 @@ from pyapsp.graph.io import columns
 from pyapsp.graph.io.columns import Columns
 
 __all__ = [
+    "SAMPLE",
     "Layout",
     "decide",
     "fields",
@@ -30,8 +31,8 @@ __all__ = [
 
 # the separators a file may use, by suffix
 _SEPARATORS = {".txt": ";,\t", ".csv": ";,\t", ".tsv": "\t;,"}
-# so many rows must have as many columns as the first, for a separator to be taken for one
-_SAMPLE = 50
+#: So many rows must have as many columns as the first, for a separator to be taken for one.
+SAMPLE = 50
 _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[+-]?[0-9]+)?|[+-]?inf|nan", re.I)
 # other formats, by what a line of theirs looks like, and how they are read
 _FOREIGN = (
@@ -97,7 +98,7 @@ def decide(path: Path, suffix: str, lines: Sequence[str], weighted: bool | None)
     FormatError
         The separator is ambiguous, the header is not understood, or it is another format.
     """
-    rows = list(islice(((i, line) for i, line in enumerate(lines) if is_row(line)), _SAMPLE + 1))
+    rows = list(islice(((i, line) for i, line in enumerate(lines) if is_row(line)), SAMPLE + 1))
     comments = [line for line in lines[: rows[0][0] if rows else len(lines)] if line.strip()]
     directed, weighted = _said(path, comments, weighted)
     _refuse_foreign(path, [*enumerate(lines[:1]), *rows])

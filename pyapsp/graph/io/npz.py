@@ -76,4 +76,4 @@ def write(graph: Graph, path: Path) -> None:
     if graph.name is not None:
         arrays["name"] = np.array(graph.name)
     with atomic_write(path, "wb") as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        np.savez(file, **arrays)  # type: ignore[arg-type]

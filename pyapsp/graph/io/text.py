@@ -29,6 +29,7 @@ __all__ = [
     "check_size",
     "check_vertices",
     "integer",
+    "lines",
     "locate",
     "name_of",
     "not_weights",
@@ -103,7 +104,12 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the lines of a text file, without their ends; line i of the file is item i - 1.
+    """Return the lines of a text file, as `lines` does."""
+    return lines(path, read_bytes(path))
+
+
+def lines(path: Path, content: bytes) -> list[str]:
+    """Return the lines of text, without their ends; line i of the file is item i - 1.
 
     Text is UTF-8, or UTF-16 if it starts with the mark of that, as Excel's "Unicode text" does.
     Bytes that are not UTF-8 (they occur in comments) come as lone surrogates.
@@ -113,7 +119,6 @@ def read_lines(path: Path) -> list[str]:
     FormatError
         It is no text.
     """
-    content = read_bytes(path)
     if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         try:
             text = content.decode("utf-16")
@@ -125,10 +130,10 @@ def read_lines(path: Path) -> list[str]:
     if zero >= 0:
         line = text.count("\n", 0, zero) + 1
         raise FormatError(path, line, "a zero byte: this is no text, or UTF-16 without its mark")
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return lines
+    found = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    if not found[-1]:
+        found.pop()
+    return found
 
 
 def table(
