@@ -79,6 +79,7 @@ def test_every_type_with_predecessors(split, dtype, device):
     assert verify.certificate(graph, result, device=device).ok
 
 
+@pytest.mark.long_loops
 def test_the_rounding_does_not_depend_on_how_rows_are_shared(device):
     graph = halves(300, 2000)
     answers = [
@@ -238,11 +239,11 @@ def test_a_host_pivot_needs_a_cpu(device, monkeypatch):
     graph = generators.random_graph(50, seed=1)
     if device.kind != "cpu":
         with pytest.raises(errors.CapabilityError, match="needs a CPU"):
-            pyapsp.solve(graph, outofcore(pivot="host"), device=device)
+            pyapsp.solve(graph, outofcore(pivot="host"), dtype="int32", device=device)
     for each in devices():
         monkeypatch.setitem(each.__dict__, "kind", "gpu")
     with pytest.raises(errors.CapabilityError, match="needs a CPU"):
-        pyapsp.solve(graph, outofcore(pivot="host"), device=device)
+        pyapsp.solve(graph, outofcore(pivot="host"), dtype="int32", device=device)
 
 
 def test_more_than_the_host_holds_is_refused(device, monkeypatch):
