@@ -134,6 +134,7 @@ def test_the_demo_times_a_few_methods_on_the_graphs_of_each_problem(checkout):
         assert {Path(command.split()[2]).stem for command in some} == set(names)
     assert all(" --method auto " in command for command in timed)
     assert all(" --peers scipy " in command for command in timed)
+    assert all(" --repeat 2 " in command for command in timed)
     # nothing of it is downloaded
     assert not any(datasets.get(name).url for name in graphs)
 

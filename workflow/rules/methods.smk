@@ -48,9 +48,10 @@ rule time_methods:
         methods=bench_methods,
         dtypes=bench_types,
         peers=bench_peers,
+        repeat=config["repeat"],
         options=run_options,
     shell:
-        "pyapsp bench {input:q} --problem {wildcards.problem:q} --method {params.methods:q}"
+        "pyapsp bench {input:q} --problem {wildcards.problem:q} --repeat {params.repeat} --method {params.methods:q}"
         " --dtype {params.dtypes:q} --peers {params.peers:q} {params.options:q} -o {output:q}"
         " > {log:q} 2>&1"
 
