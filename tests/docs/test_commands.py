@@ -56,7 +56,6 @@ COMMANDS = next(each for each in cli.parser()._actions if each.dest == "command"
 REDUCED = {
     r"^pyapsp fetch rome99": "pyapsp fetch random-60",  # bundled
     r"(npz \d+) 100$": r"\1 60",  # a vertex of it
-    r"wiki-Vote": "GRAPH",
     r"GRAPH(?!\.)": "GRAPH.npz",
     r"--n \d+(?: \d+)*": "--n 48",
     r"-n \d+ -m \d+": "-n 64 -m 512",
@@ -121,6 +120,11 @@ def rules() -> set[str]:
         return set(run_program(sys.executable, "-m", "snakemake", "--list-rules").split())
 
 
+def check_files(*words: str) -> None:
+    """The program is there."""
+    assert (ROOT / words[1]).is_file()
+
+
 def check_nothing(*words: str) -> None:
     """Nothing is known here of this program."""
 
@@ -140,6 +144,7 @@ CHECKED = (
     Checked(r"python -m pytest ", check_pytest, "takes minutes"),
     Checked(r"pyapsp selftest", check_pyapsp, "takes a minute; tests/cli runs it"),
     Checked(r"pyapsp doctor", check_pyapsp, "takes seconds for each driver; tests/cli runs it"),
+    Checked(r"python docs/records.py ", check_files, "needs records; tests/docs runs it"),
     Checked(r"(srun|sinfo|sacctmgr|scontrol) ?", check_nothing, "needs a Slurm cluster"),
     Checked(r"find ~/", check_nothing, "looks into the home of the user"),
     Checked(r"export \w+=\S+$", check_nothing, "sets a variable of the shell"),
