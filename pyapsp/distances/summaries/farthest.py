@@ -89,7 +89,7 @@ def diameter(
 
 
 class _Bounds:
-    """Upper bounds of the eccentricities of the vertices without a search.
+    """Bounds of the eccentricities of the vertices that were not searched from.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class _Bounds:
 
     def _longest(self, vertices: Any) -> Any:
         """Return the largest length of a path through this number of vertices."""
-        with np.errstate(over="ignore"):  # rounded up, and at most the largest distance
+        with np.errstate(over="ignore"):  # rounded up, and at most infinity of the type
             length = np.subtract(vertices, 1) * (float(self._graph.max_magnitude) * (1 + 2**-50))
         return np.minimum(length, float(infinity(self._kind))).astype(self._kind)
 
