@@ -47,11 +47,11 @@ __all__ = [
 
 # Number of distances that are compared with a cutoff at once.
 _VALUES = 2**20
-# The largest weight of samples. Distances stay below 2^11, up to which every type is exact, half
-# precision included; methods that hold small distances only get more arcs and smaller weights.
+# The largest weight of samples. Distances stay below 2^11, so that all types hold them exactly,
+# also half precision. Methods with a largest distance get more arcs and smaller weights.
 _MAX_WEIGHT = 20
 _MORE_ARCS, _PART_OF_LIMIT, _LOW = 32, 8, 2**11
-# Every so many vertices of a sample one that cannot be reached.
+# In a sample, one of this many vertices cannot be reached.
 _UNREACHED = 17
 
 _Options = TypeVar("_Options", bound="PathOptions")
