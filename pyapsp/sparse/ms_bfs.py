@@ -424,7 +424,7 @@ def _answer(graph: Graph, options: AllPairsOptions) -> int:
 
 
 def _pieces(graph: Graph, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Split the arcs of vertices with more than `most`; return starts and vertices of the pieces."""
+    """Split the arcs of vertices with more than `most`; return starts and owners of the pieces."""
     degrees = np.diff(graph.indptr)
     counts = np.maximum(-(-degrees // most), 1)
     owners = np.repeat(np.arange(graph.n, dtype=np.int32), counts)
