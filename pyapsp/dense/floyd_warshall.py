@@ -333,10 +333,10 @@ def _upload(
     layout: Layout,
     watch: Stopwatch,
 ) -> cl.Buffer:
-    """Make a device matrix of `size` rows with the array in its corner and padding around it."""
+    """Make a device matrix of `size` rows: the array in its corner, and padding."""
     bytes_all = layout.dtype.itemsize * size * layout.columns
     buffer = device.buffer(bytes_all)
-    # what a pitch adds to the columns is never read
+    # the columns that a pitch adds are never read
     if len(array) < size:
         pattern = np.array(layout.padding, layout.dtype)
         watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, bytes_all))

@@ -190,7 +190,7 @@ def count_in_source(
     group : int
         Work-items of a group.
     width : int
-        Values in a strip; what is done to a strip is one instruction.
+        Values in a strip; an operation on a strip is one instruction.
     guard : bool
         Whether integer sums know infinity.
     """

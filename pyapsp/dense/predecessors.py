@@ -1,7 +1,7 @@
 """Predecessors from the distances: the last vertex of each shortest path.
 
-Slabs of rows are looked at, so that the matrix need not be on the device. Rows whose predecessors
-may go round are mended on the host.
+The device processes slabs of rows, so that the matrix need not fit in its memory. Rows whose
+predecessors may form cycles are repaired on the host.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ from pyapsp.precision import Tolerance, tolerance, tolerance_for
 __all__ = ["Recovery"]
 
 
-# Sources that are treated at once: their distances are held a second time, transposed.
+# Number of sources that are processed at once; their distances are also stored transposed.
 _SPAN = 1024
 _TILE = 32
-# Bytes of rows that travel between host and device at a time.
+# Bytes of rows that are copied between host and device at once.
 _STRIPE = 2**25
 
 
 class Recovery:
-    """Predecessors from distances: the tail of the arc that best explains each distance.
+    """Computes predecessors from distances, for methods whose kernels compute only distances.
 
-    For methods whose kernels compute distances alone. It takes n m' steps on the device, where m'
-    counts the arcs that are as long as the distance between their ends. A first pass finds these,
-    from the rows of their tails; a second the predecessors, each row from the same row of the
-    distances. So both go from slab to slab of the rows. A matrix that is on the device is one slab,
-    for `run`; `run_slabs` brings one after the other.
+    The predecessor of j is the tail of the arc whose sum is closest to the distance of j. It takes
+    n m' steps on the device, where m' is the number of arcs that are as long as the distance
+    between their ends. A first pass finds these arcs from the rows of their tails. A second pass
+    finds the predecessors, each row from the same row of the distances. Both passes process one
+    slab of rows after the other. For `run` the matrix is on the device, as one slab; `run_slabs`
+    uploads the slabs.
 
     Parameters
     ----------

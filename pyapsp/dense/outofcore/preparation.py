@@ -1,7 +1,7 @@
-"""Who computes what: as before where a run goes on from a checkpoint.
+"""The work of each device; a resumed run computes the same as the run of its checkpoint.
 
-The result does not depend on how rows are shared, but on the pivot blocks and on the kernels that
-close them.
+The result does not depend on the device of a row. It depends on the pivot blocks, and on the
+kernels for these blocks.
 """
 
 from __future__ import annotations

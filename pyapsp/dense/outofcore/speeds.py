@@ -1,4 +1,4 @@
-"""What devices and the host do in a second: measured, in a fraction of one."""
+"""Measured speeds of devices and of the host; the measurement takes less than a second."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SAMPLE, _FACTOR, _LONG_ENOUGH, _TURNS, _SAMPLED = 2**25, 2**26, 0.1, 3, (16, 64
 
 @dataclass(frozen=True)
 class Speeds:
-    """What a device and the host do in a second.
+    """Speeds of a device and of the host, per second.
 
     Attributes
     ----------
