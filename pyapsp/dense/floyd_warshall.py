@@ -139,8 +139,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         """Check the buffers of `enqueue_round` after the last round, before the download."""
 
     def encode(self, distances: np.ndarray) -> np.ndarray:
-        """Return the distances as words of the layout; without a layout the distances themselves.
-        """
+        """Return the distances as words of the layout; without a layout they are not changed."""
         return distances
 
     def decode(self, words: np.ndarray, distances: np.ndarray) -> None:

@@ -195,8 +195,7 @@ class Pipeline:
         return self._used() * sum(sizes) <= available and max(sizes) <= largest
 
     def __enter__(self) -> Pipeline:
-        """Make the slots and keep them for several runs; otherwise each run makes and frees them.
-        """
+        """Make slots and keep them for several runs; otherwise each run makes and frees them."""
         kind = Sharing if self._shared else Moving
         pool = _pool() if kind is Moving and not self._pinned else None
         try:

@@ -311,8 +311,7 @@ class _Pinned:
 
     @classmethod
     def of(cls, queue: cl.CommandQueue, size: int) -> _Pinned:
-        """Return the smallest unused one that is large enough but not far too large, or a new one.
-        """
+        """Return the smallest unused one that is large enough, not far too large, or a new one."""
         with cls._lock:
             for each in sorted(cls._idle, key=lambda each: each._bytes.size):
                 if each._context == queue.context and size <= each._bytes.size <= 2 * size:

@@ -47,7 +47,7 @@ class Engine:
     interval : Interval or None
         When to save.
     decisive : dict
-        What else the state of a checkpoint has to tell.
+        Further data for the state of a checkpoint.
     progress : callable or None
         Called as ``progress(done, total)``, with rows times passes.
     """

@@ -58,9 +58,9 @@ class Speeds:
 
 
 def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Speeds:
-    """Measure a device, for a fraction of a second, in so many bytes of its memory.
+    """Measure the speeds of a device for less than a second, with `memory` bytes of its memory.
 
-    What the matrix holds is read and written back.
+    Values of the matrix are read and written back.
     """
     queue = device.queue()
     item, unit = product.dtype.itemsize, product.unit(product.p)
