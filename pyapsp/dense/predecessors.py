@@ -421,10 +421,10 @@ def _buffer(queue: cl.CommandQueue, count: int) -> cl.Buffer:
 
 
 def _pinned(queue: cl.CommandQueue, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return a host array that devices with their own memory reach at full speed."""
+    """Return a host array that devices with their own memory can access at full speed."""
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
     buffer = cl.Buffer(queue.context, flags, dtype.itemsize * math.prod(shape))
-    # the array keeps the mapping, and that the buffer
+    # the array keeps the mapping alive, and the mapping keeps the buffer alive
     array: np.ndarray = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.WRITE, 0, shape, dtype)[0]
     return array
 
