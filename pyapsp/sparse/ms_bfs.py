@@ -37,8 +37,8 @@ _BITS = 32
 _PART, _CACHE = 3, 2**24
 # Number of arcs that a row of work-items processes, one after the other.
 _PIECE = {True: 4096, False: 256}
-# Push if the frontier has fewer arcs than this part of all, and none of its vertices has more arcs
-# than the second number.
+# Push if the frontier has less than one sixteenth of all arcs, and none of its vertices has more
+# arcs than the second number.
 _FEW = {True: (16, 2**31), False: (16, 1024)}
 # Numbers of the state of a level, before the flags of its sources: see the kernel file.
 _STATE = 16
