@@ -1,4 +1,4 @@
-"""What kernels are told of a number type, and of the arithmetic of a device."""
+"""The macros of kernels for a number type and the arithmetic of a device."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _C_TYPES = {
     "int16": "short",
     "uint16": "ushort",
 }
-# The integers as which values are compared bit by bit, by their size.
+# The integer types for comparing floats by their bits, by size in bytes.
 _BITS = {2: "short", 4: "int", 8: "long"}
-# What the device must have for a type that is not in every OpenCL, and what to ask for instead.
+# The capability that a type needs if it is optional in OpenCL, and the type to use instead.
 _NEEDS = {
     "float64": ("fp64", "float32"),
     "float16": ("fp16", "float32"),
@@ -39,20 +39,20 @@ def arithmetic_defines(
     Parameters
     ----------
     device : Device
-        Decides which form of the minimum is used.
+        It decides which form of the minimum is used.
     dtype : numpy.dtype
-        Of the distances.
+        Type of the distances.
     width : int
         Values in a strip.
     guard : bool
-        Whether integer sums must know infinity: there are negative weights.
+        Whether integer sums must test for infinity. That is needed with negative weights.
     bits : bool
-        Whether floats are compared as integers: no sum is negative.
+        Whether floats are compared as integers. That needs non-negative sums.
 
     Raises
     ------
     CapabilityError
-        If the device has no such type.
+        If the device does not support the type.
     """
     integer = dtype.kind in "iu"
     traits, bits = device.traits, bits and not integer

@@ -1,4 +1,4 @@
-"""How long the shortest paths of a graph are at most, by more or less work on the host."""
+"""Upper bounds of the distances of a graph; tighter bounds take more time on the host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyapsp.graph import Facts, Graph
 
 __all__ = ["distance_bound", "eccentricity_bound", "hop_bound"]
 
-# Graphs with more arcs are not looked at: it would cost as much as solving them.
+# For graphs with more arcs these bounds are not computed: it would take as long as solving them.
 _MAX_ARCS = 2**26
 
 
@@ -19,11 +19,11 @@ def distance_bound(graph: Graph | Facts) -> int | float:
 
 
 def hop_bound(graph: Graph) -> int | float:
-    """Return a tighter bound, from the fewest arcs: the work of two breadth-first searches.
+    """Return a tighter bound, from numbers of arcs; it takes two breadth-first searches.
 
-    Between two vertices of a strongly connected graph there is a path through the vertex with
-    the most arcs, of at most as many arcs as its depths in the searches from it, forwards and
-    backwards.
+    In a strongly connected graph, two searches start at the vertex with the most arcs, one forwards
+    and one backwards. Between any two vertices there is a path through this vertex, with at most
+    as many arcs as the sum of both depths.
     """
     coarse = distance_bound(graph)
     if graph.has_negative or not 0 < graph.m <= _MAX_ARCS:
@@ -44,12 +44,12 @@ def hop_bound(graph: Graph) -> int | float:
 
 
 def eccentricity_bound(graph: Graph) -> int | float:
-    """Return a bound from the distances of a few vertices, mostly the tightest: two Dijkstras.
+    """Return a bound from the distances of a few vertices, usually the tightest; two Dijkstras.
 
-    Between two vertices of a strongly connected part, a path through its first vertex is no
-    shorter than a shortest one. A path passes each part once, and leaves it by one arc. So no
-    distance exceeds the sum over the parts that hang together, of the largest distances to and
-    from the first vertex and the largest weight that leads out.
+    In a strongly connected component, the distance between two vertices is at most that of a path
+    through its first vertex. A path enters each component at most once, and leaves it by one arc.
+    So a distance is at most a sum over connected components of: the largest distance to the first
+    vertex, the largest distance from it, and the largest weight of an arc that leaves it.
     """
     coarse = distance_bound(graph)
     if graph.has_negative or not 0 < graph.m <= _MAX_ARCS:
@@ -72,4 +72,4 @@ def eccentricity_bound(graph: Graph) -> int | float:
         np.maximum.at(farthest, part, distances)
         bounds = bounds + farthest
     bound = float(np.bincount(whole[first], weights=bounds).max())
-    return min(coarse, bound) if bound < 2**52 else coarse  # below it, float64 counts in ones
+    return min(coarse, bound) if bound < 2**52 else coarse  # float64 is exact below

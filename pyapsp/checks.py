@@ -1,4 +1,4 @@
-"""Refusing what a number type does not hold: weights before a run, and distances after it."""
+"""Checks whether a number type holds the weights, before a run, and the distances, after it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ __all__ = [
     "refuse_negative_cycle",
 ]
 
-# Values that change their type at a time.
+# Number of values that are converted at once.
 _BLOCK = 2**20
 
 
 def check_weights(graph: Graph, dtype: np.dtype) -> None:
-    """Refuse weights that this type cannot hold.
+    """Raise an error if this type cannot hold the weights.
 
-    Float weights round to a float type, as floats do; integer weights are exact by declaration,
-    so a float type must hold each of them exactly.
+    Float weights are rounded to a float type. Integer weights are never rounded: a float type must
+    hold each of them exactly.
 
     Raises
     ------
     PrecisionError
-        If the type is an integer and a weight is not whole, the type has no sign and a weight has,
-        a weight is out of range, an integer weight would be rounded, or a weight would become zero.
+        If the type is an integer type and a weight is no whole number, the type is unsigned and a
+        weight is negative, a weight is out of range, an integer weight would be rounded, or a
+        weight would become zero.
     """
     if graph.m == 0:
         return
@@ -44,7 +45,7 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
             held = weights.astype(dtype)
         lost = (held == 0) & (weights != 0)
         if graph.dtype.kind == "i":
-            # compared as integers; what rounds up to 2**63 would not convert back
+            # compare as integers; a value that is rounded up to 2**63 could not be converted back
             held = held.astype(np.float64)
             lost |= (held >= 2.0**63) | (held < -(2.0**63))
             lost[~lost] = held[~lost].astype(np.int64) != weights[~lost]
@@ -66,31 +67,31 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
 
 
 def _held_by(graph: Graph, dtype: np.dtype) -> bool:
-    """Return whether a float type holds every weight, as the type and the largest one show."""
+    """Return whether a float type surely holds every weight, by type and largest weight alone."""
     if graph.dtype.kind == "i":
         return bool(graph.max_magnitude <= 2 ** (np.finfo(dtype).nmant + 1))
     return bool(dtype.itemsize >= graph.dtype.itemsize)
 
 
 def check_answer(graph: Graph, distances: np.ndarray) -> None:
-    """Refuse an answer in which a distance was too large for its type.
+    """Raise an error if a distance was too large for its type.
 
-    A vertex j that is reached but reported as infinitely far has, on its shortest path, a first
-    such vertex, so some arc leads from a finite distance to an infinite one: no other sign of a
-    sum past infinity is needed. Distances at the negative end were clamped there. Rows that
-    reach the same vertices are looked at once.
+    If a vertex that can be reached has the distance infinity, then its shortest path has a first
+    such vertex. So some arc leads from a finite distance to an infinite one. The check searches
+    for such arcs. It also refuses distances at the negative limit, where sums are clamped. Rows
+    that reach the same vertices are checked once.
 
     Parameters
     ----------
     graph : Graph
-        What was solved.
+        The graph that was solved.
     distances : (k, n) ndarray
         Rows of the distance matrix.
 
     Raises
     ------
     PrecisionError
-        If a distance is past the range of the type.
+        If a distance is too large for its type.
     """
     dtype = distances.dtype
     limit = infinity(dtype)
@@ -108,12 +109,12 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
 
 
 def check_diagonal(graph: Graph, diagonal: np.ndarray) -> None:
-    """Refuse an answer with a negative cycle.
+    """Raise an error if the answer shows a negative cycle.
 
     Parameters
     ----------
     graph : Graph
-        What was solved.
+        The graph that was solved.
     diagonal : (n,) ndarray
         The distance of each vertex from itself.
 
@@ -127,21 +128,21 @@ def check_diagonal(graph: Graph, diagonal: np.ndarray) -> None:
 
 
 def refuse_negative_cycle(graph: Graph, dtype: np.dtype) -> NoReturn:
-    """Raise the error of a run that met a negative cycle.
+    """Raise the error of a run that found a negative cycle.
 
     Parameters
     ----------
     graph : Graph
-        What was solved.
+        The graph that was solved.
     dtype : numpy.dtype
-        In which sums were rounded.
+        The type of the sums.
 
     Raises
     ------
     NegativeCycleError
-        With one such cycle.
+        With the vertices of one such cycle.
     PrecisionError
-        If there is none in exact arithmetic.
+        If there is none in exact arithmetic, so that rounding is the cause.
     """
     raise negative_cycle(graph) or PrecisionError(
         f"rounding in {dtype} made a cycle that is not negative look negative: use a wider dtype, "
@@ -150,7 +151,7 @@ def refuse_negative_cycle(graph: Graph, dtype: np.dtype) -> NoReturn:
 
 
 def negative_cycle(graph: Graph) -> NegativeCycleError | None:
-    """Return the error that names a negative cycle; None if in exact arithmetic there is none."""
+    """Return the error that names a negative cycle; None if there is none in exact arithmetic."""
     found = find_negative_cycle(graph)
     if found is None:
         return None
@@ -160,14 +161,14 @@ def negative_cycle(graph: Graph) -> NegativeCycleError | None:
 
 
 def converted(distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = None) -> np.ndarray:
-    """Return distances in another type that holds them, infinity as its infinity.
+    """Return distances in another type that holds them; infinity becomes infinity of that type.
 
     Parameters
     ----------
     distances : (k, n) ndarray
     dtype : numpy.dtype
     out : (k, n) ndarray, optional
-        Where to put them.
+        Array for the result.
     """
     target = np.empty(distances.shape, dtype) if out is None else out
     before, after = infinity(distances.dtype), infinity(dtype)

@@ -1,19 +1,19 @@
 """SciPy's `scipy.sparse.csgraph`, with its shortest paths on an OpenCL device.
 
-The functions take SciPy's positional arguments and give SciPy's answers: float64 distances, inf
-where there is no path, int32 predecessors with -9999 for none. The device is the one that
-`pyapsp.device.choose` picks (``PYAPSP_DEVICE``). Every other name of SciPy's module is SciPy's own,
-so that this module can take its place; `NegativeCycleError` is the base class of ours.
+The functions take SciPy's arguments, and return what SciPy returns: float64 distances, inf if there
+is no path, int32 predecessors, -9999 for none. The device is the one that `pyapsp.device.choose`
+selects (``PYAPSP_DEVICE``). All other names of SciPy's module are imported from SciPy, so that this
+module can replace it. `NegativeCycleError` is SciPy's, and the base class of the one of pyapsp.
 
-Where the answers differ from SciPy 1.17 is listed in ``docs/differences.md``, which is made from
-the tests that pin each difference (``tests/csgraph/test_differences.py``).
+``docs/differences.md`` lists all differences from SciPy 1.17. It is generated from the tests in
+``tests/csgraph/test_differences.py``.
 
-The algorithm that a name stands for is not promised: `pyapsp.solve` takes what it predicts to be
-the fastest. Where several shortest paths, or several nearest sources, are equally far, which one is
-given may differ. ``directed=False`` is promised to take the smaller of the two weights whatever the
-method; SciPy 1.17 does so, and its documentation warns that it may not.
+A function need not use the algorithm of its name: `pyapsp.solve` selects the method with the
+shortest predicted time. If there are several shortest paths, or several nearest sources, SciPy may
+return another one. ``directed=False`` always takes the smaller of the two weights. SciPy 1.17 does
+so too, but its documentation does not guarantee it.
 
-``breadth_first_order`` is SciPy's, because it takes less time than making a `Graph`.
+``breadth_first_order`` is SciPy's, because it is faster than the conversion to a `Graph`.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def shortest_path(
     csgraph : array_like or sparse array, (n, n)
         Weights. In a dense array 0, inf and NaN mean "no arc".
     method : {"auto", "FW", "D", "BF", "J"}
-        ``"D"``, ``"BF"`` and ``"J"`` are `dijkstra`, `bellman_ford` and `johnson`; the others leave
-        the choice to `pyapsp.solve`.
+        ``"D"``, ``"BF"`` and ``"J"`` call `dijkstra`, `bellman_ford` and `johnson`. With the others
+        `pyapsp.solve` selects the method.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     return_predecessors : bool
@@ -115,10 +115,10 @@ def shortest_path(
     unweighted : bool
         Count arcs instead of adding weights.
     overwrite : bool
-        With ``method="FW"`` put the distances into `csgraph` where it is a C-contiguous float64
+        With ``method="FW"`` write the distances into `csgraph` if it is a C-contiguous float64
         array, and all rows are wanted.
     indices : array_like of int or int, optional
-        Only the rows of these vertices. Negative indices count from the end.
+        Return only the rows of these vertices. Negative indices count from the end.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def shortest_path(
     Raises
     ------
     NegativeCycleError
-        If there is a negative cycle; it carries one.
+        If there is a negative cycle; the error has the vertices of one.
     NegativeWeightError
         If there is a negative weight, and `method` is ``"D"``.
     """
@@ -138,7 +138,7 @@ def shortest_path(
         raise ParameterError.of("method", "shortest_path", f"one of {', '.join(_METHODS)}", method)
     directed = flag("directed", "shortest_path", directed)
     held = overwrite and method == "FW" and indices is None and _can_hold_distances(csgraph)
-    # where the answer goes into the matrix, the graph must not be it
+    # if the distances are written into the matrix, the graph needs a copy of it
     graph = _graph(csgraph.copy() if held else csgraph, unweighted)
     rows = None if indices is None else _indices(indices, graph.n, "shortest_path")
     if method == "D":
@@ -221,7 +221,7 @@ def dijkstra(
     limit : float
         Distances above it are reported as inf.
     min_only : bool
-        Only the distance of each vertex from the nearest of `indices`.
+        Return only the distance of each vertex from the nearest of `indices`.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def dijkstra(
     predecessors : ndarray of int32
         Of the same shape, -9999 where there is none; only with `return_predecessors`.
     sources : (n,) ndarray of int32
-        The nearest of `indices`, -9999 where none is within the limit; only with `min_only` and
+        The nearest of `indices`; -9999 if none is within the limit. Only with `min_only` and
         `return_predecessors`.
 
     Raises
@@ -304,7 +304,7 @@ def bellman_ford(
     Raises
     ------
     NegativeCycleError
-        If there is a negative cycle that can be reached from `indices`; it carries one.
+        If a negative cycle can be reached from `indices`; the error has the vertices of one.
     """
     return shortest_path(csgraph, "BF", directed, return_predecessors, unweighted, indices=indices)
 
@@ -362,7 +362,7 @@ def johnson(
     Raises
     ------
     NegativeCycleError
-        If there is a negative cycle anywhere; it carries one.
+        If there is a negative cycle anywhere; the error has the vertices of one.
     """
     return shortest_path(csgraph, "J", directed, return_predecessors, unweighted, indices=indices)
 
@@ -418,7 +418,7 @@ def floyd_warshall(
     unweighted : bool
         Count arcs instead of adding weights.
     overwrite : bool
-        Put the distances into `csgraph` where it is a C-contiguous float64 array.
+        Write the distances into `csgraph` if it is a C-contiguous float64 array.
 
     Returns
     -------
@@ -429,7 +429,7 @@ def floyd_warshall(
     Raises
     ------
     NegativeCycleError
-        If there is a negative cycle; it carries one.
+        If there is a negative cycle; the error has the vertices of one.
     """
     return shortest_path(csgraph, "FW", directed, return_predecessors, unweighted, overwrite)
 
@@ -439,7 +439,7 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
     if isinstance(csgraph, Graph):
         graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
     elif issparse(csgraph):
-        validation.sparse(csgraph)  # before SciPy's conversions follow a wrong index
+        validation.sparse(csgraph)  # SciPy's conversions do not check index arrays
         graph = as_graph(_rounded(csgraph), copy=False)
     else:
         try:
@@ -453,9 +453,9 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
 
 
 def _rounded(values: Any) -> Any:
-    """Return an array or sparse array of numbers in float64; `Graph` refuses any other.
+    """Convert an array or sparse array of numbers to float64; `Graph` refuses any other array.
 
-    Of objects SciPy takes masked arrays only, and has NaN for None.
+    SciPy accepts object arrays only if they are masked, and converts None to NaN.
     """
     numbers = values.dtype.kind in "biuf"
     if values.dtype.kind == "O" and isinstance(values, np.ma.MaskedArray):
@@ -520,9 +520,9 @@ def _solved(
 
 
 def _reached(graph: Graph, rows: np.ndarray) -> Graph:
-    """Return the graph without the arcs that no path from these vertices can take.
+    """Return the graph without the arcs that these vertices cannot reach.
 
-    A negative cycle among the others is none of their concern.
+    Then negative cycles that they cannot reach raise no error.
     """
     if not graph.has_negative:
         return graph
@@ -536,7 +536,10 @@ def _reached(graph: Graph, rows: np.ndarray) -> Graph:
 def _nearest(
     graph: Graph, starts: np.ndarray, cutoff: float | None, with_predecessors: bool
 ) -> _Distances | tuple[_Distances, _Predecessors, _Predecessors]:
-    """Return distances from the nearest start: from one more vertex, with zero arcs to all."""
+    """Return distances from the nearest start.
+
+    They are the distances from an added vertex that has an arc of weight zero to each start.
+    """
     n = graph.n
     tails, heads, weights = graph.arcs()
     joined = Graph.from_arcs(
@@ -551,7 +554,7 @@ def _nearest(
         return distances
     assert result.predecessors is not None
     before = result.predecessors[0, :n].copy()
-    before[starts] = NO_PREDECESSOR  # each is nearest to itself, though another may be as near
+    before[starts] = NO_PREDECESSOR  # a start has none, also if another start is at distance 0
     nearest = np.where(before < 0, np.arange(n), before)
     for _ in range(n.bit_length()):
         nearest = nearest[nearest]

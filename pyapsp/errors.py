@@ -1,7 +1,7 @@
-"""Every error this package raises on purpose.
+"""The exceptions of this package.
 
-All of them derive from :class:`PyApspError`, so one ``except`` catches what pyapsp itself
-found wrong, and each also derives from the built-in class a caller would expect.
+All of them derive from :class:`PyApspError`, so one ``except`` catches all. Most also derive from
+a built-in exception, for instance ValueError.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ class PyApspError(Exception):
     Attributes
     ----------
     graph : int or None
-        The number of the graph in a batch, where one of several is to blame.
+        If one graph of a batch causes the error, its number.
     """
 
     graph: int | None = None
 
 
 class ParameterError(PyApspError, ValueError):
-    """A parameter has a value outside its rule; the text names parameter, rule and value."""
+    """An argument has a value that is not allowed; the message names parameter, rule and value."""
 
     @classmethod
     def of(cls, parameter: str, owner: str, rule: str, value: object) -> ParameterError:
-        """Build the uniform text: which parameter, of what, must be how, and what came.
+        """Return an error with the standard message: parameter, owner, rule and value.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class ParameterError(PyApspError, ValueError):
         owner : str
             The function, class or method id it belongs to.
         rule : str
-            What it must be, e.g. ``"a power of two in [8, 64]"``.
+            What the value must be, e.g. ``"a power of two in [8, 64]"``.
         value : object
             The value that was given.
         """
@@ -66,7 +66,7 @@ class ParameterError(PyApspError, ValueError):
 
 
 class GraphError(PyApspError, ValueError):
-    """A graph that cannot be right: NaN weights, wrong shapes, vertices out of range."""
+    """The data of a graph is invalid: NaN weights, wrong shapes, vertices out of range."""
 
 
 class FormatError(GraphError):
@@ -77,7 +77,7 @@ class FormatError(GraphError):
     path : path-like
         The file.
     line : int or None
-        Line number, from 1; None when the fault is not on one line (binary files).
+        Line number, from 1; None if the fault is not in one line (binary files).
     message : str
         What is wrong.
     """
@@ -90,7 +90,7 @@ class FormatError(GraphError):
 
 
 class ProgramError(PyApspError, ValueError):
-    """A C program that cannot be run in bulk; the text says where and why.
+    """A C program cannot be run in bulk; the message says where and why.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class ProgramError(PyApspError, ValueError):
     path : path-like
         The file.
     line, column : int, optional
-        Where in it, from 1.
+        Position of the fault in the file, from 1.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class PrecisionError(PyApspError, ArithmeticError):
 
 
 class DeviceError(PyApspError, RuntimeError):
-    """Something is wrong with an OpenCL device."""
+    """Base class of the errors of OpenCL devices."""
 
 
 class NoDeviceError(DeviceError):
@@ -155,7 +155,7 @@ class NoDeviceError(DeviceError):
 
 
 class CapabilityError(DeviceError):
-    """The device or the method cannot do what was asked."""
+    """The device or the method does not support the request."""
 
 
 class DeviceMemoryError(DeviceError, MemoryError):
@@ -180,7 +180,7 @@ class DeviceMemoryError(DeviceError, MemoryError):
 
 
 class StallError(DeviceError):
-    """Groups of a launch waited for each other without any getting further."""
+    """The work-groups of a kernel launch waited for each other, and none made progress."""
 
 
 class KernelBuildError(DeviceError):
@@ -205,7 +205,7 @@ class CheckpointError(PyApspError, RuntimeError):
 
 
 class DiskSpaceError(PyApspError, OSError):
-    """A disk is full, or would be.
+    """A disk is full, or too small for what is to be written.
 
     `errno` is ENOSPC.
 

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never sees half of one, and saying when a disk is full."""
+"""Atomic writing of files, and errors for full disks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pyapsp.errors import DiskSpaceError
 
 __all__ = ["atomic_write", "disk_space", "replacing"]
 
-# Characters of a file's name in that of its temporary file, which must not be too long a name.
+# Number of characters of the file name in the name of its temporary file, to keep that short.
 _SHOWN = 16
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Make an empty file that takes the name `path` when the block ends normally.
+    """Create an empty file that is renamed to `path` when the block ends normally.
 
-    When the block raises, the file disappears and `path` is as it was.
+    If the block raises an exception, the file is removed and `path` is not changed.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Path
         The new file, in the same directory.
     """
-    target = Path(path).resolve()  # a link stays a link
+    target = Path(path).resolve()  # write through a link, do not replace it
     prefix = f".{target.name[:_SHOWN]}."
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix)
     except OSError as error:
-        error.filename = os.fspath(path)  # not a name that nobody asked for
+        error.filename = os.fspath(path)  # not the name of the temporary file
         raise
     temporary = Path(name)
     try:
@@ -59,10 +59,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
-    r"""Open a file that appears under its name only when everything was written.
+    r"""Open a file for writing that gets its name only when it is complete.
 
-    The content goes to a file of `replacing`. What is no regular file is written to itself: a pipe
-    or a device is never replaced, and `open` refuses a directory.
+    The content is written to a temporary file, see `replacing`. If `path` is no regular file, it is
+    opened itself: a pipe or a device is never replaced, and `open` refuses a directory.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
 
 @contextmanager
 def _named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say in an error of the system, a full disk, which file was written."""
+    """Add the name of the file to an OSError, for instance of a full disk."""
     try:
         yield
     except OSError as error:
@@ -111,7 +111,7 @@ def _written(path: str | os.PathLike[str], mode: str) -> Iterator[IO[Any]]:
 class _Stream(io.FileIO):
     """A file that is written from its beginning to its end.
 
-    A device may say that it is at 0 whatever was written, which makes zipfile fail.
+    A device may always report position 0; zipfile fails with that. This class counts itself.
     """
 
     def seekable(self) -> bool:
@@ -130,7 +130,7 @@ def disk_space(path: str | os.PathLike[str], needed: int, hint: str) -> Iterator
     path : path-like
         A file or folder on the disk.
     needed : int
-        Bytes that are about to be written.
+        Number of bytes that will be written.
     hint : str
         What to do about it.
     """

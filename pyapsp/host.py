@@ -1,4 +1,4 @@
-"""Memory of the host: how much there is, copies within it, and arrays that are files."""
+"""Memory of the host: its size, parallel copies, and memory-mapped files."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ __all__ = [
     "reserve",
 ]
 
-# Bytes of a copy that are worth a thread, and the most threads: more than one core's worth of
-# copying is what the memory can take, and first touches of new memory are slow on each.
+# Bytes of a copy for each thread, and the largest number of threads. Several cores copy faster than
+# one, because one core does not use the full bandwidth, and page faults of new memory are slow.
 _SHARE, _THREADS = 2**22, 8
-# What a file system answers that cannot reserve space, and bytes to write at a time instead.
+# Errors of file systems that cannot reserve space, and bytes of zeros to write at once instead.
 _CANNOT_RESERVE, _ZEROS = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP), 2**24
 _MORE_ROOM = "make room for the file of the matrix"
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def available_memory() -> int | None:
-    """Return the bytes that the host can give; None where it does not say."""
+    """Return the bytes of available host memory; None if the system does not report them."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -50,7 +50,7 @@ def available_memory() -> int | None:
 
 
 def copy(target: np.ndarray, source: np.ndarray) -> None:
-    """Copy an array into another of its shape, on several cores where it is large."""
+    """Copy an array into another of the same shape; several cores copy a large array."""
     threads = max(min(cores(), _THREADS, target.nbytes // _SHARE), 1)
     share = max(-(-len(target) // threads), 1)
     parts = [slice(start, start + share) for start in range(share, len(target), share)]
@@ -66,21 +66,21 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def mapped_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndarray:
-    """Make a NumPy file with its space on the disk reserved, and map it.
+    """Create a NumPy file, reserve its space on the disk, and map it into memory.
 
-    Without the space a write through the mapping would end the process by a signal.
+    On a full disk, a write to a mapping without reserved space would end the process by a signal.
 
     Parameters
     ----------
     path : Path
-        Replaced if it exists. Removed after an error.
+        An existing file is replaced. After an error the file is removed.
     dtype : dtype-like
     shape : tuple of int
 
     Returns
     -------
     numpy.memmap
-        Of zeros.
+        It is filled with zeros.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def mapped_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndar
                 if not _reserve(path, os.stat(path).st_size):
                     _rewrite(path)
             except BaseException:
-                del array  # as long as it is mapped its space is not free
+                del array  # the space is released only when the file is not mapped
                 raise
         except BaseException:
             path.unlink(missing_ok=True)
@@ -106,12 +106,13 @@ def mapped_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndar
 
 
 def reserve(array: np.ndarray) -> None:
-    """Take the space of an array that is mapped from a file, if its file system can.
+    """Reserve the space of a memory-mapped file, if its file system supports that.
 
     Parameters
     ----------
     array : ndarray
-        Or a view of one. Nothing happens if it is none, or its changes do not go to the file.
+        A memory map or a view of one. For other arrays, and for copy-on-write maps, nothing is
+        done.
 
     Raises
     ------
@@ -124,14 +125,14 @@ def reserve(array: np.ndarray) -> None:
     if not isinstance(mapped, np.memmap) or mapped.mode not in ("r+", "w+"):
         return
     path, needed = mapped.filename, mapped.offset + mapped.nbytes
-    # a file that was moved or cut since is left alone
+    # do nothing if the file was moved or truncated after it was mapped
     if path and os.path.isfile(path) and os.stat(path).st_size >= needed:
         with disk_space(path, needed, _MORE_ROOM):
             _reserve(path, needed)
 
 
 def _reserve(path: str | os.PathLike[str], size: int) -> bool:
-    """Take the space of the first bytes of a file, and return whether this system can."""
+    """Reserve the space of the first bytes of a file; return whether the system supports it."""
     if not hasattr(os, "posix_fallocate"):
         return False
     with open(path, "r+b", buffering=0) as file:
@@ -145,7 +146,7 @@ def _reserve(path: str | os.PathLike[str], size: int) -> bool:
 
 
 def _rewrite(path: Path) -> None:
-    """Write what a file holds, its holes as zeros."""
+    """Write the content of a file again, so that its holes become zeros on the disk."""
     with open(path, "r+b", buffering=0) as file:
         content = file.read(_ZEROS)
         while content:
@@ -155,13 +156,13 @@ def _rewrite(path: Path) -> None:
 
 
 def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:
-    """Return an array of the same shape: in memory, or in a file if the other is one.
+    """Return an array of the same shape: in memory, or in a file if `array` is a memory map.
 
     Parameters
     ----------
     array : ndarray
     name : str
-        Of the file FILE of a memory map this makes ``FILE.NAME.npy``.
+        Part of the name of the new file: ``FILE.NAME.npy`` for a memory map of FILE.
     dtype : dtype-like
 
     Returns
@@ -172,7 +173,7 @@ def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:
     Raises
     ------
     DiskSpaceError
-        If there is no room for the file.
+        If the disk is too small for the file.
     """
     file = getattr(array, "filename", None)
     if file is None or array.size == 0:  # an empty file cannot be mapped
@@ -183,7 +184,7 @@ def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:
 
 
 def flush(*arrays: np.ndarray | None) -> None:
-    """Write what memory maps among the arrays hold, so that it need not stay in memory."""
+    """Write the memory maps among the arrays to disk, so that their pages can be released."""
     for array in arrays:
         if isinstance(array, np.memmap):
             array.flush()

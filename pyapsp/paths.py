@@ -1,7 +1,7 @@
-"""What the problems of shortest paths share: rows of distances, one for each source.
+"""Base classes of all problems whose answer is rows of distances, one for each source.
 
-All pairs, single-source shortest paths and breadth-first search differ in which rows they are asked
-for. Their methods need the same things of weights, and their answers are rows.
+These problems are all pairs, single-source shortest paths and breadth-first search. Their methods
+have the same kinds of requirements for weights.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ __all__ = [
     "vertices",
 ]
 
-# Distances that are compared with a cutoff at a time.
+# Number of distances that are compared with a cutoff at once.
 _VALUES = 2**20
-# The largest weight of samples. Distances stay below 2^11, up to which every type is exact, half
-# precision included; methods that hold small distances only get more arcs and smaller weights.
+# The largest weight of samples. Distances stay below 2^11, so that all types hold them exactly,
+# also half precision. Methods with a largest distance get more arcs and smaller weights.
 _MAX_WEIGHT = 20
 _MORE_ARCS, _PART_OF_LIMIT, _LOW = 32, 8, 2**11
-# Every so many vertices of a sample one that cannot be reached.
+# In a sample, one of this many vertices cannot be reached.
 _UNREACHED = 17
 
 _Options = TypeVar("_Options", bound="PathOptions")
@@ -59,7 +59,7 @@ _Options = TypeVar("_Options", bound="PathOptions")
 
 @dataclass(frozen=True)
 class Weights(Requirements):
-    """What a method needs of the weights, beside what it needs of a device.
+    """The requirements of a method for the weights, and those for the device.
 
     Attributes
     ----------
@@ -82,19 +82,19 @@ class Weights(Requirements):
 
 @dataclass(frozen=True)
 class PathOptions(Options):
-    """What the caller of a function for shortest paths asked for.
+    """The checked arguments of a function for shortest paths.
 
     Attributes
     ----------
     predecessors : bool
     sources : (k,) int64 ndarray or None
-        The vertices whose rows are wanted, in any order and maybe repeated; None is all of them in
-        order. Methods that compute all rows at once are given None.
+        The vertices whose rows are wanted, in any order; a vertex may be repeated. None means all
+        vertices in order. Methods that compute all rows at once get None.
     cutoff : float or None
-        Larger distances need not be found: they are reported as unreachable. Smaller than the
-        largest that the type holds. Methods that compute all rows at once are given None.
+        Larger distances are reported as unreachable, and need not be computed. It is smaller than
+        the largest number of the type. Methods that compute all rows at once get None.
     check : bool
-        Whether to look for distances past the range of their type.
+        Whether to check for distances that are too large for their type.
     """
 
     predecessors: bool = False
@@ -107,18 +107,19 @@ class PathOptions(Options):
         return np.arange(n) if self.sources is None else self.sources
 
     def count(self, n: int) -> int:
-        """Return how many rows are wanted."""
+        """Return the number of rows of the answer."""
         return n if self.sources is None else self.sources.size
 
     def must_check(self, graph: Graph) -> bool:
-        """Return whether a distance past the range of the type would make the answer wrong.
+        """Return whether a distance that is too large for its type would make the answer wrong.
 
-        Not if it is past the cutoff as well, when without negative weights nothing comes back.
+        It would not if it is also above the cutoff and no weight is negative, because then all
+        paths through that vertex are above the cutoff.
         """
         return self.check and (self.cutoff is None or graph.has_negative)
 
     def held_in(self: _Options, dtype: np.dtype) -> _Options:
-        """Return the options of a run that holds the distances in this type."""
+        """Return the options of a run that computes distances in this type."""
         if self.cutoff is None and dtype == self.dtype:
             return self
         largest = infinity(dtype) - 1 if dtype.kind in "iu" else float(np.finfo(dtype).max)
@@ -126,10 +127,10 @@ class PathOptions(Options):
         return replace(self, dtype=dtype, cutoff=self.cutoff if hides else None)
 
     def hide(self, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
-        """Report what is beyond the cutoff as unreachable, in rows of the answer."""
+        """Mark vertices beyond the cutoff as unreachable, in rows of the answer."""
         if self.cutoff is None:
             return
-        # a float type must not round the cutoff, and whole numbers not be rounded to compare them
+        # a float type must not round the cutoff, and integers are compared without conversion
         is_float = distances.dtype.kind == "f"
         exact = np.float64(self.cutoff) if is_float else math.floor(self.cutoff)
         rows = max(1, _VALUES // max(distances.shape[1], 1))
@@ -143,19 +144,19 @@ class PathOptions(Options):
 
 @dataclass(frozen=True)
 class AllPairsOptions(PathOptions):
-    """What the caller of `solve` asked for.
+    """The checked arguments of `solve`.
 
     Attributes
     ----------
     out : ndarray or None
-        Where to put the distances, one row for each source. Of another type only for the methods
-        that compute the sources alone: they convert row by row.
+        Array for the distances, one row for each source. Methods that compute selected rows convert
+        them one by one, so that for these the array may have another type.
     totals : bool
-        Whether only sums over rows are wanted, so that no memory for rows is needed.
+        Whether only sums over rows are wanted. Then no memory for rows is needed.
     helpers : tuple of Device
-        Further devices, for the methods that use several.
+        The other devices, for methods that use several.
     checkpoint : path-like or None
-        Folder for checkpoints, for the methods that write them.
+        Folder for checkpoints, for methods that write them.
     """
 
     out: np.ndarray | None = field(default=None, kw_only=True)
@@ -171,10 +172,10 @@ class Rows(Answer):
     Attributes
     ----------
     distances : (k, n) ndarray
-        The rows of the `PathOptions.sources` of the plan: k is n where these are None.
+        The rows of the `PathOptions.sources` of the plan; all n rows if these are None.
     predecessors : (k, n) int32 ndarray or None
     checked : bool
-        Whether the method has looked for negative cycles and clipped distances itself.
+        Whether the method itself has checked for negative cycles and clipped distances.
     """
 
     distances: np.ndarray
@@ -205,13 +206,14 @@ class AllPairsMethod(PathMethod):
     Attributes
     ----------
     outofcore : bool
-        Whether it takes several devices, writes checkpoints, and leaves a mapped file on disk.
+        Whether it can use several devices, writes checkpoints, and keeps a memory-mapped matrix on
+        disk.
     by_source : bool
-        Whether it computes the rows of any sources alone, some at a time: it is a
+        Whether it computes only the rows of the sources, a block at a time. It is a
         `pyapsp.sparse.source_blocks.SourceBlocks`.
     batched : bool
-        Whether its launches can take many graphs of the same size: it is a `FloydWarshall` with
-        rounds for `Configuration.graphs` graphs, each with its own part of every buffer.
+        Whether a kernel launch can compute many graphs of the same size. It is a `FloydWarshall`
+        with rounds for `Configuration.graphs` graphs, each with its own part of every buffer.
     """
 
     problem = "all-pairs"
@@ -229,29 +231,30 @@ class AllPairsMethod(PathMethod):
         return error
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
-        """Return the seconds of planning and a run with its transfers; None if nothing is known.
+        """Return the predicted seconds of planning, run and transfers; None without a prediction.
 
         Parameters
         ----------
         graph : Facts
         options : AllPairsOptions
-            Without sources and cutoff.
+            They have no sources and no cutoff.
         rows : int
-            How many rows are wanted: all that a method computes which computes sources alone.
+            Number of rows that are wanted. A method with `by_source` computes only these.
         """
         return None
 
 
 def sample(size: int, family: str, seed: int, requires: Weights) -> Graph:
-    """Return a random graph that a method with these requirements takes.
+    """Return a random graph that meets these requirements.
 
     Weights are small whole numbers, so that sums are exact in every type. Some vertices cannot be
-    reached. A method that takes negative weights gets some with odd seeds; no cycle is negative.
+    reached. With odd seeds some weights are negative, if the requirements allow that. No cycle is
+    negative.
 
     Parameters
     ----------
     size : int
-        Vertices, about.
+        Approximate number of vertices.
     family : str
         One of `pyapsp.graph.families.FAMILIES`.
     seed : int
@@ -259,7 +262,7 @@ def sample(size: int, family: str, seed: int, requires: Weights) -> Graph:
     """
     arcs, heaviest, limit = ARCS, _MAX_WEIGHT, requires.largest_distance
     if limit is not None and limit < _LOW:
-        # distances in a mesh would be as long as its sides
+        # in a mesh, distances grow with the length of its sides
         arcs, heaviest, family = (
             _MORE_ARCS,
             max(1, min(heaviest, limit // _PART_OF_LIMIT)),
@@ -270,17 +273,17 @@ def sample(size: int, family: str, seed: int, requires: Weights) -> Graph:
     kept = heads % _UNREACHED != _UNREACHED - 1
     tails, heads, weights = tails[kept], heads[kept], weights[kept]
     if seed % 2 and not requires.non_negative and not requires.unweighted:
-        # a potential changes the signs of arcs, and the length of no cycle
+        # a potential changes the signs of weights, but not the length of any cycle
         potential = np.random.default_rng(seed).integers(0, _MAX_WEIGHT, graph.n)
         weights = weights + potential[tails] - potential[heads]
     return Graph.from_arcs(graph.n, tails, heads, weights, name=f"{graph.name}-{seed}")
 
 
 def about(graph: Graph) -> dict[str, Any]:
-    """Return what records say of a graph.
+    """Return the facts of a graph for the record of a run.
 
-    Files, generators and the bench give names; the hash of a graph without one is not computed,
-    which for an array handed to `solve` would take longer than a search.
+    The hash is computed only for graphs with a name, which files, generators and the bench give.
+    For an array that is passed to `solve` it would take longer than a search.
     """
     return {
         "name": graph.name,
@@ -292,9 +295,9 @@ def about(graph: Graph) -> dict[str, Any]:
 
 
 def fits(requires: Weights, row: Mapping[str, Any]) -> bool:
-    """Return whether a method takes the graph of a row of ``data/datasets.csv``.
+    """Return whether a method can solve the graph of a row of ``data/datasets.csv``.
 
-    The register knows no longest distance where there are negative weights.
+    The file has no longest distance for a graph with negative weights.
     """
     limit: float | None = requires.largest_distance
     if limit is None and requires.non_negative:
@@ -304,12 +307,12 @@ def fits(requires: Weights, row: Mapping[str, Any]) -> bool:
 
 
 def farthest(cutoff: Any, owner: str) -> int | float | None:
-    """Return a cutoff that a function was given as a number of Python's.
+    """Return a cutoff as a Python int or float.
 
     Raises
     ------
     ParameterError
-        If it is no number from zero up.
+        If it is no non-negative number.
     """
     if cutoff is None:
         return None
@@ -323,20 +326,20 @@ def farthest(cutoff: Any, owner: str) -> int | float | None:
 def vertices(
     given: int | Sequence[int] | np.ndarray, n: int, owner: str, name: str = "sources"
 ) -> np.ndarray:
-    """Return vertices that a function was given, as int64; one of them alone is a sequence of one.
+    """Return vertices as an int64 array; a single vertex becomes an array of length one.
 
     Parameters
     ----------
     given : int, or sequence of int
     n : int
-        Vertices of the graph.
+        Number of vertices of the graph.
     owner, name : str
-        The function and the parameter, for messages.
+        Names of the function and of the parameter, for messages.
 
     Raises
     ------
     ParameterError
-        If one is no vertex.
+        If a value is no vertex.
     """
     try:
         found = np.atleast_1d(np.asarray(given))

@@ -1,9 +1,9 @@
-"""Number types: what infinity is in each, which one is exact for a graph, how far rounding goes.
+"""Number types: infinity of each type, exact types for a graph, bounds of rounding errors.
 
-Integer types hold distances below half of their range, so that the sum of two never wraps round;
-the value just there is the distance of what cannot be reached. Whether a type is wide enough is
-proved before the run where the weights allow it (no path is longer than n - 1 times the largest
-weight, or than what a few searches find), and otherwise checked on the answer.
+Integer types hold distances below half of their range, so that the sum of two never overflows. The
+largest such value is infinity, the distance of an unreachable vertex. Before the run a proof is
+tried that a type is wide enough: no path is longer than n - 1 times the largest weight, or than a
+bound from a few searches. Without a proof the answer is checked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 DTYPES = ("float64", "float32", "float16", "int64", "int32", "int16", "uint16")
-# From the narrowest: what "auto" tries.
+# The types that "auto" tries, the narrowest first.
 _AUTOMATIC = ("uint16", "int16", "int32", "int64")
 
 
@@ -50,7 +50,7 @@ def _narrowest(graph: Graph | Facts, bound: int | float) -> np.dtype | None:
     if not graph.is_integer:
         return None
     for candidate in map(np.dtype, _AUTOMATIC):
-        # an arc may be longer than every distance: its weight must have room as well
+        # the type must also hold the weights; an arc may be longer than all distances
         longest = max(bound, graph.max_magnitude)
         if longest < infinity(candidate) and not (candidate.kind == "u" and graph.has_negative):
             return candidate
@@ -58,34 +58,35 @@ def _narrowest(graph: Graph | Facts, bound: int | float) -> np.dtype | None:
 
 
 def narrower(graph: Graph | Facts, dtype: np.dtype, bound: int | float) -> np.dtype | None:
-    """Return an integer type in which the device may hold the distances, narrower than `dtype`.
+    """Return an integer type narrower than `dtype` that gives the same distances, or None.
 
     Parameters
     ----------
     graph : Graph or Facts
     dtype : numpy.dtype
-        Of the answer.
+        Type of the answer.
     bound : int or float
-        No finite distance exceeds it.
+        An upper bound of the finite distances.
 
     Returns
     -------
     numpy.dtype or None
-        None where no narrower type is proved to give the same answer, after `checks.converted`.
+        None if there is no proof that a narrower type gives the same answer after
+        `checks.converted`.
     """
     candidate = _narrowest(graph, bound)
     if candidate is None or candidate.itemsize >= dtype.itemsize:
         return None
-    # a float that does not count that far in ones would have rounded
+    # if the float type cannot hold all whole numbers up to the bound, its sums would be rounded
     exact = dtype.kind in "iu" or bound <= 2 ** (np.finfo(dtype).nmant + 1)
     return candidate if exact else None
 
 
 def is_exact(graph: Graph, dtype: np.dtype) -> bool:
-    """Return whether every sum of weights along a path is exact in this type, proved.
+    """Return whether it is proved that sums of weights along all paths are exact in this type.
 
-    True for whole-number weights whose longest path stays below infinity (integers) or below
-    the largest number up to which a float counts in ones.
+    They are if all weights are whole numbers, and the longest path is below infinity (integer
+    types), or below the largest number up to which a float type holds all whole numbers.
     """
     if not graph.is_integer:
         return False
@@ -103,22 +104,22 @@ def resolve(graph: Graph, dtype: object, owner: str = "solve") -> tuple[np.dtype
     graph : Graph
         The graph to be solved.
     dtype : dtype-like, "auto" or None
-        None is float64, as SciPy; ``"auto"`` the narrowest integer type proved exact for this
-        graph, else the float type of its weights.
+        None is float64, as in SciPy. ``"auto"`` is the narrowest integer type that is proved exact
+        for this graph, else the float type of its weights.
     owner : str
-        The function that was asked, for messages.
+        Name of the function, for messages.
 
     Returns
     -------
     dtype : numpy.dtype
         One of `DTYPES`.
     reason : str
-        Why, in words for `Result.explain`.
+        Why, as text for `Result.explain`.
 
     Raises
     ------
     ParameterError
-        If this is no supported type.
+        If the type is not supported.
     """
     if dtype is None:
         return np.dtype(np.float64), "the default, as in SciPy"
@@ -145,12 +146,12 @@ def resolve(graph: Graph, dtype: object, owner: str = "solve") -> tuple[np.dtype
 
 
 def only_int32(dtype: object, owner: str) -> np.dtype:
-    """Return int32, the type of levels and of labels, if None or that was asked for.
+    """Return int32, the type of levels and of labels, if `dtype` is None or int32.
 
     Raises
     ------
     ParameterError
-        If another type was.
+        If it is another type.
     """
     try:
         fits = dtype is None or np.dtype(dtype) == np.int32  # type: ignore[call-overload]
@@ -163,7 +164,7 @@ def only_int32(dtype: object, owner: str) -> np.dtype:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What rounding may do to a distance d: ``relative * |d| + absolute``; both 0 when exact.
+    """The largest rounding error of a distance d: ``relative * |d| + absolute``; 0 if exact.
 
     ``cl/verify/certificate.cl`` has the same comparison.
     """
@@ -177,23 +178,23 @@ class Tolerance:
         return self.relative == 0 and self.absolute == 0
 
     def equal(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return where two arrays of finite distances are equal but for rounding in each."""
+        """Return where two arrays of finite distances are equal up to rounding in each."""
         equal: np.ndarray = a == b
         if not self.exact:
-            # in float64, where the sum of two large numbers of a narrow type is none too large
+            # in float64, because in a narrow type the sum of two large numbers may overflow
             a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
             equal |= np.abs(a - b) <= self.relative * (np.abs(a) + np.abs(b)) + self.absolute
         return equal
 
 
 def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
-    """Return how far rounding may move a distance of this answer.
+    """Return the largest rounding error of a distance of this answer.
 
-    Zero for integer types, and for whole-number weights where every distance plus one weight is
-    counted in ones by the float type. Otherwise a path of at most n - 1 arcs is summed with as
-    many roundings, each at most half a unit in the last place of a partial sum. Partial sums do
-    not exceed the distance when no weight is negative. Otherwise they are distances themselves,
-    or, when only some rows are here, differences of two.
+    It is zero for integer types. It is also zero if weights are whole numbers and the float type
+    holds every distance plus one weight exactly. Otherwise a path of at most n - 1 arcs has n - 1
+    roundings, each of at most half a unit in the last place of a partial sum. Without negative
+    weights, partial sums are at most the distance. With negative weights they are distances
+    themselves, or, if the answer has only some rows, differences of two distances.
 
     Parameters
     ----------
@@ -211,9 +212,9 @@ def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
 
 
 def largest_finite(distances: np.ndarray) -> float:
-    """Return the largest absolute value of the finite distances, 0 where there are none.
+    """Return the largest absolute value of the finite distances; 0 if there are none.
 
-    Of a matrix it is the largest of those of its parts.
+    For a matrix in parts, take the maximum over the parts.
 
     Parameters
     ----------
@@ -230,16 +231,16 @@ def largest_finite(distances: np.ndarray) -> float:
 def tolerance_for(
     graph: Graph, dtype: np.dtype, largest: float, *, complete: bool = True
 ) -> Tolerance:
-    """Return the `tolerance` of an answer of which only the largest distance is at hand.
+    """Return the `tolerance` of an answer, given only the largest distance.
 
     Parameters
     ----------
     graph : Graph
     dtype : numpy.dtype
-        Of the distances.
+        Type of the distances.
     largest : float
-        What `largest_finite` says of all of them. Of no meaning for an integer type, nor where
-        weights are neither negative nor all whole.
+        The `largest_finite` of all distances. It is not used for an integer type, nor if no weight
+        is negative and not all are whole numbers.
     complete : bool
         Whether the answer has a row for every vertex.
 
@@ -254,7 +255,7 @@ def tolerance_for(
     heaviest = float(graph.max_magnitude)
     if graph.is_integer and largest + heaviest <= 2 ** (np.finfo(dtype).nmant + 1):
         return Tolerance(0.0, 0.0)
-    # and one rounding of each weight to the dtype
+    # also one rounding of each weight to the dtype
     roundings = max(graph.n, 1) * float(np.finfo(dtype).eps)
     if graph.has_negative:
         return Tolerance(0.0, roundings * max(largest, heaviest))

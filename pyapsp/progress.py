@@ -1,4 +1,4 @@
-"""How far a run is: on a terminal drawn anew, elsewhere a line every few seconds."""
+"""Display of progress: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "Status", "of_sources"]
 
-# Seconds between two pictures of a bar.
+# Seconds between two updates of a bar.
 _FRAME = 0.1
 
 
 class Progress:
-    """A context manager that shows what `solve` tells of its progress.
+    """A context manager that shows the progress of `solve`.
 
-    It shows the percentage, the vertex up to which paths may pass, or the sources that are done
-    where a method searches from them, the rate and the time left. The rate counts from the first
-    call, so it is right for a run that goes on from a checkpoint.
+    It shows the percentage, the rate and the remaining time. For Floyd-Warshall it also shows the
+    last intermediate vertex so far, for searches the number of finished sources. The rate is
+    measured from the first call, so that it is right for a run that continues from a checkpoint.
 
     Parameters
     ----------
     n : int
-        Vertices of the graph; all pairs are n^3 updates.
+        Number of vertices of the graph; all pairs are n^3 updates.
     stream : text file, optional
-        Where to write; None is standard error. Once it cannot be written to, the run goes on
-        in silence.
+        The stream to write to; None is standard error. If writing fails, the run continues without
+        output.
     interval : float
-        Seconds between two lines, where there is no terminal; the last state is always written.
+        Seconds between two lines if the stream is no terminal. The last state is always written.
 
     Examples
     --------
@@ -58,18 +58,18 @@ class Progress:
         return self
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note that `done` of `total` steps are done, and show it when it is time."""
+        """Record that `done` of `total` steps are done; show it if the interval has passed."""
         done, total = _within(done, total)
         pivot = self._n * done // total
         self._note(done, total, f"pivot {pivot:,} of {self._n:,}", self._n**3, "updates")
 
     def sources(self, done: int, total: int) -> None:
-        """Take note that `done` of `total` sources are done, and show it when it is time."""
+        """Record that `done` of `total` sources are done; show it if the interval has passed."""
         told = f"source {min(max(done, 0), total):,} of {total:,}"
         self._note(*_within(done, total), told, total, "sources")
 
     def _note(self, done: int, total: int, told: str, whole: int, unit: str) -> None:
-        """Take note of a state in words, and of how many units the whole run has."""
+        """Record a state: its text, and the units of work of the whole run."""
         now, self._fraction = monotonic(), done / total
         if self._first is None:
             self._first = now, self._fraction
@@ -88,7 +88,7 @@ class Progress:
         self._show(last=True)
 
     def _show(self, *, last: bool = False) -> None:
-        """Show the newest state, once."""
+        """Show the latest state, unless it is shown already."""
         if self._stream is None or not self._text:
             return
         new, self._shown = self._text != self._shown, self._text
@@ -109,20 +109,20 @@ class Progress:
 def of_sources(
     progress: Callable[[int, int], None] | None,
 ) -> Callable[[int, int], None] | None:
-    """Return what to tell of sources that are done: a `Progress` says that they are sources."""
+    """Return the function to call with the number of finished sources."""
     return progress.sources if isinstance(progress, Progress) else progress
 
 
 class Status:
-    """A context manager that shows texts of what a long command is at.
+    """A context manager that shows status messages of a long command.
 
     Parameters
     ----------
     stream : text file, optional
-        Where to write; None is standard error. Once it cannot be written to, the run goes on
-        in silence.
+        The stream to write to; None is standard error. If writing fails, the run continues without
+        output.
     interval : float
-        Seconds between two lines, where there is no terminal.
+        Seconds between two lines if the stream is no terminal.
     """
 
     def __init__(self, *, stream: TextIO | None = None, interval: float = 5.0) -> None:
@@ -139,7 +139,7 @@ class Status:
         return self
 
     def __call__(self, text: str) -> None:
-        """Show a text, when it is time."""
+        """Show a message if the interval has passed."""
         if self._line is not None:
             from rich.text import Text
 
@@ -160,7 +160,7 @@ class Status:
 
 
 def _console(stream: TextIO | None) -> Console | None:
-    """Return a console, if the stream is a terminal on which a line can be drawn anew."""
+    """Return a console if the stream is a terminal on which a line can be redrawn, else None."""
     try:
         if stream is None or not stream.isatty():
             return None
@@ -173,14 +173,14 @@ def _console(stream: TextIO | None) -> Console | None:
 
 
 def _bar(stream: TextIO | None) -> Bar | None:
-    """Return a bar, if the stream is such a terminal."""
+    """Return a bar if the stream is such a terminal, else None."""
     console = _console(stream)
     if console is None:
         return None
     from rich.progress import BarColumn, Progress, TextColumn
 
     bar = Progress(
-        BarColumn(bar_width=None),  # what the text leaves
+        BarColumn(bar_width=None),  # the width beside the text
         TextColumn("{task.fields[text]}", markup=False),
         console=console,
         expand=True,
@@ -193,7 +193,7 @@ def _bar(stream: TextIO | None) -> Bar | None:
 
 
 def _within(done: int, total: int) -> tuple[int, int]:
-    """Return how much of how much is done, of nothing all."""
+    """Return done and total for the bar; (1, 1) if the total is 0."""
     return (min(max(done, 0), total), total) if total > 0 else (1, 1)
 
 

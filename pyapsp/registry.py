@@ -1,9 +1,8 @@
-"""Problems and the methods that answer them.
+"""Problems, and the methods that solve them.
 
-A `Problem` says what every part of the package needs to know of a question: how inputs are made,
-how much work a run did, whether an answer is right. A `Method` answers one problem. Both are
-registered here; tests, tuner, bench, command line, workflow, tables and documentation enumerate
-them.
+A `Problem` defines how inputs are made, how much work a run did, and whether an answer is right. A
+`Method` is an algorithm for one problem. Both are registered here. Tests, tuner, bench, command
+line, workflow, tables and documentation enumerate the registry.
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ __all__ = [
     "register_problem",
 ]
 
-# The module that registers each problem; it is imported when the problem is first asked for.
+# The module that registers each problem. It is imported when the problem is first used.
 _ROOMS = {
     "all-pairs": "pyapsp.distances.problem",
     "bfs": "pyapsp.traversal.problems",
     "sssp": "pyapsp.traversal.problems",
     "scc": "pyapsp.traversal.problems",
 }
-# Methods that had another name.
+# Former names of methods, and their present names.
 _RENAMED = {
     "bfs-all": "apsp-bfs",
     "sssp-iterative": "apsp-iterative",
@@ -65,12 +64,12 @@ _RENAMED = {
 
 @dataclass(frozen=True)
 class Requirements:
-    """What a method needs of an input and of a device.
+    """The requirements of a method for inputs and devices.
 
     Attributes
     ----------
     capabilities : tuple of str
-        Names of `Capabilities` that the device must have, beside those of the dtype.
+        Names of `Capabilities` that the device must have, in addition to those of the dtype.
     """
 
     capabilities: tuple[str, ...] = ()
@@ -78,17 +77,17 @@ class Requirements:
 
 @dataclass(frozen=True)
 class Options:
-    """What the caller asked for, resolved. A problem with more to ask for has a subclass.
+    """The checked arguments of a call. A problem with more arguments has a subclass.
 
     Attributes
     ----------
     device : Device
     dtype : numpy.dtype
-        Of the answer.
+        Type of the answer.
     memory_limit : int or None
         Bytes of device memory that may be used; None is all of it.
     progress : callable or None
-        Called as ``progress(done, total)``; an exception from it ends the run.
+        Called as ``progress(done, total)``; an exception that it raises ends the run.
     """
 
     device: Device
@@ -104,20 +103,20 @@ class Plan:
     Attributes
     ----------
     input : object
-        What is solved: a graph, or what else the problem is about.
+        The input to solve, for most problems a graph.
     options : Options
     parameters : dict
-        The method's parameters, every one resolved.
+        The parameters of the method, all with values.
     device_bytes : int
         Device memory that the run will allocate.
     state : object
-        What the method prepared: built programs.
+        What the method has prepared, for instance built programs.
     build_seconds : float
-        Time spent on building them.
+        Time to build them.
     tuning : dict or None
         The tuning row that parameters were taken from: level, database, device, dtype, n, family.
     notes : tuple of str
-        What else the plan comes to, for ``explain``.
+        Further lines for ``explain``.
     """
 
     input: Any
@@ -132,13 +131,13 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a method computed. Each problem has a subclass with the values.
+    """The answer of a method. Each problem has a subclass with the values.
 
     Attributes
     ----------
     stats : dict
-        ``kernel_seconds``, ``transfer_seconds``, ``kernel_hash``; ``more`` is what only this method
-        reports.
+        ``kernel_seconds``, ``transfer_seconds``, ``kernel_hash``, and in ``more`` the values that
+        only this method reports.
     """
 
     stats: dict[str, Any] = field(default_factory=dict)
@@ -146,7 +145,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Check:
-    """Whether an answer is right.
+    """The result of checking an answer.
 
     Attributes
     ----------
@@ -156,7 +155,7 @@ class Check:
     oracle : str
         What the answer was compared with.
     max_error : float or None
-        The largest difference from the oracle, where it is a number.
+        The largest difference from the oracle; None if there is no number for it.
     """
 
     ok: bool
@@ -172,19 +171,19 @@ class Check:
 
 @dataclass(frozen=True)
 class Request:
-    """A problem with its input, and what was asked for.
+    """A problem with its input and the checked arguments.
 
     Attributes
     ----------
     problem : Problem
     input : object
     method : Method or str
-        ``"auto"``, or the one asked for.
+        ``"auto"``, or the method asked for.
     options : Options
     asked : dict
-        What records keep of what was asked for, beside method and dtype.
+        Arguments for the record of the run, in addition to method and dtype.
     reasons : tuple of str
-        What was decided so far, for ``explain``.
+        The decisions so far, for ``explain``.
     """
 
     problem: Problem
@@ -197,17 +196,17 @@ class Request:
 
 @dataclass(frozen=True)
 class Choice:
-    """A method that may run, and what it is told.
+    """A method that may run, and its options.
 
     Attributes
     ----------
     method : Method
     options : Options
-        Those of the request, as this method needs them.
+        The options of the request, adapted to this method.
     reason : str
-        Why this method.
+        Why this method was chosen.
     seconds : float or None
-        Predicted, where that decided.
+        The predicted time, if methods are ranked by it.
     """
 
     method: Method
@@ -217,12 +216,12 @@ class Choice:
 
 
 def in_order(request: Request) -> Iterator[Choice]:
-    """Yield the method asked for; for ``"auto"`` all that can answer, in order of registration.
+    """Yield the method asked for; for ``"auto"`` all that can run, in order of registration.
 
     Raises
     ------
     PyApspError
-        If the method asked for, or each of all, cannot answer: why the first cannot.
+        If the method asked for cannot run; for ``"auto"`` if no method can: the error of the first.
     """
     asked = request.method
     if isinstance(asked, Method):
@@ -244,7 +243,7 @@ def in_order(request: Request) -> Iterator[Choice]:
 
 @dataclass(frozen=True)
 class Problem:
-    """A question that methods answer.
+    """A problem that methods solve.
 
     Attributes
     ----------
@@ -253,7 +252,7 @@ class Problem:
     summary : str
         One line for tables.
     unit : str
-        What the work of a run is counted in, in the plural: rates are given in it per second.
+        The unit of work, in the plural. Rates are units per second.
     dtypes : tuple of str
         Number types of answers, the default first.
     areas : tuple of str
@@ -261,31 +260,32 @@ class Problem:
     families : tuple of str
         The kinds of input that `sample` draws; tuning rows are kept for each.
     read : callable
-        ``read(path)`` returns the input that a file holds.
+        ``read(path)`` reads an input from a file.
     sample : callable
-        ``sample(size, family, seed, requires)`` draws an input that a method with these
-        requirements takes: what tests, tuner and bench use.
+        ``sample(size, family, seed, requires)`` returns a random input that meets these
+        requirements, for tests, tuner and bench.
     about : callable
-        ``about(input)`` returns what records say of it: at least ``name``, ``n`` and ``hash``.
+        ``about(input)`` returns the facts of an input for records: at least ``name``, ``n`` and
+        ``hash``.
     ask : callable
-        ``ask(input, method, *, dtype, device, memory_limit, progress, **more)`` checks what a
-        caller asks for and returns the `Request`.
+        ``ask(input, method, *, dtype, device, memory_limit, progress, **more)`` checks the
+        arguments of a call and returns the `Request`.
     work : callable
-        ``work(input, options, answer)`` returns how many units the run did.
+        ``work(input, options, answer)`` returns the units of work of the run.
     oracle : callable
-        ``oracle(input, options)`` returns a function from an `Answer` to a `Check`. What it
-        compares with is computed once, for any number of answers.
+        ``oracle(input, options)`` returns a function from an `Answer` to a `Check`. The expected
+        answer is computed once, for any number of answers.
     choices : callable
         ``choices(request)`` yields each `Choice` in the order in which they are to be tried.
     settle : callable
-        ``settle(request, plan, answer)`` returns the answer as it was asked for, or raises what is
-        wrong with the input.
+        ``settle(request, plan, answer)`` converts the answer to the rows and type that were asked
+        for, or raises the error of the input.
     reusing : callable
-        ``reusing(input, options)`` returns options whose answers go into memory that was used
-        before, where that is a part of what a run takes; for the tuner.
+        ``reusing(input, options)`` returns options that write answers into memory which was used
+        before, for the tuner. Touching new memory would be a part of the measured time.
     fits : callable
-        ``fits(requires, about)`` says whether a method with these requirements takes the input of
-        a row of ``data/datasets.csv``, for the workflow.
+        ``fits(requires, about)`` returns whether the input of a row of ``data/datasets.csv`` meets
+        these requirements, for the workflow.
     asks : tuple of str
         Options of `ask` that the command line and the workflow can set: ``predecessors``,
         ``sources``.
@@ -311,14 +311,14 @@ class Problem:
 
 
 def check_limits(memory_limit: int | None, progress: Any, owner: str) -> None:
-    """Refuse what is no limit of memory, or nothing that can be told of progress.
+    """Check the arguments `memory_limit` and `progress`.
 
     Parameters
     ----------
     memory_limit : int or None
     progress : callable or None
     owner : str
-        The function that was given them, for messages.
+        Name of the function, for messages.
 
     Raises
     ------
@@ -331,18 +331,19 @@ def check_limits(memory_limit: int | None, progress: Any, owner: str) -> None:
 
 
 def check_memory(buffers: Sequence[int], options: Options) -> None:
-    """Refuse a run whose buffers do not fit, before anything is allocated.
+    """Raise an error if the buffers of a run do not fit, before any is allocated.
 
     Parameters
     ----------
     buffers : sequence of int
-        Their bytes.
+        The bytes of each buffer.
     options : Options
 
     Raises
     ------
     DeviceMemoryError
-        If all are more than the device has, or than allowed, or one is larger than it can be.
+        If their sum is above the memory of the device or the limit, or one is above the largest
+        allocation.
     """
     capabilities = options.device.capabilities
     available = capabilities.global_memory
@@ -365,30 +366,30 @@ class Method(ABC):
     Parameters
     ----------
     **parameters : int or str
-        Values for names in `choices`; what is not given is chosen for the device.
+        Values of parameters in `choices`. The others are chosen for the device.
 
     Attributes
     ----------
     id : str
         The short name, e.g. ``"fw-blocked"``.
     problem : str
-        The id of the `Problem` that it answers.
+        The id of the `Problem` that it solves.
     area : str
-        The room it lives in.
+        The folder of its module: ``dense``, ``sparse`` or ``traversal``.
     summary : str
         One line for tables.
     source : str
         Paper and section.
     requires : Requirements
     choices : mapping of str to sequence of int or str
-        The legal values of each parameter; a range has too many to list.
+        The allowed values of each parameter: a list or a range.
     tunable : bool
-        Whether the tuner can choose among them: it is a `pyapsp.tuning.method.TunableMethod`.
+        Whether the tuner can choose parameters. It is a `pyapsp.tuning.method.TunableMethod`.
 
     Raises
     ------
     ParameterError
-        If a parameter does not exist or has no legal value.
+        If a parameter does not exist, or its value is not allowed.
     """
 
     id: ClassVar[str]
@@ -418,12 +419,12 @@ class Method(ABC):
         return f"method({self.id!r}{given})"
 
     def unmet(self, about: Any, options: Any) -> PyApspError | None:
-        """Return the error of what the method needs, and this input or device does not have.
+        """Return the error of the first requirement that the input or the device does not meet.
 
         Parameters
         ----------
         about : object
-            The input, or what is known of it.
+            The input, or its facts.
         options : Options
         """
         device = options.device
@@ -447,9 +448,9 @@ class Method(ABC):
         Raises
         ------
         ParameterError
-            If the given parameters do not fit together or do not fit the device.
+            If the given parameters contradict each other, or the device does not support them.
         DeviceMemoryError
-            If the run needs more memory than there is, or than allowed.
+            If the run needs more memory than the device has, or than the limit.
         """
 
     @abstractmethod
@@ -469,19 +470,19 @@ _M = TypeVar("_M", bound=type[Method])
 
 
 def register(cls: _M) -> _M:
-    """Class decorator: make a method known under its id."""
+    """Class decorator: register a method under its id."""
     _methods[cls.id] = cls
     return cls
 
 
 def register_problem(new: Problem) -> Problem:
-    """Make a problem known under its id."""
+    """Register a problem under its id."""
     _problems[new.id] = new
     return new
 
 
 def problems() -> tuple[Problem, ...]:
-    """Return all problems: what there are methods for.
+    """Return all problems, for instance all-pairs shortest paths.
 
     Returns
     -------
@@ -497,7 +498,7 @@ def problem(name: str) -> Problem:
     Raises
     ------
     ParameterError
-        If there is none of this name.
+        If there is no problem of this name.
     """
     if name not in _problems and name in _ROOMS:
         importlib.import_module(_ROOMS[name])
@@ -519,7 +520,7 @@ def methods(problem: str | None = None) -> tuple[type[Method], ...]:
     Parameters
     ----------
     problem : str, optional
-        The id of a problem, e.g. ``"all-pairs"``; all problems unless given.
+        The id of a problem, e.g. ``"all-pairs"``; by default all problems.
 
     Returns
     -------
@@ -542,19 +543,19 @@ _problem_of = problem
 
 
 def method(name: str, **parameters: int | str) -> Method:
-    """Return a method, with parameters of your own choice.
+    """Return a method with given parameters.
 
     Parameters
     ----------
     name : str
         A method id, see `methods`.
     **parameters : int or str
-        For example ``tile=16``; what is not given is chosen for the device.
+        For example ``tile=16``. The other parameters are chosen for the device.
 
     Returns
     -------
     Method
-        For the ``method`` argument of `solve` and of the other functions that answer a problem.
+        For the ``method`` argument of `solve` and of the functions of the other problems.
 
     Raises
     ------
@@ -571,7 +572,7 @@ def method(name: str, **parameters: int | str) -> Method:
 
 
 def method_of(problem: str, asked: str | Method, owner: str) -> str | Method:
-    """Return the method that a function of a problem was asked for: ``"auto"`` or an instance.
+    """Return the `method` argument of a function: ``"auto"`` or an instance of a method.
 
     Parameters
     ----------
@@ -579,12 +580,12 @@ def method_of(problem: str, asked: str | Method, owner: str) -> str | Method:
         The id of the problem.
     asked : str or Method
     owner : str
-        The function, for messages.
+        Name of the function, for messages.
 
     Raises
     ------
     ParameterError
-        If there is no such method, or it answers another problem.
+        If there is no such method, or it is a method of another problem.
     """
     if asked == "auto":
         return "auto"

@@ -1,4 +1,4 @@
-"""What `solve` returns: distances, predecessors, and how they came about."""
+"""The result of `solve`: distances, predecessors, and the record of the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyapsp.precision import DTYPES, infinity
 
 __all__ = ["NO_PREDECESSOR", "Result"]
 
-#: The predecessor where there is none: of a source, and of what it does not reach. As in SciPy.
+#: The predecessor of a source, and of a vertex that the source does not reach. As in SciPy.
 NO_PREDECESSOR = -9999
 
 _SCHEMA = 1
@@ -31,17 +31,17 @@ class Result:
     Attributes
     ----------
     distances : (k, n) ndarray
-        Row r holds the distances from vertex ``sources[r]``; `infinity` where there is no path.
+        Row r holds the distances from vertex ``sources[r]``; `infinity` if there is no path.
     predecessors : (k, n) int32 ndarray or None
-        The last vertex before j on the path, -9999 where there is none.
+        The last vertex before j on the path; -9999 if there is none.
     sources : (k,) int64 ndarray
-        The vertices of the rows; all n in order unless `solve` was asked for some.
+        The source vertex of each row. By default all n vertices in order.
     labels : ndarray or None
-        Row number to the id in the file the graph came from.
+        The label of each vertex, for instance its id in the graph file.
     stats : dict
         The record of the run: method, device, dtype, times in seconds, updates per second, bytes.
     reasons : tuple of str
-        What was chosen and why; `explain` prints them.
+        What was chosen and why; `explain` returns them as text.
     """
 
     distances: np.ndarray
@@ -67,15 +67,15 @@ class Result:
         Returns
         -------
         list of int
-            ``[i]`` when i is j, and ``[]`` when j cannot be reached.
+            ``[i]`` if i equals j, and ``[]`` if j cannot be reached.
 
         Raises
         ------
         ParameterError
             If a vertex does not exist, i is no source, or there are no predecessors. If weights
-            are negative and the path leads over a vertex beyond the cutoff.
+            are negative and the path leads through a vertex beyond the cutoff.
         VerificationError
-            If the predecessors go round or end: they are none of a shortest path.
+            If the predecessors form a cycle or end before i. Then they are wrong.
         """
         n = self.distances.shape[1]
         i, j = (
@@ -106,15 +106,15 @@ class Result:
         return backwards[::-1]
 
     def diameter(self) -> int | float:
-        """Return the largest distance between two vertices that are connected, in these rows.
+        """Return the largest finite distance in these rows.
 
-        As `pyapsp.diameter`, which needs no distances. NetworkX's raises where a vertex does not
-        reach another.
+        `pyapsp.diameter` computes it without a matrix of distances. Unlike NetworkX, both ignore
+        pairs of vertices without a path.
 
         Returns
         -------
         int or float
-            0 where no vertex reaches another.
+            0 if no vertex reaches another.
 
         Raises
         ------
@@ -123,28 +123,28 @@ class Result:
         """
         if self.distances.size == 0:
             raise ParameterError.of("result", "Result.diameter", "of at least one row", "none")
-        # each row has the 0 of its source
+        # no row is empty: each has the distance 0 of its source
         finite = self.distances < self.infinity
         largest: int | float = self.distances.max(where=finite, initial=0).item()
         return largest
 
     def explain(self) -> str:
-        """Return what was chosen for this run, and why, one sentence a line."""
+        """Return what was chosen for this run, and why; one choice in each line."""
         return "\n".join(self.reasons)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to a NumPy ``.npz`` file, which appears only when it is complete.
+        """Write everything to a NumPy ``.npz`` file. After an error there is no incomplete file.
 
         Raises
         ------
         GraphError
-            If labels are neither all integers nor all strings (NetworkX nodes can be anything):
-            such cannot be read back without running code from the file.
+            If labels are neither all integers nor all strings (NetworkX nodes can be any objects).
+            To load other objects, NumPy would have to run code from the file.
         """
         if self.labels is not None and self.labels.dtype.kind not in "iU":
             raise GraphError(
                 "labels that are neither all integers nor all strings cannot be saved: "
-                "dataclasses.replace(result, labels=None) goes without"
+                "dataclasses.replace(result, labels=None) removes them"
             )
         about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
         arrays = {"distances": self.distances, "sources": self.sources}
@@ -162,7 +162,7 @@ class Result:
         Raises
         ------
         FormatError
-            If the file is not one, or is damaged.
+            If the file is not a saved result, or is damaged.
         """
         try:
             arrays = archive.load(path, "not a saved result")
@@ -178,7 +178,7 @@ class Result:
 
 
 def _checked_arrays(file: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Return the arrays of a saved result; ValueError unless they go together."""
+    """Return the arrays of a saved result; ValueError if they do not match each other."""
     arrays = {name: file.get(name) for name in ("distances", "predecessors", "sources", "labels")}
     distances, before, sources, labels = arrays.values()
     if distances is None or distances.ndim != 2 or distances.dtype.name not in DTYPES:

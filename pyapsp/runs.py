@@ -1,8 +1,8 @@
-"""From a request to an answer with its record: what runs a method of any problem.
+"""The run of a request: plan, run, convert the answer, and write the record.
 
-The functions that users call, the bench, the command line and the workflow all come through here. A
-request goes one way: its choices are planned until one runs, the answer is settled as it was asked
-for, and the record says what happened.
+The public functions, the bench, the command line and the workflow all use this module. The choices
+of a request are planned until one runs. The answer is converted to what was asked for. The record
+has the method, the device, the times and the memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pyapsp.tuning.database import Unchanging, databases
 
 __all__ = ["SCHEMA", "Planned", "Solved", "least", "plans", "reasons", "record", "run", "solve"]
 
-#: Of records.
+#: Version of the record format.
 SCHEMA = 4
 
 
@@ -38,18 +38,18 @@ class Planned:
 
     @property
     def method(self) -> Method:
-        """What will run."""
+        """The method that will run."""
         return self.choice.method
 
 
 @dataclass(frozen=True)
 class Solved:
-    """What became of a request.
+    """The result of a request.
 
     Attributes
     ----------
     answer : Answer
-        As it was asked for.
+        The answer, in the form that was asked for.
     record : dict
     reasons : tuple of str
         What was chosen and why.
@@ -65,22 +65,22 @@ def plans(
     refused: list[DeviceError],
     part: Callable[[Any], Any] = lambda options: options,
 ) -> Iterator[Planned]:
-    """Yield the plan of the method asked for, or one after the other of those "auto" may take.
+    """Yield the plan of the method asked for, or the plans of the candidates of "auto".
 
     Parameters
     ----------
     request : Request
     refused : list of DeviceError
-        Gets the errors of those that want more memory than there is, or failed their self test;
+        The errors of plans that need too much memory, or of failed self tests, are appended to it;
         see `least`.
     part : callable
-        Makes the options of the part of the request that is planned first, from those of a choice
-        that is right for all of it.
+        Converts the options of a choice to the options of the part of the request that is planned
+        first.
 
     Raises
     ------
     PyApspError
-        If the method asked for, or none at all, can answer.
+        If the method asked for cannot run; for "auto" if no method can.
     """
     looked, choices = databases(), request.problem.choices(request)
     while True:
@@ -102,12 +102,12 @@ def plans(
 
 
 def least(refused: list[DeviceError]) -> DeviceError:
-    """Return the error that asks for the least memory."""
+    """Return the error of the plan that needs the least memory."""
     return min(refused, key=lambda error: getattr(error, "needed", math.inf))
 
 
 def run(request: Request) -> tuple[Planned, Any]:
-    """Run the first plan that neither stalls nor wants more memory than there is."""
+    """Run the first plan that neither stalls nor needs too much memory."""
     refused: list[DeviceError] = []
     for planned in plans(request, refused):
         try:
@@ -121,13 +121,13 @@ def run(request: Request) -> tuple[Planned, Any]:
 
 
 def solve(request: Request, started: float | None = None) -> Solved:
-    """Run a request, and settle and record what comes of it.
+    """Run a request, convert the answer, and make the record.
 
     Parameters
     ----------
     request : Request
     started : float, optional
-        When the call began, by `time.perf_counter`; now unless given.
+        Start time of the call, by `time.perf_counter`; now by default.
     """
     started = time.perf_counter() if started is None else started
     planned, found = run(request)
@@ -139,7 +139,7 @@ def solve(request: Request, started: float | None = None) -> Solved:
 
 
 def reasons(request: Request, planned: Planned) -> tuple[str, ...]:
-    """Say what was chosen and why."""
+    """Return what was chosen and why, as lines of text."""
     plan, device = planned.plan, planned.plan.options.device
     return (
         f"method {planned.method.id}: {planned.choice.reason}",
@@ -152,7 +152,7 @@ def reasons(request: Request, planned: Planned) -> tuple[str, ...]:
 
 
 def _parameters(method: Method, plan: Plan) -> str:
-    """Say which parameters were taken, and where from."""
+    """Return the parameters and where they are from, as text."""
     if not plan.parameters:
         return "none"
     listed = ", ".join(f"{name}={value}" for name, value in plan.parameters.items())
@@ -182,16 +182,16 @@ def record(
     ----------
     request : Request
     method : str
-        Its id.
+        The id of the method.
     plan : Plan
     stats : dict
-        As `Answer.stats`.
+        As in `Answer.stats`.
     work : int
-        How many units of the problem the run did.
+        Units of work of the run.
     wall_seconds : float or None
-        Since the call.
+        Seconds since the start of the call.
     about : dict, optional
-        What there is to say of the input, where the problem cannot say it.
+        The facts of the input, if `Problem.about` cannot return them.
     """
     options = request.options
     device, seconds = options.device, stats["kernel_seconds"]
@@ -230,6 +230,6 @@ def record(
 
 @cache
 def _environment() -> dict[str, str]:
-    """Return the versions of what else a run depends on."""
+    """Return the versions of the software that a run depends on."""
     packages = {name: version(name) for name in ("numpy", "scipy", "pyopencl")}
     return {"python": platform.python_version(), **packages, "os": platform.platform()}

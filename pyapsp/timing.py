@@ -1,8 +1,8 @@
-"""Timing in turns, so that times compare.
+"""Timing in turns, so that times can be compared.
 
-What is compared takes turns: once each to warm up, then round after round, each round in an order
-of its own. What else the machine does then meets all alike, and so does what a run leaves in caches
-and memory for the next. Medians are compared.
+Contenders run one after the other: once each to warm up, then in rounds, each round in another
+order. So other load on the machine affects all of them equally, and so does the content of caches
+and memory after the previous run. Medians are compared.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from pyapsp.errors import NegativeCycleError, ParameterError, PyApspError, Verif
 
 __all__ = ["Contender", "Meter", "Turn", "enough", "in_turns", "take_turns", "warm_up"]
 
-# A turn of more than so many seconds is not repeated: it needs no warm-up.
+# A turn that takes more than this many seconds is not repeated, and needs no warm-up.
 _LONG = 20.0
-# Calls are timed for so many seconds in all, and at least so often.
+# Calls are repeated until they have taken this many seconds in total.
 _LONG_ENOUGH = 0.1
 _TURNS = 5
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What one turn took.
+    """The times of one turn.
 
     Attributes
     ----------
     seconds : dict of str to float
-        By phase: ``wall``, ``kernel`` and others. Phases may be parts of each other.
+        Seconds of each phase: ``wall``, ``kernel`` and others. Phases may overlap.
     facts : dict
-        What else there is to tell.
+        Further facts of the turn.
     """
 
     seconds: dict[str, float]
@@ -43,20 +43,20 @@ class Turn:
 
 @dataclass
 class Contender:
-    """What is timed.
+    """Something that is timed, for instance a method.
 
     Attributes
     ----------
     name : str
-        For texts of progress.
+        Name for progress messages.
     turn : callable
         Runs once, checks the answer and returns a `Turn`. A `VerificationError` or a
-        `NegativeCycleError` from it ends the timing: all have the same input. Another `PyApspError`
-        leaves this contender out.
+        `NegativeCycleError` ends the timing of all contenders, which have the same input. Another
+        `PyApspError` excludes this contender.
     turns : list of Turn
-        Those that were taken; the first is the warm-up.
+        The turns so far; the first is the warm-up.
     error : PyApspError or None
-        Why it was left out.
+        The error that excluded this contender.
     """
 
     name: str
@@ -66,17 +66,17 @@ class Contender:
 
     @property
     def timed(self) -> list[Turn]:
-        """The turns that count: those after the warm-up, or the only one if that took long."""
+        """The timed turns: those after the warm-up, or the only one if that took long."""
         return self.turns[1:] or self.turns
 
     @property
     def times(self) -> dict[str, list[float]]:
-        """The seconds of every turn that counts, by phase."""
+        """The seconds of every timed turn, by phase."""
         return {phase: [turn.seconds[phase] for turn in self.timed] for phase in self._phases}
 
     @property
     def medians(self) -> dict[str, float]:
-        """The median seconds of the turns that count, by phase."""
+        """The median seconds of the timed turns, by phase."""
         return {phase: median(values) for phase, values in self.times.items()}
 
     @property
@@ -98,7 +98,7 @@ class Contender:
 
 
 class Meter(Protocol):
-    """What is measured beside the contenders, in the same rounds: a roof."""
+    """A further measurement in the same rounds, for instance of a roof."""
 
     def turn(self) -> None:
         """Measure once."""
@@ -110,18 +110,18 @@ _C = TypeVar("_C", bound=Contender)
 def warm_up(
     contenders: Iterable[_C], progress: Callable[[str], None] = lambda text: None
 ) -> list[_C]:
-    """Let each take one turn that is not timed, in the order given.
+    """Run each contender once, in the given order; this turn is not timed.
 
     Parameters
     ----------
     contenders : iterable of Contender
     progress : callable
-        Told what runs next.
+        Called with the name of the next contender.
 
     Returns
     -------
     list of Contender
-        Those that ran; the others have an `error`.
+        The contenders without an error; the others have an `error`.
 
     Raises
     ------
@@ -146,30 +146,30 @@ def take_turns(
     meters: Iterable[Meter] = (),
     progress: Callable[[str], None] = lambda text: None,
 ) -> list[_C]:
-    """Time contenders that are warm, in turns.
+    """Time contenders in turns, after the warm-up.
 
-    One whose first turn took more than 20 s takes no other: that one counts.
+    If the first turn took more than 20 s, it is used as the only timed turn.
 
     Parameters
     ----------
     contenders : sequence of Contender
-        What `warm_up` returned.
+        The contenders that `warm_up` returned.
     repeat : int
-        Timed turns of each.
+        Number of timed turns of each.
     meters : iterable of Meter
-        What else takes turns.
+        Further measurements in each round.
     progress : callable
-        Told what runs next.
+        Called with the name of the next contender.
 
     Returns
     -------
     list of Contender
-        Those that took all their turns; the others have an `error`.
+        The contenders without an error; the others have an `error`.
 
     Raises
     ------
     ParameterError
-        If there is no turn to take.
+        If `repeat` is below 1.
     VerificationError
         If an answer is wrong.
     NegativeCycleError
@@ -190,16 +190,16 @@ def take_turns(
 
 
 def in_turns(calls: Sequence[Callable[[], object]], repeat: int) -> list[float]:
-    """Return the median seconds of each call; all take turns until each was timed enough.
+    """Return the median seconds of each call; the calls take turns until each was timed enough.
 
-    By the clock of the host: many launches take long to enqueue on some devices. The first call of
-    each, which may build its kernels, is not timed. Errors end the timing.
+    Times are by the clock of the host, because on some devices many launches take long to enqueue.
+    The first call of each may build kernels, and is not timed. An error ends the timing.
 
     Parameters
     ----------
     calls : sequence of callable
     repeat : int
-        How often each is timed, at least.
+        The least number of timed calls of each.
 
     Returns
     -------
@@ -219,13 +219,13 @@ def in_turns(calls: Sequence[Callable[[], object]], repeat: int) -> list[float]:
 
 
 def enough(times: Sequence[float], repeat: int) -> bool:
-    """Return whether something was timed often enough: what is short is timed more often."""
+    """Return whether a call was timed often enough; short calls are timed more often."""
     runs = len(times)
     return runs >= repeat and (sum(times) >= _LONG_ENOUGH or runs >= 5 * repeat)
 
 
 def _orders(count: int) -> Iterator[list[int]]:
-    """Yield orders of so many, always the same ones, without end."""
+    """Yield random orders of `count` items without end; always the same sequence of orders."""
     order, random = list(range(count)), Random(0)
     while True:
         random.shuffle(order)

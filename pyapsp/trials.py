@@ -1,9 +1,9 @@
-"""Whether a method is right on a driver: tried on small inputs before "auto" takes it.
+"""The self test of a method on a driver, before "auto" uses the method for the first time.
 
-A compiler may get a kernel wrong that others get right. So a method runs on a small input of each
-family, with predecessors and without, before it is first chosen for a driver and a number type. The
-verdict is kept in the cache folder (`pyapsp.device.verdicts`). What a caller asks for by name runs
-without it.
+A compiler may have a bug that makes a kernel wrong. So before a method is first chosen for a driver
+and a number type, it runs on a small input of each family, with predecessors and without. The
+result is stored in the cache folder (`pyapsp.device.verdicts`). A method that the caller names runs
+without this test.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ __all__ = ["code", "fault_of", "refusal", "remember"]
 
 _log = logging.getLogger(__name__)
 
-# No multiple of the lanes of a vector, so that kernels get to what remains at the end of a row.
+# No multiple of a vector width, so that the test includes the remainder at the end of a row.
 _SIZE = 37
 
 
 def refusal(request: Request, choice: Choice, plan: Plan) -> DeviceError | None:
-    """Return why "auto" does not take a method on a device, if it does not.
+    """Return the error if "auto" must not use a method on this device, else None.
 
     Parameters
     ----------
     request : Request
-        One for a method by name is never refused.
+        A request that names its method is never refused.
     choice : Choice
-        What would be taken: it is tried unless that was done before.
+        The method to test, unless the result of an earlier test is stored.
     plan : Plan
-        Its plan: the kernels that are built for it are those that are tried.
+        The plan of this choice; the test runs its kernels.
     """
     if isinstance(request.method, Method):
         return None
@@ -55,15 +55,15 @@ def refusal(request: Request, choice: Choice, plan: Plan) -> DeviceError | None:
 
 
 def fault_of(method: str, options: Options, trial: Callable[[], str | None]) -> str | None:
-    """Return what is wrong with a method on the device of the options, tried once per driver.
+    """Return the fault of a method on the device of the options, or None; tested once per driver.
 
     Parameters
     ----------
     method : str
-        Its id.
+        The id of the method.
     options : Options
     trial : callable
-        Returns what is wrong, or None.
+        Runs the test and returns the fault, or None.
     """
     device = options.device
 
@@ -78,14 +78,14 @@ def fault_of(method: str, options: Options, trial: Callable[[], str | None]) -> 
 
 
 def remember(method: str, options: Options, fault: str) -> None:
-    """Keep that a method is wrong, as the command ``pyapsp selftest`` found."""
+    """Store the fault of a method that the command ``pyapsp selftest`` found."""
     subject = _subject(method, options.dtype, _asked(options))
     verdicts.remember(options.device.identity, subject, code(), fault)
 
 
 @cache
 def code() -> str:
-    """Return what verdicts are about: the version of the package, and the text of its kernels."""
+    """Return the key of stored results: the version of the package and a hash of its kernels."""
     text = hashlib.sha256()
     for path in sorted(source.root().rglob("*.[ch]*")):
         text.update(path.read_bytes())
@@ -93,7 +93,7 @@ def code() -> str:
 
 
 def _asked(options: Options) -> dict[str, bool]:
-    """Return what decides which kernels run, beside method and type."""
+    """Return the options that decide which kernels run, in addition to method and type."""
     return {"predecessors": True} if getattr(options, "predecessors", False) else {}
 
 
@@ -102,7 +102,7 @@ def _subject(method: str, dtype: np.dtype, asked: dict[str, bool]) -> str:
 
 
 def _trial(problem: Problem, method: Method, plan: Plan) -> str | None:
-    """Run the kernels of a plan on a small input of each family; return what is wrong."""
+    """Run the kernels of a plan on a small input of each family; return the fault, or None."""
     options, known = plan.options, type(method).choices
     given = {name: value for name, value in plan.parameters.items() if name in known}
     for family in problem.families:
@@ -115,7 +115,7 @@ def _trial(problem: Problem, method: Method, plan: Plan) -> str | None:
                 device=options.device,
                 **_asked(options),
             )
-            with suppress(ParameterError):  # those of the plan may be none for a small input
+            with suppress(ParameterError):  # a small input may not allow the plan's parameters
                 fault = _fault(request)
                 break
         if fault is not None:
@@ -124,14 +124,14 @@ def _trial(problem: Problem, method: Method, plan: Plan) -> str | None:
 
 
 def _fault(request: Request) -> str | None:
-    """Run a request for a method, and return what is wrong with its answer."""
+    """Run a request for a method, and return the fault of its answer, or None."""
     problem = request.problem
     try:
         choice = next(problem.choices(request))
         plan = choice.method.plan(request.input, choice.options)
         answer = problem.settle(request, plan, choice.method.run(plan))
     except (DeviceError, DiskSpaceError, ParameterError):
-        raise  # what may be so at this moment alone is no verdict
+        raise  # the cause may be temporary, so that no result is stored
     except PyApspError as error:
         return f"{type(error).__name__}: {error}"
     fault: str | None = problem.oracle(request.input, request.options)(answer).fault

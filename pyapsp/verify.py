@@ -1,8 +1,8 @@
-"""Checking an answer: by its own certificate, and against SciPy.
+"""Checks of an answer: by a certificate, and by comparison with SciPy.
 
-`certificate` needs no oracle: distances that satisfy three local conditions are right. It runs on
-the device in O(n m). `against_scipy` solves the graph again on the host. `oracle` does what is
-needed of both for many answers to one question.
+`certificate` needs no other solver: distances that satisfy three local conditions are right. It
+runs on the device in O(n m). `against_scipy` solves the graph again on the host. `oracle` combines
+both to check many answers for one graph.
 """
 
 from __future__ import annotations
@@ -36,25 +36,26 @@ _FAULTS = (
 )
 # Rows are sent to the device in blocks of about this many bytes.
 _BLOCK_BYTES = 64 * 2**20
-# SciPy looks at so many arcs to say what is right: about a second.
+# Limit of the arcs that SciPy relaxes to compute the expected rows: about a second.
 _ORACLE_ARCS = 2 * 10**7
 
 
 def certificate(graph: Graph, result: Result, *, device: Any = None) -> Check:
-    """Check an answer by the three conditions that make distances right.
+    """Check an answer by three conditions that together prove that the distances are right.
 
-    d(i, i) = 0; no arc shortens a distance; every finite distance is the length of a walk over
-    arcs that attain equality. Predecessors, where there are any, must be existing arcs that
-    attain equality and lead back to the source.
+    An arc from u to v is tight if ``d(u) + w(u, v) = d(v)``. The conditions are: d(i, i) = 0; no
+    arc shortens a distance; every vertex with a finite distance is reached from the source by tight
+    arcs. If there are predecessors, each must be the tail of a tight arc, and they must lead back
+    to the source.
 
     Parameters
     ----------
     graph : Graph
-        What was solved (symmetrized, if it was solved with ``directed=False``).
+        The graph that was solved (symmetrized, if it was solved with ``directed=False``).
     result : Result
         The answer; any subset of rows.
     device : optional
-        Where to check; see `pyapsp.device.choose`.
+        The device that checks; see `pyapsp.device.choose`.
 
     Returns
     -------
@@ -63,12 +64,12 @@ def certificate(graph: Graph, result: Result, *, device: Any = None) -> Check:
     Raises
     ------
     GraphError
-        If the answer has another number of vertices than the graph.
+        If the numbers of vertices of the answer and of the graph differ.
 
     Notes
     -----
-    O(n) work for each arc and each row, and memory for the arcs and a block of rows. With a
-    cutoff the answer is incomplete by intention, and the certificate will say so.
+    It takes O(n) work for each arc, and memory for the arcs and a block of rows. An answer with a
+    cutoff is incomplete, so that the certificate fails.
     """
     distances, n = result.distances, graph.n
     if distances.ndim != 2 or distances.shape[1] != n:
@@ -97,7 +98,7 @@ def certificate(graph: Graph, result: Result, *, device: Any = None) -> Check:
 
 
 class _Checker:
-    """The arcs on the device, and the kernels that hold rows against them."""
+    """The arcs on the device, and the kernels that check rows with them."""
 
     def __init__(self, device: Device, graph: Graph, dtype: np.dtype, allowed: Tolerance) -> None:
         defines = arithmetic_defines(device, dtype)
@@ -113,12 +114,12 @@ class _Checker:
             self._buffer(weights),
         ]
         self.slack = (slack.type(allowed.relative), slack.type(allowed.absolute))
-        # tight arcs cannot close a cycle: distances fall along them
+        # with positive weights tight arcs form no cycle, because distances grow along them
         self.falling = allowed.exact and graph.min_weight is not None and graph.min_weight > 0
 
     def _buffer(self, array: np.ndarray) -> cl.Buffer:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        # an empty array, which OpenCL cannot hold, is never read
+        # OpenCL has no empty buffers; this one is never read
         host = np.ascontiguousarray(array) if array.size else np.zeros(1, array.dtype)
         return cl.Buffer(self.queue.context, flags, hostbuf=host)
 
@@ -128,7 +129,7 @@ class _Checker:
     def check(
         self, distances: np.ndarray, before: np.ndarray | None, sources: np.ndarray
     ) -> str | None:
-        """Return the first fault of a block of rows, in words."""
+        """Return the first fault of a block of rows as text, or None."""
         count, n = len(distances), np.int32(self.n)
         shape = (self.n, count)
         rows = self._buffer(distances)
@@ -168,7 +169,7 @@ class _Checker:
         return text if before is None else f"{text}, predecessor {before[row, j]}"
 
     def _mark_attained(self, shape: tuple[int, int], rows: cl.Buffer, marks: cl.Buffer) -> None:
-        """Mark what tight arcs reach from the sources."""
+        """Mark the vertices that tight arcs reach from the sources."""
         changed = np.ones(1, dtype=np.int32)
         flag = self._buffer(changed)
         while changed[0]:
@@ -192,26 +193,26 @@ def against_scipy(graph: Graph, result: Result) -> Check:
     Parameters
     ----------
     graph : Graph
-        What was solved (symmetrized, if it was solved with ``directed=False``).
+        The graph that was solved (symmetrized, if it was solved with ``directed=False``).
     result : Result
         The answer; any subset of rows.
 
     Returns
     -------
     Check
-        Exact agreement is required where sums are exact.
+        The distances must be equal if sums are exact, and equal up to rounding otherwise.
 
     Notes
     -----
-    Dijkstra for non-negative weights, else Johnson: both are independent of what is checked here.
+    SciPy uses Dijkstra for non-negative weights, else Johnson.
     """
     return against_distances(graph, result, scipy_distances(graph, result.sources))
 
 
 def scipy_distances(graph: Graph, sources: np.ndarray) -> np.ndarray:
-    """Return the rows of some sources as SciPy finds them, in float64, inf where there is no path.
+    """Return SciPy's rows of these sources, in float64; inf if there is no path.
 
-    By Dijkstra for non-negative weights, else by Johnson.
+    SciPy uses Dijkstra for non-negative weights, else Johnson.
     """
     if sources.size == 0 or graph.m == 0:  # SciPy takes no matrix without arcs
         return np.where(sources[:, None] == np.arange(graph.n), 0.0, np.inf)
@@ -226,16 +227,16 @@ def against_distances(graph: Graph, result: Result, expected: np.ndarray) -> Che
     Parameters
     ----------
     graph : Graph
-        What was solved.
+        The graph that was solved.
     result : Result
         The answer; any subset of rows.
     expected : ndarray of float64
-        The same rows of the true distances, inf where there is no path.
+        The same rows of the true distances, inf if there is no path.
 
     Returns
     -------
     Check
-        Exact agreement is required where sums are exact.
+        The distances must be equal if sums are exact, and equal up to rounding otherwise.
     """
     distances = result.distances
     allowed, worst, fault = tolerance(graph, distances), 0.0, None
@@ -245,7 +246,7 @@ def against_distances(graph: Graph, result: Result, expected: np.ndarray) -> Che
         found, right = distances[rows], expected[rows]
         reached = found < infinity(distances.dtype)
         difference = np.zeros(right.shape)
-        # of what only one side reaches
+        # if only one side has a path, the difference is infinite
         difference[reached != np.isfinite(right)] = np.inf
         both = reached & np.isfinite(right)
         np.subtract(found, right, where=both, out=difference)
@@ -261,11 +262,11 @@ def against_distances(graph: Graph, result: Result, expected: np.ndarray) -> Che
 
 
 def oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
-    """Return what says whether rows of distances are right.
+    """Return a function that checks rows of distances.
 
-    Rows are compared with SciPy's: all, or evenly spread ones where all would take long. If there
-    are others, or predecessors, the certificate must hold as well, once for each type: further
-    answers that equal one with a certificate are right, too.
+    It compares rows with SciPy's: all, or an evenly spread sample if all would take long. With a
+    sample, or with predecessors, the certificate must hold as well. It is computed once for each
+    type; later answers need only be equal to one with a certificate.
 
     Parameters
     ----------
@@ -307,12 +308,12 @@ def oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
 
 
 def spread(count: int, most: int) -> np.ndarray:
-    """Return at most so many of the numbers below `count`, the first and the last among them."""
+    """Return at most `most` evenly spread numbers below `count`, the first and last included."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 
 def _digest(*arrays: np.ndarray | None) -> bytes:
-    """Return what two answers have in common only if they are equal, in place of a copy of one."""
+    """Return a hash of an answer; answers are compared by it, without a copy."""
     content = hashlib.sha256()
     for array in arrays:
         if array is not None:

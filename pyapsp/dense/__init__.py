@@ -1,4 +1,4 @@
-"""Dense all-pairs shortest paths: the distance matrix lives on the device.
+"""Dense all-pairs shortest paths: Floyd-Warshall on the distance matrix.
 
 Each published algorithm is one module and one kernel file of the same name.
 """

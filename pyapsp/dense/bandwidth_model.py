@@ -1,9 +1,9 @@
-"""How much bandwidth blocked products need, and which block is large enough.
+"""A model of the bandwidth that blocked products need, and of the smallest sufficient block.
 
-What is computed from a tile or a block in fast memory grows with its area, what has to be brought
-there with its edges. So the bandwidth that keeps the arithmetic busy falls with the size, and from
-some size on it is there. The model is that of K. Matsumoto, N. Nakasato and S. G. Sedukhin, SC 2012
-(poster); it counts two operations for an update d = min(d, a + b).
+The number of updates for a tile or a block in fast memory grows with its area, the data to load
+with its edges. So a larger block needs less bandwidth. The model is that of K. Matsumoto,
+N. Nakasato and S. G. Sedukhin, SC 2012 (poster); it counts two operations for an update
+d = min(d, a + b).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def tile_intensity(rows: int, columns: int, item_bytes: int = 4) -> float:
     Parameters
     ----------
     rows, columns : int
-        Of the tile of a work-item (t_r, t_c): for each step of the product it reads one value for
-        each row and each column, and makes an update for each pair of them.
+        Size of the tile of a work-item (t_r, t_c): for each step of the product it reads one value
+        for each row and each column, and makes an update for each pair of them.
     item_bytes : int
         Size of a value.
     """
@@ -54,7 +54,7 @@ def block_intensity(block: int, item_bytes: int = 4) -> float:
     Parameters
     ----------
     block : int
-        Rows and columns (b): while one product of blocks is computed, two blocks travel.
+        Rows and columns (b): while one product of blocks is computed, two blocks are transferred.
     item_bytes : int
         Size of a value.
     """
@@ -75,7 +75,7 @@ def required_for_block(peak: float, block: int, item_bytes: int = 4) -> float:
 
 
 def attainable(peak: float, bandwidth: float, block: int, item_bytes: int = 4) -> float:
-    """Return the operations a second that a block allows: the peak, or what the transfers feed.
+    """Return the operations a second with this block: the peak, or less if transfers limit it.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def attainable(peak: float, bandwidth: float, block: int, item_bytes: int = 4) -
 def sufficient_block(
     peak: float, bandwidth: float, blocks: Iterable[int], item_bytes: int = 4
 ) -> int | None:
-    """Return the smallest of some blocks that needs no more bandwidth than there is.
+    """Return the smallest of these blocks for which the bandwidth is sufficient.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def sufficient_block(
 
 
 def best_block(seconds: Mapping[int, float]) -> int:
-    """Return the block with the least measured time, the smallest of several.
+    """Return the block with the least measured time; the smallest if times are equal.
 
     Parameters
     ----------

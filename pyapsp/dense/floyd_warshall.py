@@ -1,4 +1,4 @@
-"""What every Floyd-Warshall variant shares: the matrix on the device, before and after."""
+"""The base class of the Floyd-Warshall variants: upload, rounds, download, predecessors."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Layout:
-    """How the device holds the matrix, where that is not a value of the answer's dtype each.
+    """The format of the matrix on the device, if its entries have not the dtype of the answer.
 
     Attributes
     ----------
     dtype : numpy.dtype
-        Of a word.
+        Type of a word.
     columns : int
         Words in a row.
     padding : int or float
-        What the words have that stand for no vertex.
+        Value of the words that pad the matrix.
     """
 
     dtype: np.dtype
@@ -61,24 +61,24 @@ class Configuration:
     Attributes
     ----------
     parameters : dict
-        Every parameter of the method, resolved.
+        All parameters of the method, with values.
     program : Program
     size : int
         Rows of the matrix on the device: n, padded to what the kernels need.
     rounds : int
-        How many times `FloydWarshall.enqueue_round` has to be called.
+        Number of calls of `FloydWarshall.enqueue_round`.
     scratch : tuple of int
         Bytes of further device buffers.
     zeros : bool
-        Whether these are filled with zeros before the first round.
+        Whether these buffers are filled with zeros before the first round.
     layout : Layout or None
         None: `size` values of the answer's dtype in a row, infinity past n.
     state : object
-        What else the method needs for its rounds.
+        Further data of the method for its rounds.
     pitch : int or None
         Values from row to row, without a layout; None: `size`.
     graphs : int
-        How many matrices follow each other in the first buffer, for methods that are `batched`.
+        Number of matrices in the first buffer, one after the other, for `batched` methods.
     """
 
     parameters: dict[str, Any]
@@ -99,10 +99,10 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
     Attributes
     ----------
     carries_predecessors : bool
-        Whether the kernels keep predecessors beside the distances. Else they are found
-        afterwards, from the distances.
+        Whether the kernels update predecessors together with the distances. Otherwise predecessors
+        are computed from the final distances.
     on_round : callable or None
-        Called with the events of each round of a run when it has been enqueued, in order.
+        Called with the events of each round after it was enqueued, in order.
     """
 
     on_round: Callable[[list[cl.Event]], None] | None = None
@@ -123,52 +123,55 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
     ) -> list[cl.Event]:
         """Enqueue the kernels of one round.
 
-        The buffers are the distances, the predecessors if they are carried, and the scratch.
+        The buffers are the distances, the predecessors if the kernels update them, and the scratch.
         """
 
     def enqueue_rounds(
         self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
     ) -> Iterator[list[cl.Event]]:
-        """Enqueue round after round; what follows in the queue comes after all of them."""
+        """Enqueue all rounds; later commands in the queue run after them."""
         for number in range(configuration.rounds):
             yield self.enqueue_round(configuration, queue, buffers, number)
 
     def finish(
         self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
     ) -> None:
-        """Look at the buffers of `enqueue_round` after the last round, before the download."""
+        """Check the buffers of `enqueue_round` after the last round, before the download."""
 
     def encode(self, distances: np.ndarray) -> np.ndarray:
-        """Return the words that hold these distances: the distances themselves."""
+        """Return the distances as words of the layout; without a layout they are not changed."""
         return distances
 
     def decode(self, words: np.ndarray, distances: np.ndarray) -> None:
-        """Put into `distances`, in place, what the words hold; nothing to do without a layout."""
+        """Convert words to distances, in place; without a layout this does nothing."""
 
     def choose_parameters(
         self, graph: Graph, options: AllPairsOptions, *, rows: bool = True
     ) -> tuple[dict[str, Any], Match | None]:
-        """Return the given parameters, completed by what was tuned or by a candidate.
+        """Return the given parameters, completed from a tuning row or from a candidate.
 
-        The first that fits, of the tuning rows from the nearest to the farthest (if `rows`), and
-        then of the candidates.
+        This is the first set that fits. Tuning rows come first (if `rows`), from the nearest to the
+        farthest, then the candidates.
 
         Returns
         -------
         parameters : dict
         match : Match or None
-            The row that completed them.
+            The tuning row that was used.
 
         Raises
         ------
         ParameterError
             If nothing fits.
         """
-        # the work does not depend on where the arcs are: all families are alike
+        # the work does not depend on the arcs, so all families have the same parameters
         return next(self.sets(graph.n, "uniform", options, rows=rows))
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
-        """Return n^3 by the rate of the tuning rows around n, without predecessors found later."""
+        """Return n^3 divided by the rate of the tuning rows around n.
+
+        It does not include the time to compute predecessors from the final distances.
+        """
         rate = tuned_rate(self, graph.n, options)
         return None if rate is None else graph.n**3 / rate
 
@@ -182,7 +185,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         try:
             configuration, match, needed = self._configured(graph, options, recovery, rows=True)
         except DeviceMemoryError as tuned_needs:
-            # what was tuned may want more memory than the candidates
+            # tuned parameters may need more memory than the candidates
             try:
                 configuration, match, needed = self._configured(
                     graph, options, recovery, rows=False
@@ -253,7 +256,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                     watch.add("kernel", event)
                 if self.on_round is not None:
                     self.on_round(events)
-                # not each round: the device has nothing to do while the caller looks
+                # not after each round, because the device is idle during the call
                 late = time.monotonic() - told > _TELL or number == configuration.rounds
                 if options.progress is not None and late:
                     queue.finish()
@@ -276,10 +279,10 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             _free(matrices)
         elif options.predecessors:
             predecessors = np.empty((0, 0), _INDEX)
-        # a negative diagonal is a negative cycle, for which there are no predecessors to mend
+        # a negative diagonal is a negative cycle; then there are no predecessors to repair
         if predecessors is not None and recovery is None and not np.any(np.diagonal(distances) < 0):
             mend_predecessors(graph, distances, predecessors)
-        # with `progress` the device waits for the caller between rounds
+        # with `progress` the device is idle between rounds, so only kernel times are added
         kernels = watch.seconds("kernel") if options.progress else watch.span("kernel")
         return Rows(
             distances,
@@ -329,10 +332,10 @@ def _upload(
     layout: Layout,
     watch: Stopwatch,
 ) -> cl.Buffer:
-    """Make a device matrix of `size` rows with the array in its corner and padding around it."""
+    """Make a device matrix of `size` rows: the array in its corner, and padding."""
     bytes_all = layout.dtype.itemsize * size * layout.columns
     buffer = device.buffer(bytes_all)
-    # what a pitch adds to the columns is never read
+    # the columns that a pitch adds are never read
     if len(array) < size:
         pattern = np.array(layout.padding, layout.dtype)
         watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, bytes_all))
@@ -352,7 +355,7 @@ def _scratch(
 
 
 def _free(buffers: list[cl.Buffer], kept: int = 0) -> None:
-    """Free all but the first of some buffers, whose memory may go with the objects."""
+    """Release all but the first `kept` buffers."""
     while len(buffers) > kept:
         buffers.pop().release()
 
@@ -362,7 +365,7 @@ def _copy(
 ) -> cl.Event:
     """Copy between a host array and the corner of a device matrix."""
     rows, row_bytes = len(array), array.dtype.itemsize * array.shape[1]
-    # the type stubs do not know the names of the rectangle's arguments
+    # the type stubs do not have the keyword arguments of rectangle copies
     event: cl.Event = cl.enqueue_copy(  # type: ignore[call-overload]
         queue,
         to,

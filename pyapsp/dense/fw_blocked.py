@@ -63,7 +63,7 @@ class FwBlocked(FloydWarshall):
                 group = {"rows": 8, "group_x": 32, "group_y": 8}
             else:
                 group = {"rows": 4, "group_x": tile, "group_y": tile // 4}
-            # a strip may not be wider than what a work-item has of a row
+            # a strip may not be wider than the part of a row of a work-item
             yield {
                 "tile": tile,
                 "width": min(lanes, tile // group["group_x"]),
@@ -87,7 +87,7 @@ class FwBlocked(FloydWarshall):
         )
 
     def rule(self, options: AllPairsOptions) -> str:
-        """Return what `fits` asks, in words."""
+        """Return the condition of `fits` as text."""
         device = options.device
         return (
             "tile must be a multiple of width x group_x and of rows x group_y, a strip at most "

@@ -1,4 +1,4 @@
-"""fw-minplus: blocked Floyd-Warshall whose panels and remainder are one tuned min-plus product."""
+"""fw-minplus: blocked Floyd-Warshall with one tuned min-plus product for panels and remainder."""
 
 from __future__ import annotations
 
@@ -23,34 +23,37 @@ FORMS: dict[str, type[Product]] = {"panels": Panels, "tiles": Tiles}
 
 @register
 class FwMinplus(FloydWarshall):
-    """Blocked Floyd-Warshall as one tuned min-plus product: our own.
+    """Blocked Floyd-Warshall as one tuned min-plus product. This method is our own.
 
-    A round closes a pivot block (in turn by rounds over its tiles), multiplies its row and column
-    panels by it, and multiplies the panels into everything else.
+    A round has three steps: Floyd-Warshall on the pivot block (in rounds over its tiles), products
+    of the pivot block with its row and column panels, and the product of the panels, which updates
+    all other entries.
 
     Parameters
     ----------
     form : {"panels", "tiles"}, optional
-        ``"panels"``: one work-item per group, a register block of vectors, panels packed for it.
-        ``"tiles"``: register tiles of a work-group, slices of the panels in local memory. Chosen
-        for the device.
+        ``"panels"``: one work-item per group, a register block of vectors, packed panels.
+        ``"tiles"``: register tiles of a work-group, slices of the panels in local memory. The
+        default depends on the device.
     block, tile : int, optional
         Intermediate vertices of a round, and of a round inside the pivot block.
     bits : {0, 1}, optional
-        Compare floats that cannot be negative as integers; ignored for other weights.
+        Compare non-negative floats as integers; ignored if there are negative weights.
     rows : int, optional
         Rows of the register block of a work-item.
     strips, width, unroll, group_rows, group_columns : int, optional
-        With panels: vectors in a row of that block, values in a vector, steps written out, and
-        the part of the matrix that a group treats.
+        With panels: vectors in a row of that block, values in a vector, unrolled steps, and the
+        rows and columns of the matrix for a group.
     words, group_x, group_y, slice, vector, packed : int, optional
         With tiles: words in a row of that block, work-items of a group, steps held in local
         memory, words in a load, and whether a word is two 16-bit values.
     ahead : {0, 1}, optional
-        With tiles: compute the next pivot and panels in a second queue beside the remainder. It
-        gains where these are short of work and many launches fit; on the GPUs measured it does not.
+        With tiles: compute the next pivot and panels in a second queue, in parallel with the
+        remainder. This helps if they do not use the whole device; on the GPUs that we measured it
+        does not help.
     separate : {0, 1}, optional
-        With tiles, not together with `ahead`: multiply into a matrix of its own, then add.
+        With tiles, not together with `ahead`: write the product into a separate matrix, then take
+        the minimum with the old values.
     """
 
     id = "fw-minplus"
@@ -85,18 +88,18 @@ class FwMinplus(FloydWarshall):
     }
 
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
-        """Yield parameter sets of the form that suits the device, then of the other."""
+        """Yield parameter sets of the usually faster form for the device, then of the other."""
         names = ["panels", "tiles"] if options.device.traits.scalar_groups else ["tiles", "panels"]
         for name in names:
             yield from FORMS[name].candidates(options)
 
     def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
-        """Return whether the parameters are of one form, go together and fit the device."""
+        """Return whether the parameters are of one form, compatible, and within device limits."""
         form = FORMS[str(parameters["form"])]
         return parameters.keys() == form.names and form.fits(parameters, options)
 
     def rule(self, options: AllPairsOptions) -> str:
-        """Return what `fits` asks, in words."""
+        """Return the condition of `fits` as text."""
         device = options.device
         lanes = device.traits.lanes(options.dtype.itemsize, long=True)
         return (
@@ -134,7 +137,7 @@ class FwMinplus(FloydWarshall):
         buffers: list[cl.Buffer],
         number: int,
     ) -> list[cl.Event]:
-        """Enqueue the closing of a pivot block, then its panels and the remainder."""
+        """Enqueue Floyd-Warshall on the pivot block, then its panels and the remainder."""
         product: Product = configuration.state
         pitch, graphs = configuration.pitch, configuration.graphs
         return product.round(queue, buffers, configuration.size, number, pitch=pitch, graphs=graphs)
@@ -142,7 +145,7 @@ class FwMinplus(FloydWarshall):
     def enqueue_rounds(
         self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
     ) -> Iterator[list[cl.Event]]:
-        """Enqueue all rounds, with look-ahead where it is asked for."""
+        """Enqueue all rounds, with look-ahead if ``ahead=1``."""
         product = configuration.state
         if isinstance(product, Tiles) and configuration.parameters["ahead"]:
             return product.ahead(queue, buffers, configuration.size)

@@ -34,13 +34,13 @@ class FwMm(register_tiles.Iterative):
     l : int, optional
         Submatrices of 16 x 64 that a group computes.
     selector : str, optional
-        Who chooses l when it is not given: ``"default"``, the models ``"AT"``, ``"FT"`` and
-        ``"TI"`` of `pyapsp.dense.performance_model`, or ``"MT"``, which measures each on a scratch
-        matrix while planning.
+        How l is chosen if it is not given: ``"default"``, the models ``"AT"``, ``"FT"`` and
+        ``"TI"`` of `pyapsp.dense.performance_model`, or ``"MT"``, which measures each l on a
+        scratch matrix during planning.
     width : int, optional
-        Values in a vector strip; 1 as published.
+        Values in a vector strip; 1 in the thesis.
     group : int, optional
-        Work-items that share a submatrix; 64 as published.
+        Work-items that share a submatrix; 64 in the thesis.
     """
 
     id = "fw-mm"
@@ -84,7 +84,7 @@ class FwMm(register_tiles.Iterative):
         )
 
     def rule(self, options: AllPairsOptions) -> str:
-        """Return what `fits` asks, in words."""
+        """Return the condition of `fits` as text."""
         return register_tiles.rule(options, "h_pivot", "h_panel")
 
     def build(

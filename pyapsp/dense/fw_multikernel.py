@@ -1,6 +1,7 @@
 """fw-multikernel: blocked Floyd-Warshall in three kernels per round, as a baseline.
 
-What it shares with `fw_singlekernel` and `fw_packed`, the work of a group on one tile, is here too.
+This module also has the common part of `fw_singlekernel` and `fw_packed`: the work of a group on
+one tile.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ __all__ = ["FwMultikernel", "TileShape", "integers", "tile_rounds"]
 
 
 def integers(parameters: Mapping[str, int | str]) -> dict[str, int]:
-    """Return parameters, all of which are whole numbers, as such."""
+    """Return parameters as whole numbers, for methods that have no others."""
     return {name: int(value) for name, value in parameters.items()}
 
 
 class TileShape:
-    """How a group works on a tile: parameters of ``cl/dense/tile_update.h`` and what they need.
+    """The shape of the work of a group on a tile: parameters of ``cl/dense/tile_update.h``.
 
     Parameters
     ----------
@@ -91,13 +92,13 @@ class TileShape:
         )
 
     def _local_bytes(self, tile: int) -> int:
-        """Two tiles, a row, and a column in which every value is a word; each is aligned."""
+        """Return the bytes of two tiles, a row, and a column of one word per value, all aligned."""
         columns = tile // self.fields
         arrays = [tile * columns, tile * columns, columns, tile]
         return sum(-(-count * self.word_bytes // 128) * 128 for count in arrays) + 128
 
     def rule(self) -> str:
-        """Return what `fits` asks, in words."""
+        """Return the condition of `fits` as text."""
         words = f"{self.fields} x width" if self.fields > 1 else "width"
         return (
             f"tile must be a multiple of {words} x group_x and of rows x group_y, a strip at most "
@@ -117,7 +118,7 @@ class TileShape:
         return (blocks * parameters["tile"]) ** 2 // self.fields * self.word_bytes
 
     def scratch(self, parameters: Mapping[str, int], blocks: int) -> tuple[int, ...]:
-        """Return the bytes of the buffer for a copy of the matrix, if one is due."""
+        """Return the bytes of the buffer for a copy of the matrix; empty if none is needed."""
         return (self.matrix_bytes(parameters, blocks),) if parameters["contiguous"] else ()
 
     def reorder(
@@ -131,7 +132,7 @@ class TileShape:
         graphs: int = 1,
         back: bool = False,
     ) -> list[cl.Event]:
-        """Copy the matrices, the first buffer, to the second, tile after tile; or back."""
+        """Copy the matrices from the first buffer to the second, tile after tile; or back."""
         tile, columns = parameters["tile"], parameters["tile"] // self.fields
         everything = (blocks * columns // parameters["width"], blocks * tile, graphs)
         kernel = program.kernel("tiles_to_rows" if back else "rows_to_tiles")
@@ -229,7 +230,7 @@ class FwMultikernel(FloydWarshall):
         buffers: list[cl.Buffer],
         number: int,
     ) -> list[cl.Event]:
-        """Enqueue kernels A, B and C, and around all rounds the change of order."""
+        """Enqueue kernels A, B and C; before the first and after the last round, reorder tiles."""
         program, parameters = configuration.program, integers(configuration.parameters)
         blocks, shape = configuration.rounds, TileShape(program.device, 1)
         graphs = configuration.graphs

@@ -18,14 +18,14 @@ from pyapsp.registry import register
 
 __all__ = ["FwNaive"]
 
-# Work-items of a group along a row and a column. Left to the driver, one takes a divisor of n,
-# which is tiny for most n and made the method seven times slower there.
+# Work-items of a group along a row and a column. Without it, one driver chooses a divisor of n,
+# which is very small for most n; the method was then seven times slower.
 _GROUP = (64, 4)
 
 
 @register
 class FwNaive(FloydWarshall):
-    """Floyd-Warshall, one launch per k, one work-item per element: the correctness twin.
+    """Floyd-Warshall, one launch per k, one work-item per element; a simple reference.
 
     Source: R. W. Floyd, CACM 5(6), 1962; F. Okuyama's thesis, 2013, section 4.2, figure 4.1.
     """
@@ -39,7 +39,7 @@ class FwNaive(FloydWarshall):
     carries_predecessors = True
 
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
-        """Yield the only one: there is nothing to choose."""
+        """Yield the only set; the method has no parameters."""
         yield {}
 
     def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
@@ -47,7 +47,7 @@ class FwNaive(FloydWarshall):
         return True
 
     def rule(self, options: AllPairsOptions) -> str:
-        """Return no rule."""
+        """Return that there is no condition."""
         return "there are none"
 
     def configure(

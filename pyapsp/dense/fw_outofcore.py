@@ -1,4 +1,4 @@
-"""fw-outofcore: blocked Floyd-Warshall on a matrix that no device has to hold."""
+"""fw-outofcore: blocked Floyd-Warshall on a matrix that need not fit in device memory."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from pyapsp.registry import Plan, register
 
 __all__ = ["FwOutofcore"]
 
-# Bytes of rows that are looked through at a time.
+# Bytes of rows that are checked at once.
 _LOOK = 2**25
 _INTERVALS = ("auto", 0, 1, 10, 60, 600, 3600)
 
 
 @dataclass(frozen=True)
 class _Prepared:
-    """What a plan holds.
+    """The state of a plan.
 
     Attributes
     ----------
     array : (n, n) ndarray
-        For the distances.
+        Array for the distances.
     team : Team
     decisive : dict
-        What a checkpoint has to tell a run that goes on from it.
+        The data of a checkpoint that a resumed run needs.
     recovery : Recovery or None
-        What finds the predecessors.
+        Computes the predecessors.
     """
 
     array: np.ndarray
@@ -61,11 +61,11 @@ class _Prepared:
 class FwOutofcore(AllPairsMethod):
     """Blocked Floyd-Warshall with the matrix in host memory or in a file: any n, any device.
 
-    A pass closes a block of pivots and its rows, which stay on the device as the right factor of a
-    min-plus product; then all other rows go through the device, some at a time: their part in the
-    pivot columns, multiplied by the closed pivot, is the left factor. One part comes in while the
-    one before is computed and the one before that goes out. Rows do not depend on each other, so
-    several devices share them.
+    A pass first updates a block of pivots and its rows. These stay on the device as the right
+    factor of a min-plus product. Then all other rows are processed in parts: their pivot columns,
+    multiplied by the pivot block, are the left factor. One part is uploaded while the previous one
+    is computed and the one before that is downloaded. The other rows do not depend on each other,
+    so that several devices can share them.
 
     Source: K. Matsumoto, N. Nakasato and S. G. Sedukhin, Blocked united algorithm for the all-pairs
     shortest paths problem on hybrid CPU-GPU systems, 2012, and their poster at SC 2012. Their b x b
@@ -74,19 +74,20 @@ class FwOutofcore(AllPairsMethod):
     Parameters
     ----------
     block : int, optional
-        Pivots of a pass. What is not given is chosen by a model (`outofcore.planner`) from the
-        speeds that are measured first.
+        Pivots of a pass. Parameters that are not given are chosen by a model (`outofcore.planner`)
+        from speeds that are measured during planning.
     rows, columns : int, optional
-        Of the part that travels to the (main) device and back; all columns by default.
+        Size of the part that is copied to the (main) device and back; all columns by default.
     split : {"fused", "separated"}, optional
-        Whether the device takes the minimum with the matrix, which then has to travel there, or
-        only multiplies, and the host takes the minimum.
+        ``"fused"``: the part of the matrix is uploaded, and the device takes the minimum with it.
+        ``"separated"``: the device only multiplies, and the host takes the minimum.
     pivot : {"device", "host"}, optional
-        Who closes the pivot blocks: the main device (the default), or a CPU among the devices.
+        Which device updates the pivot blocks: the main device (the default), or a CPU among the
+        devices.
     helpers : {"auto", "all", "none"}, optional
-        Whether devices beside the first are used; "auto" asks the model.
+        Whether the devices after the first are used; with "auto" the model decides.
     interval : {"auto", 0, 1, 10, 60, 600, 3600}, optional
-        Seconds between checkpoints. "auto" saves as often as costs 3 % of the time.
+        Seconds between checkpoints. With "auto" checkpoints take 3 % of the time.
     """
 
     id = "fw-outofcore"
@@ -105,19 +106,19 @@ class FwOutofcore(AllPairsMethod):
     outofcore = True
 
     def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
-        """Measure speeds, cut the matrix, check memory and disk.
+        """Measure speeds, divide the matrix, check memory and disk.
 
         Raises
         ------
         CheckpointError
             If the checkpoint is of another run, or damaged.
         DiskSpaceError
-            If there is no room for the checkpoints.
+            If the disk is too small for the checkpoints.
         """
         check_weights(graph, options.dtype)
         started = time.perf_counter()
         if graph.n == 0:
-            product_for(graph, options, None, tuned=True)  # the device must have the type
+            product_for(graph, options, None, tuned=True)  # checks that the device has the type
             return Plan(graph, options, dict(self.parameters), 0)
         state = self._state(graph, options)
         given = self.parameters
@@ -143,7 +144,7 @@ class FwOutofcore(AllPairsMethod):
         return Plan(graph, options, parameters, needed, prepared, seconds, notes=notes)
 
     def _state(self, graph: Graph, options: AllPairsOptions) -> dict[str, Any] | None:
-        """Return the state of the checkpoint, None without one, if there is room to go on."""
+        """Return the state of the checkpoint, or None; check that the disk has space for more."""
         checkpoint = _opened(graph, options)
         if checkpoint is None:
             return None
@@ -157,9 +158,10 @@ class FwOutofcore(AllPairsMethod):
         Raises
         ------
         NegativeCycleError, PrecisionError
-            As `pyapsp.solve`; the checkpoint is then removed, because a resumed run ends alike.
+            As `pyapsp.solve`. The checkpoint is then removed, because a resumed run would raise the
+            same error.
         DiskSpaceError
-            If there is no room for the file of predecessors.
+            If the disk is too small for the file of predecessors.
         """
         graph, options = plan.input, plan.options
         if graph.n == 0:
@@ -170,7 +172,7 @@ class FwOutofcore(AllPairsMethod):
             checkpoint = _opened(graph, options)
             if checkpoint is not None:
                 stack.enter_context(checkpoint)
-            # a disk that is too small for them is better found now than after the passes
+            # reserve the disk space now, so that an error comes before the passes
             predecessors = None if prepared.recovery is None else _room(matrix)
             started = time.perf_counter()
             state = None if checkpoint is None else checkpoint.load(matrix)
@@ -202,7 +204,7 @@ class FwOutofcore(AllPairsMethod):
             prepared.array,
             predecessors,
             stats={
-                # what overlaps cannot be told apart: the time of the passes, transfers included
+                # kernels and transfers overlap, so this is the time of the passes with both
                 "kernel_seconds": seconds,
                 "transfer_seconds": filled - started,
                 "kernel_hash": prepared.team.members[0].machine.product.program.hash,
@@ -218,7 +220,7 @@ class FwOutofcore(AllPairsMethod):
 
 
 def _opened(graph: Graph, options: AllPairsOptions) -> Checkpoint | None:
-    """Return the checkpoint of a run, open; None if it writes none."""
+    """Return the opened checkpoint of a run; None if it writes none."""
     if options.checkpoint is None:
         return None
     subject = {
@@ -239,7 +241,7 @@ def _nothing(options: AllPairsOptions) -> Rows:
 
 
 def _look(graph: Graph, matrix: Matrix, options: AllPairsOptions) -> float:
-    """Look for clipped distances, if that was asked for, and return the largest distance."""
+    """Check for clipped distances, if that was asked for, and return the largest distance."""
     largest = 0.0
     matters = options.predecessors and options.dtype.kind == "f"
     if options.check or matters:
@@ -252,7 +254,7 @@ def _look(graph: Graph, matrix: Matrix, options: AllPairsOptions) -> float:
 
 
 def _room(matrix: Matrix) -> np.ndarray:
-    """Return room for the predecessors, in memory or in a file beside that of the distances."""
+    """Return an array for predecessors, in memory or in a file beside that of the distances."""
     if not matrix.on_disk:
         return np.empty(matrix.array.shape, np.int32)
     path = Path(matrix.filename)
@@ -268,7 +270,7 @@ def _recover(
     options: AllPairsOptions,
     largest: float,
 ) -> float:
-    """Find the predecessors, and return the seconds that the device took for them."""
+    """Compute the predecessors, and return the seconds that the device took for them."""
     queue, watch = options.device.queue(), Stopwatch()
     with Matrix(predecessors) as file, device_errors(options.device, sum(recovery.buffers)):
         recovery.run_slabs(queue, matrix.read, file.write, watch, largest_distance=largest)
@@ -276,7 +278,7 @@ def _recover(
 
 
 def _allocate(n: int, options: AllPairsOptions) -> np.ndarray:
-    """Return memory for the distances, if there is as much."""
+    """Return an array for the distances; raise an error if the memory is too small."""
     needed = n * n * options.dtype.itemsize
     available = available_memory()
     if available is not None and needed > available:

@@ -22,19 +22,19 @@ from pyapsp.registry import Plan, register
 
 __all__ = ["FwPacked4", "FwPacked8", "FwPacked16", "lost", "pack", "unpack"]
 
-# Values that are packed at a time on the host.
+# Number of values that the host packs at once.
 _BLOCK = 2**22
 
 
 class FwPacked(FloydWarshall):
-    """Blocked Floyd-Warshall on unsigned fields of a few bits that stop at infinity, 2^b - 1.
+    """Blocked Floyd-Warshall on unsigned fields of b bits; sums stop at infinity, 2^b - 1.
 
-    For non-negative whole-number weights. Finite distances must be below 2^b - 1: the weights
-    prove it, or else the answer is looked through before anyone gets it, and a distance that
-    was too large is a `PrecisionError`.
+    Weights must be non-negative whole numbers. Finite distances must be below 2^b - 1. If the
+    weights do not prove that, the answer is checked, and a distance that is too large is a
+    `PrecisionError`.
 
-    Source: D. Takafuji's thesis, 2020, section 3.2.4; on CPU devices section 3.6, where the rows
-    and strips of one work-item per group stand for the threads and vectors of the source.
+    Source: D. Takafuji's thesis, 2020, section 3.2.4; on CPU devices section 3.6. On CPUs a group
+    has one work-item, whose rows and strips correspond to the threads and vectors of the thesis.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class FwPacked(FloydWarshall):
 
     @property
     def top(self) -> int:
-        """The value of a field that stands for infinity."""
+        """The value of a field that means infinity."""
         return (1 << self.bits) - 1
 
     def _shape(self, options: AllPairsOptions, form: int) -> TileShape:
@@ -82,12 +82,12 @@ class FwPacked(FloydWarshall):
         return shape.fits(chosen) and synchronised and (chosen["single"] == 1 or idle)
 
     def rule(self, options: AllPairsOptions) -> str:
-        """Return what `fits` asks, in words."""
+        """Return the condition of `fits` as text."""
         shape = self._shape(options, integers(self.parameters).get("form", 0))
         return f"{shape.rule()}; order and groups need single=1, {SoftSync.RULE}"
 
     def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
-        """Refuse weights that a field cannot hold, then plan as usual."""
+        """Raise an error for weights that a field cannot hold, then plan as usual."""
         if graph.max_magnitude >= self.top:
             raise PrecisionError(
                 f"{self.id} holds distances below {self.top}, and there is a weight of "
@@ -107,7 +107,7 @@ class FwPacked(FloydWarshall):
                 f"{options.device.without('device_scope_fence')}"
             )
         shape, sync = self._shape(options, chosen["form"]), SoftSync(options.device)
-        # the type of the answer plays no part in the kernels, but the device must have it
+        # the kernels do not use the type of the answer, but the device must support it
         arithmetic_defines(options.device, options.dtype)
         defines = shape.defines(chosen)
         defines |= {
@@ -143,7 +143,7 @@ class FwPacked(FloydWarshall):
         buffers: list[cl.Buffer],
         number: int,
     ) -> list[cl.Event]:
-        """Enqueue the kernels of a round, or the single one, and around all the change of order."""
+        """Enqueue the kernels of a round, or the single kernel; reorder tiles before and after."""
         program, parameters = configuration.program, integers(configuration.parameters)
         blocks, device = configuration.size // parameters["tile"], program.device
         shape = TileShape(device, 1, 1 if parameters["form"] else 32 // self.bits)
@@ -165,7 +165,7 @@ class FwPacked(FloydWarshall):
     def finish(
         self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
     ) -> None:
-        """Raise when the groups of the single launch gave up waiting."""
+        """Raise an error if the groups of the single launch stalled."""
         if configuration.parameters["single"]:
             SoftSync(configuration.program.device).check(queue, buffers[-1], self.id)
 
@@ -174,16 +174,16 @@ class FwPacked(FloydWarshall):
         return pack(distances, self.bits)
 
     def decode(self, words: np.ndarray, distances: np.ndarray) -> None:
-        """Put the fields into `distances`; what neither can hold becomes infinity."""
+        """Copy the fields into `distances`; a value too large for the dtype becomes infinity."""
         unpack(words, self.bits, distances)
 
     def run(self, plan: Plan) -> Rows:
-        """Run a plan, and refuse an answer in which a distance was too large.
+        """Run a plan, and check the distances.
 
         Raises
         ------
         PrecisionError
-            If one was.
+            If a distance is too large.
         """
         answer = super().run(plan)
         limit = _limit(self.bits, plan.options.dtype)
@@ -221,7 +221,7 @@ def pack(distances: np.ndarray, bits: int) -> np.ndarray:
     Returns
     -------
     (n, m) ndarray of uint32
-        Rows are filled up with infinity.
+        Rows are padded with infinity.
     """
     n, fields = distances.shape[1], 32 // bits
     top = 2**bits - 1
@@ -233,7 +233,7 @@ def pack(distances: np.ndarray, bits: int) -> np.ndarray:
         block = distances[start : start + each]
         far = block == infinity(distances.dtype)
         part = values[: len(block), :n]
-        # not what is infinite: a float does not convert
+        # replace infinity, because infinite floats cannot be converted
         part[...] = np.where(far, 0, block)
         part[far] = top
         rows = values[: len(block)]
@@ -244,7 +244,7 @@ def pack(distances: np.ndarray, bits: int) -> np.ndarray:
 
 
 def unpack(words: np.ndarray, bits: int, distances: np.ndarray) -> None:
-    """Put packed fields into `distances`, in place.
+    """Copy packed fields into `distances`, in place.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def unpack(words: np.ndarray, bits: int, distances: np.ndarray) -> None:
         As `pack` returns them.
     bits : {4, 8, 16}
     distances : (n, n) ndarray
-        Infinity is put where a field has it, and where its value is too large for this type.
+        The result; infinity for infinite fields, and for values that are too large for this type.
     """
     n, limit = distances.shape[1], _limit(bits, distances.dtype)
     each = max(_BLOCK // max(n, 1), 1)
@@ -273,9 +273,9 @@ def unpack(words: np.ndarray, bits: int, distances: np.ndarray) -> None:
 
 
 def lost(graph: Graph, distances: np.ndarray) -> bool:
-    """Return whether an arc leads from a reached vertex to one that is not, in any row.
+    """Return whether in some row an arc leads from a finite distance to an infinite one.
 
-    A distance that was too large has on its path a first vertex that looks unreached.
+    If a distance was too large, this is so at the first such vertex on its path.
     """
     reached = distances < infinity(distances.dtype)
     if reached.all():

@@ -1,4 +1,4 @@
-"""fw-recursive: recursive blocked Floyd-Warshall, made of min-plus products."""
+"""fw-recursive: recursive blocked Floyd-Warshall with min-plus products."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ class Launch:
     Attributes
     ----------
     work : {"close", "left", "right", "both", "add"}
-        Close one tile; multiply the blocks beside a closed one by it, from the left, from the
-        right, or both; add the product of these to the block across.
+        ``close``: Floyd-Warshall on one tile. ``left``, ``right``, ``both``: multiply the blocks
+        beside a closed one by it, from that side. ``add``: update the opposite block by the product
+        of these two.
     closed, other : tuple of int
         The first tile and the one after the last, of the closed block and of the other half.
     back : bool
-        Whether this is on the way back: the products go from scratch to the distances.
+        Whether this is the second half of the recursion: products go from scratch to the distances.
     """
 
     work: Literal["close", "left", "right", "both", "add"]
@@ -45,9 +46,9 @@ class Launch:
 def launches(tiles: int, merged: bool) -> tuple[Launch, ...]:
     """Return the recursion on this many tiles as a list.
 
-    A block of several tiles is halved; of an odd number the first half gets one more. However the
-    halves come out, there are N - 1 such blocks above N tiles, so that the list has ``7 N - 6``
-    launches, or ``5 N - 4`` when the two products that do not need each other are merged.
+    A block of several tiles is halved; if their number is odd, the first half has one more. For N
+    tiles there are always N - 1 such blocks. So the list has ``7 N - 6`` launches, or ``5 N - 4``
+    if the two independent products are merged.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def launches(tiles: int, merged: bool) -> tuple[Launch, ...]:
 
 
 def _closing(low: int, high: int, merged: bool) -> Iterator[Launch]:
-    """Yield what closes the block [low, high)."""
+    """Yield the launches of the block [low, high)."""
     if high - low <= 1:
         if high > low:
             yield Launch("close", (low, high))
@@ -90,8 +91,8 @@ class FwRecursive(FloydWarshall):
     tile : int, optional
         Rows and columns of a block that is not halved any more (t_R).
     merged : int, optional
-        1: products that do not need each other are one launch, 5 n/t_R - 4 launches altogether;
-        0: as published, 7 n/t_R - 6.
+        1: two independent products are one launch; there are 5 n/t_R - 4 launches. 0: as in the
+        thesis, 7 n/t_R - 6 launches.
     h_pivot : int, optional
         Rows that are updated at a time in a tile.
     width : int, optional
@@ -130,7 +131,7 @@ class FwRecursive(FloydWarshall):
         ) and register_tiles.product_fits(parameters, options)
 
     def rule(self, options: AllPairsOptions) -> str:
-        """Return what `fits` asks, in words."""
+        """Return the condition of `fits` as text."""
         return register_tiles.rule(options, "h_pivot")
 
     def configure(
@@ -181,5 +182,5 @@ class FwRecursive(FloydWarshall):
 
 
 def _submatrices(rows: int, columns: int) -> int:
-    """Return how many groups a product needs; the rows are a multiple of 16."""
+    """Return the number of groups of a product; the rows are a multiple of 16."""
     return rows // register_tiles.ROWS * -(-columns // register_tiles.COLUMNS)

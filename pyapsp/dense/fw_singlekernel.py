@@ -31,8 +31,8 @@ class SoftSync:
     Attributes
     ----------
     patience : int
-        How often a group looks for progress in vain before it gives up: tens of seconds. A look
-        costs about 30 microseconds on a GPU and half of one on a CPU.
+        Number of times that a group polls without any progress before it stops: tens of seconds. A
+        poll takes about 30 microseconds on a GPU, and half a microsecond on a CPU.
     """
 
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
@@ -47,14 +47,14 @@ class SoftSync:
         self.patience = 2**26 if device.traits.scalar_groups else 2**20
 
     def candidate(self) -> dict[str, int]:
-        """Return the parameters that are likely best."""
-        # a waiting group of a CPU device keeps a core from working, so no more than cores
+        """Return the parameters that are usually fastest."""
+        # on a CPU a waiting group occupies a core, so there are as many groups as cores
         return {"order": 1, "groups": 1 if self.device.traits.scalar_groups else 8}
 
     def fits(self, parameters: Mapping[str, int]) -> bool:
         """Return whether groups of this shape may wait for each other.
 
-        One CPU runtime loses an update now and then when groups of several work-items wait between
+        One CPU runtime sometimes loses an update if groups of several work-items wait between
         barriers: 8 of 299 runs stalled there, and none of 16,784 with one work-item.
         """
         alone = parameters["group_x"] * parameters["group_y"] == 1
@@ -77,7 +77,7 @@ class SoftSync:
         blocks: int,
         graphs: int = 1,
     ) -> list[cl.Event]:
-        """Enqueue the kernel: matrices and counters are the buffers."""
+        """Enqueue the kernel; its buffers are the matrices and the counters."""
         x, y = parameters["group_x"], parameters["group_y"]
         groups = self.device.capabilities.compute_units * parameters["groups"]
         groups = min(groups, graphs * blocks**2)
@@ -87,12 +87,12 @@ class SoftSync:
         ]
 
     def check(self, queue: cl.CommandQueue, counters: cl.Buffer, method: str) -> None:
-        """Wait for the launch, and see that no group gave up.
+        """Wait for the launch, and check that it did not stall.
 
         Raises
         ------
         DeviceError
-            If one did.
+            If it stalled.
         """
         head = np.empty(4, np.int32)
         cl.enqueue_copy(queue, head, counters)
@@ -105,27 +105,28 @@ class SoftSync:
             )
 
 
-# where the tickets begin among the counters
+# index of the first ticket in the counters
 _TICKETS = 64
 
 
 @register
 class FwSinglekernel(FloydWarshall):
-    """Blocked Floyd-Warshall in one launch: groups take tiles in order and wait for what they need.
+    """Blocked Floyd-Warshall in one launch: groups take tiles in order and wait for their inputs.
 
     Source: D. Takafuji's thesis, 2020, section 3.2.3 ("single kernel soft synchronisation"). It
-    works on the tiles of `FwMultikernel`, with the same parameters and two more.
+    uses the tiles of `FwMultikernel`, with the same parameters and two more.
 
-    A group that waits while nothing in the whole launch gets finished for a long time gives up,
-    and so do all others: a stall is a `StallError`, not a hang.
+    If no tile of the launch is finished for a long time, the waiting groups stop, and so do all
+    others. The result is a `StallError`, and never an endless launch.
 
     Parameters
     ----------
     tile, width, rows, group_x, group_y, contiguous : int, optional
         As for `FwMultikernel`.
     order : int, optional
-        0: tiles are taken round by round, those first that the next pivot waits for. 1: the next
-        pivot, its row and its column come before tiles of the last round that they do not need.
+        0: tiles are taken round by round; tiles that the next pivot needs come first. 1: the next
+        pivot, its row and its column come before those tiles of the last round that they do not
+        need.
     groups : int, optional
         Groups launched per compute unit.
     """
@@ -155,7 +156,7 @@ class FwSinglekernel(FloydWarshall):
         ).fits(chosen)
 
     def rule(self, options: AllPairsOptions) -> str:
-        """Return what `fits` asks, in words."""
+        """Return the condition of `fits` as text."""
         return f"{SoftSync.RULE}; {TileShape(options.device, options.dtype.itemsize).rule()}"
 
     def configure(
@@ -182,7 +183,7 @@ class FwSinglekernel(FloydWarshall):
         buffers: list[cl.Buffer],
         number: int,
     ) -> list[cl.Event]:
-        """Enqueue the kernel, and around it the change of order."""
+        """Enqueue the kernel; before and after it, reorder tiles."""
         program, parameters = configuration.program, integers(configuration.parameters)
         blocks, shape = configuration.size // parameters["tile"], TileShape(program.device, 1)
         graphs = configuration.graphs
@@ -200,5 +201,5 @@ class FwSinglekernel(FloydWarshall):
     def finish(
         self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
     ) -> None:
-        """Raise when the groups gave up waiting."""
+        """Raise an error if the groups stalled."""
         SoftSync(configuration.program.device).check(queue, buffers[-1], self.id)

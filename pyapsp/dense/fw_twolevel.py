@@ -23,7 +23,7 @@ class FwTwolevel(register_tiles.Iterative):
     """Blocked Floyd-Warshall with only a part of two tiles in local memory at a time.
 
     Source: F. Okuyama's thesis, 2013, sections 4.3.1 and 4.3.3. Its models of section 4.4 are for
-    fw-mm; here l was chosen by experiment, so that measuring is the only selector.
+    fw-mm. For this method the thesis chose l by experiment, so that the only selector measures.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ class FwTwolevel(register_tiles.Iterative):
     l : int, optional
         Tiles that a group computes.
     selector : str, optional
-        ``"MT"`` measures each l on a scratch matrix while planning, unless l is given.
+        ``"MT"`` measures each l on a scratch matrix during planning, unless l is given.
     width : int, optional
-        Values in a vector strip; 1 as published.
+        Values in a vector strip; 1 in the thesis.
     """
 
     id = "fw-twolevel"
@@ -61,7 +61,7 @@ class FwTwolevel(register_tiles.Iterative):
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield parameter sets from the fastest to the smallest."""
         for shape in register_tiles.shapes(options):
-            # sub-tiles as published
+            # sub-tiles as in the thesis
             for tile, subtile in ((32, 2), (16, 4), (16, 1)):
                 for pivot, panel in ((256 // tile, 4), (1, 1)):
                     yield {
@@ -84,7 +84,7 @@ class FwTwolevel(register_tiles.Iterative):
         )
 
     def rule(self, options: AllPairsOptions) -> str:
-        """Return what `fits` asks, in words."""
+        """Return the condition of `fits` as text."""
         capabilities = options.device.capabilities
         return (
             f"a strip must be at most {options.device.traits.lanes(options.dtype.itemsize)} values "

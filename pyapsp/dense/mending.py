@@ -1,11 +1,11 @@
-"""Predecessors that lead back to their source, also round cycles of weight zero.
+"""Repair of predecessors that form cycles of weight zero and do not lead to the source.
 
-The kernels carry the last vertex of the shortest path they know, or it is found from the distances
-in the end. When every weight is larger than rounding, distances fall along these vertices, so they
-end at the source. With weights of zero or below they may not: a tiled kernel finds the two vertices
-of a zero-weight cycle in different steps, and each may have been found through the other. Such
-vertices are then reached anew, breadth first over the arcs that attain their distances, from those
-whose predecessors are sound.
+Predecessors are the last vertices of shortest paths, from the kernels or from the final distances.
+If every weight is larger than the rounding error, distances decrease from vertex to predecessor, so
+that predecessors lead to the source. With weights of zero or below they may form a cycle: a tiled
+kernel updates the vertices of a zero-weight cycle in different steps, and each may become the
+predecessor of the other. For such vertices new predecessors are found by a breadth-first search
+from the vertices with right predecessors, over the tight arcs (d(u) + w = d(v)).
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ def mend_predecessors(graph: Graph, distances: np.ndarray, predecessors: np.ndar
     Parameters
     ----------
     graph : Graph
-        What was solved; without negative cycles.
+        The graph that was solved; without negative cycles.
     distances : (n, n) ndarray
         Its distances.
     predecessors : (n, n) int32 ndarray
-        What the kernels carried.
+        The predecessors from the kernels.
 
     Returns
     -------
     int
-        The number of rows repaired. Looking for them costs O(n^2 log h) for paths of h arcs, and
-        is left out where all weights exceed rounding; a row costs O(m).
+        The number of rows repaired. The search for such rows takes O(n^2 log h) for paths of h
+        arcs, and is omitted if all weights exceed the rounding error. A repair takes O(m) per row.
     """
     return mend_rows(graph, 0, distances, predecessors, tolerance(graph, distances))
 
@@ -52,22 +52,22 @@ def mend_rows(
     allowed: Tolerance,
     suspects: np.ndarray | None = None,
 ) -> int:
-    """Repair, in place, those of some rows whose predecessors do not lead to the source.
+    """Repair, in place, those of k rows whose predecessors do not lead to the source.
 
     Parameters
     ----------
     graph : Graph
-        What was solved; without negative cycles.
+        The graph that was solved; without negative cycles.
     first : int
         The source of the first row.
     distances : (k, n) ndarray
-        Those from the sources `first` to ``first + k - 1``.
+        The distances from the sources `first` to ``first + k - 1``.
     predecessors : (k, n) int32 ndarray
         The same rows.
     allowed : Tolerance
-        That of all distances, from `tolerance` or `tolerance_for`.
+        The tolerance of all distances, from `tolerance` or `tolerance_for`.
     suspects : (k,) ndarray, optional
-        Not 0 for the rows to look at; None is all.
+        Non-zero for the rows to check; None means all.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def mend_rows(
             tails, heads, weights = arcs = graph.arcs()
             weights = weights.astype(distances.dtype)
         distance, before = distances[row], predecessors[row]
-        # into a lost vertex every arc in equality may lead, into others the one they have
+        # a lost vertex may use any tight arc, the others keep their predecessor
         usable = lost[heads] & (distance < infinity(distance.dtype))[tails]
         with np.errstate(over="ignore"):  # a sum that is infinite equals no distance
             sums = distance[tails[usable]] + weights[usable]
@@ -104,13 +104,13 @@ def mend_rows(
 def _rows_with_cycles(
     predecessors: np.ndarray, rows: np.ndarray
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield those of the rows in which some predecessors go round, and the vertices behind."""
+    """Yield the rows with cycles of predecessors, and the vertices that lead into the cycles."""
     n = predecessors.shape[1]
     each = max(2**22 // max(n, 1), 1)
     for start in range(0, len(rows), each):
         some = rows[start : start + each]
         block = predecessors[some]
-        # column n is the end of every chain; jumps double until all chains are there
+        # column n is the end of every chain; jumps double until all chains have ended
         jump = np.full((len(block), n + 1), n, dtype=np.int32)
         jump[:, :n] = np.where(block == NO_PREDECESSOR, n, block)
         for _ in range(n.bit_length()):

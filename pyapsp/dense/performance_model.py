@@ -1,11 +1,11 @@
-"""How long the products of fw-mm take for each l, estimated without running them.
+"""A model of the time of the products of fw-mm for each l.
 
 A group computes l submatrices of 16 x 64. A larger l saves instructions, because the left factor
-is copied once per group. A smaller one makes more groups, which the compute units share more evenly
-and with which they hide waiting. The model of F. Okuyama's thesis, 2013, section 4.4, weighs them
-up; the numbers (4.4) to (4.10) are those of its equations.
+is copied once per group. With a smaller l there are more groups, so that compute units have equal
+work and can hide memory latency. The model is that of F. Okuyama's thesis, 2013, section 4.4; the
+numbers (4.4) to (4.10) are those of its equations.
 
-Three models are compared there, and measuring:
+The thesis compares three models and measurement:
 
 ========  =====================================================================================
 ``"AT"``  what the most loaded compute unit executes, by its throughput with that many groups
@@ -44,8 +44,8 @@ __all__ = [
 Model = Literal["AT", "FT", "TI"]
 MODELS: tuple[Model, ...] = ("AT", "FT", "TI")
 
-# The thesis looks at every l up to n/64, and comes to 29 at most. What a larger one than this can
-# still save is about one instruction in a thousand.
+# The thesis tries every l up to n/64, and its best l is at most 29. An l above this limit can save
+# only about one instruction in a thousand.
 _LARGEST = 64
 
 
@@ -56,11 +56,11 @@ class Instructions:
     Attributes
     ----------
     alpha : float
-        Once: addresses, and its share of the copy of the left factor.
+        Instructions per launch: addresses, and the work-item's part of the copy of the left factor.
     beta : float
-        For each submatrix.
+        Instructions for each submatrix.
     counted : {"text", "source"}
-        Whether they are from the text of the built program, or from the source.
+        Whether they were counted in the text of the built program, or in the source.
     """
 
     alpha: float
@@ -70,7 +70,7 @@ class Instructions:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the model knows of a kernel and of the device.
+    """The inputs of the model: facts of the kernel and of the device.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Inputs:
         Compute units (M_g).
     rate : float
         Instructions of work-items that a compute unit executes in a second (S_g H_g). It scales all
-        estimates alike, and has no influence on what is chosen.
+        estimates by the same factor, so that it does not change the choice.
     """
 
     size: int
@@ -114,8 +114,8 @@ def groups_per_unit(inputs: Inputs, submatrices: int) -> int:
 def throughput(inputs: Inputs, submatrices: int) -> float:
     """Return Z, the part of its peak that the unit reaches: equation (4.8).
 
-    Groups run in waves of as many as fit; a wave that is not full leaves time to waiting. It is
-    Y_SM / Y = U_SM / resident, because all groups have equally many warps.
+    Groups run in waves of as many as fit. A wave that is not full cannot hide all latency. Here
+    Y_SM / Y = U_SM / resident, because all groups have the same number of warps.
     """
     waves = groups_per_unit(inputs, submatrices) / inputs.resident
     return waves / -(-groups_per_unit(inputs, submatrices) // inputs.resident) if waves else 1.0
@@ -143,14 +143,14 @@ def estimate(inputs: Inputs, submatrices: int, model: Model) -> float:
 
 
 def choices(size: int, *, distinct: bool = False) -> tuple[int, ...]:
-    """Return the l that are looked at for a matrix of this size: 1 to n/64, at most 64.
+    """Return the values of l to compare for a matrix of this size: 1 to n/64, at most 64.
 
     Parameters
     ----------
     size : int
     distinct : bool
-        Only the smallest of those with which a row of submatrices has as many groups. The others
-        give the last group less to do and all others more.
+        Of several l with the same number of groups in a row, return only the smallest. With the
+        others the last group has less work and all other groups more.
     """
     across = -(-size // 64)
     everything = range(1, max(min(across, _LARGEST), 1) + 1)
@@ -163,13 +163,13 @@ def choices(size: int, *, distinct: bool = False) -> tuple[int, ...]:
 
 
 def best(seconds: Mapping[int, float]) -> int:
-    """Return the l with the least time, the smallest of several."""
+    """Return the l with the least time; the smallest if times are equal."""
     return min(seconds, key=lambda count: (seconds[count], count))
 
 
-# Instructions of the code blocks of `fw_mm_others`, counted in the source; what a compiler makes of
-# them differs by a few in a hundred. The thesis counts in the binaries of its GPU. Its (4.9) comes
-# to 60 + 3 t/4 + (52 + about 35 t) l, where t/4 are the values that a work-item copies.
+# Instructions of the code blocks of `fw_mm_others`, counted in the source; compiled code differs by
+# a few per cent. The thesis counts in the binaries of its GPU. Its (4.9) is
+# 60 + 3 t/4 + (52 + about 35 t) l, where t/4 is the number of values that a work-item copies.
 _START = 60  # indices and addresses
 _COPY = 7  # per value copied: two indices, an address, load, store, the loop
 _SUBMATRIX = 52  # load and store 16 results, and their addresses
@@ -190,7 +190,7 @@ def count_in_source(
     group : int
         Work-items of a group.
     width : int
-        Values in a strip; what is done to a strip is one instruction.
+        Values in a strip; an operation on a strip is one instruction.
     guard : bool
         Whether integer sums know infinity.
     """
@@ -207,11 +207,11 @@ _PREDICATE = re.compile(r"^@!?%\w+\s+")
 
 
 def count_in_text(text: str, kernel: str, tile: int, *, group: int = 64) -> Instructions | None:
-    """Return the instructions of a work-item as the text of a virtual machine (PTX) has them.
+    """Return the instructions of a work-item, counted in the text of a virtual machine (PTX).
 
-    How often a loop runs is told by what it does: the product takes 16 minima of each value per
-    step, and the copy one store to local memory per value. The loop around all minima is that over
-    the submatrices.
+    The number of iterations of a loop follows from its instructions: the product has 16 minima of
+    each value per step, and the copy has one store to local memory per value. The loop around all
+    minima is the loop over the submatrices.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def count_in_text(text: str, kernel: str, tile: int, *, group: int = 64) -> Inst
     Returns
     -------
     Instructions or None
-        None where the text has not that form, as when its minima are comparisons.
+        None if the text has another form, for instance comparisons instead of minima.
     """
     operations, loops = _parse(text, kernel)
     minima = [place for place, code in enumerate(operations) if code.startswith("min.")]
@@ -246,7 +246,7 @@ def count_in_text(text: str, kernel: str, tile: int, *, group: int = 64) -> Inst
     weights = [1.0] * len(operations)
     for loop, count in steps:
         _repeat(weights, loop, minima_of_submatrix / count)
-    # an unrolled loop, and the one for what it leaves over, share the values
+    # an unrolled loop and the loop for its remainder together copy the values
     copies = [(loop, sum(place in loop for place in stores)) for loop in loops if loop != outer]
     copies = [(loop, count) for loop, count in copies if count]
     for loop, count in copies:
@@ -284,8 +284,8 @@ def _repeat(weights: list[float], loop: range, times: float) -> None:
         weights[place] *= times
 
 
-# What no driver tells. GPUs have about this many bytes of registers in a compute unit, and a
-# work-item needs this many 4-byte registers beside its results (40 in all, says table 4.4).
+# No driver reports these. GPUs have about this many bytes of registers in a compute unit. A
+# work-item needs this many 4-byte registers besides its results (table 4.4: 40 in total).
 _REGISTER_FILE = 2**18
 _OTHER_REGISTERS = 24
 
@@ -301,7 +301,7 @@ def gather(
     item_bytes: int,
     guard: bool,
 ) -> Inputs:
-    """Ask the device and the built kernel for the inputs of the model.
+    """Return the inputs of the model for a device and a built kernel.
 
     Parameters
     ----------
@@ -342,13 +342,13 @@ def gather(
         group=group,
         resident=resident,
         units=device.capabilities.compute_units,
-        # some drivers do not tell their clock rate: 1 GHz
+        # some drivers do not report a clock rate; then assume 1 GHz
         rate=lanes * 1e6 * (handle.max_clock_frequency or 1000),
     )
 
 
 def _binary_text(device: Device, kernel: cl.Kernel) -> str | None:
-    """Return the binary of a kernel's program where it is text."""
+    """Return the binary of a kernel's program if it is text, else None."""
     program = kernel.program
     devices: Any = program.get_info(cl.program_info.DEVICES)
     binaries: Any = program.get_info(cl.program_info.BINARIES)

@@ -1,7 +1,7 @@
 """Predecessors from the distances: the last vertex of each shortest path.
 
-Slabs of rows are looked at, so that the matrix need not be on the device. Rows whose predecessors
-may go round are mended on the host.
+The device processes slabs of rows, so that the matrix need not fit in its memory. Rows whose
+predecessors may form cycles are repaired on the host.
 """
 
 from __future__ import annotations
@@ -26,26 +26,27 @@ from pyapsp.precision import Tolerance, tolerance, tolerance_for
 __all__ = ["Recovery"]
 
 
-# Sources that are treated at once: their distances are held a second time, transposed.
+# Number of sources that are processed at once; their distances are also stored transposed.
 _SPAN = 1024
 _TILE = 32
-# Bytes of rows that travel between host and device at a time.
+# Bytes of rows that are copied between host and device at once.
 _STRIPE = 2**25
 
 
 class Recovery:
-    """Predecessors from distances: the tail of the arc that best explains each distance.
+    """Computes predecessors from distances, for methods whose kernels compute only distances.
 
-    For methods whose kernels compute distances alone. It takes n m' steps on the device, where m'
-    counts the arcs that are as long as the distance between their ends. A first pass finds these,
-    from the rows of their tails; a second the predecessors, each row from the same row of the
-    distances. So both go from slab to slab of the rows. A matrix that is on the device is one slab,
-    for `run`; `run_slabs` brings one after the other.
+    The predecessor of j is the tail of the arc whose sum is closest to the distance of j. It takes
+    n m' steps on the device, where m' is the number of arcs that are as long as the distance
+    between their ends. A first pass finds these arcs from the rows of their tails. A second pass
+    finds the predecessors, each row from the same row of the distances. Both passes process one
+    slab of rows after the other. For `run` the matrix is on the device, as one slab; `run_slabs`
+    uploads the slabs.
 
     Parameters
     ----------
     graph : Graph
-        What is solved.
+        The graph that is solved.
     options : AllPairsOptions
     slab_rows : int, optional
         Rows of a slab, for `run_slabs`; `within` chooses it. None is for `run`.
@@ -55,7 +56,7 @@ class Recovery:
     slab_rows : int
         n for `run`.
     buffers : list of int
-        Bytes of the device buffers that are there at once; for `run` beside the matrix.
+        Bytes of the device buffers that are allocated together; for `run` without the matrix.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Recovery:
         self._graph, self._dtype = graph, options.dtype
         traits = options.device.traits
         if traits.scalar_groups:
-            # predecessors are 4 bytes, whatever the distances
+            # predecessors have 4 bytes, distances may have less
             width, shape = traits.lanes(max(options.dtype.itemsize, 4)), (4, 1, 1)
         else:
             width, shape = 1, (1, 32, min(8, options.device.capabilities.max_work_group_size // 32))
@@ -86,7 +87,7 @@ class Recovery:
 
     @classmethod
     def within(cls, graph: Graph, options: AllPairsOptions, available: int) -> Recovery:
-        """Return one for `run_slabs`, of the highest slabs that fit into the memory.
+        """Return a `Recovery` for `run_slabs`, with the highest slabs that fit in memory.
 
         Parameters
         ----------
@@ -136,7 +137,7 @@ class Recovery:
         distances : (n, n) ndarray
             The same on the host.
         watch : Stopwatch
-            Told of what runs, as phases "recovery" and "transfer".
+            Measures the run, as phases "recovery" and "transfer".
 
         Returns
         -------
@@ -146,7 +147,7 @@ class Recovery:
         graph, n = self._graph, self._graph.n
         allowed = tolerance(graph, distances)
         result = np.empty((n, n), np.int32)
-        # with a negative cycle there is nothing to mend
+        # with a negative cycle there is nothing to repair
         sound = not np.any(np.diagonal(distances) < 0)
 
         def slabs() -> Iterator[tuple[int, int]]:
@@ -172,7 +173,7 @@ class Recovery:
     ) -> None:
         """Find the predecessors of distances that are on the host, in memory or in a file.
 
-        Every row is read twice, and once more if its predecessors may go round.
+        Every row is read twice, and a third time if its predecessors may form cycles.
 
         Parameters
         ----------
@@ -185,7 +186,7 @@ class Recovery:
             ``write(first, last, rows)`` takes rows of predecessors, int32, in order, each once.
             They lead to the sources. The array is used again afterwards.
         watch : Stopwatch
-            Told of what runs, as phases "recovery" and "transfer".
+            Measures the run, as phases "recovery" and "transfer".
         largest_distance : float
             The `largest_finite` of all distances, for `tolerance_for`.
         """
@@ -196,7 +197,7 @@ class Recovery:
         row = n * self._dtype.itemsize
         matrix = _buffer(queue, row * height)
         each = max(1, min(height, _STRIPE // row))
-        # two of each: while one travels the host is at work on the other
+        # two of each: while one is copied, the host processes the other
         there = _pinned(queue, (2, each, n), self._dtype)
         back = _pinned(queue, (2, each, n), np.dtype(np.int32))
 
@@ -247,10 +248,10 @@ class Recovery:
         self._recover(_Rows(queue, watch, matrix, n, height, allowed, slabs, deliver))
 
     def _sizes(self, height: int) -> list[int]:
-        """Return the bytes of the buffers for slabs of so many rows.
+        """Return the bytes of the buffers for slabs of `height` rows.
 
-        Offsets, ends and weights of arcs; distances transposed; predecessors, and a word for each
-        of their rows; the distances, unless they are on the device anyway.
+        They are offsets, ends and weights of arcs; transposed distances; predecessors, and a word
+        for each of their rows; and the distances, unless the matrix is on the device.
         """
         n, itemsize, arcs = self._graph.n, self._dtype.itemsize, self._capacity(height)
         sizes = [
@@ -266,11 +267,11 @@ class Recovery:
         return [max(size, 4) for size in sizes]
 
     def _capacity(self, height: int) -> int:
-        """Return how many arcs the buffers hold: no fewer than leave a slab or enter a vertex."""
+        """Return the capacity of the arc buffers: at least the arcs of a slab or into a vertex."""
         return min(self._graph.m, height * self._graph.n)
 
     def _span(self, height: int) -> int:
-        """Return how many sources are treated at once."""
+        """Return the number of sources that are processed at once."""
         return _ceil(min(_SPAN, _ceil(height, self._sources)), _TILE)
 
     def _groups(self, x: int, y: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -279,7 +280,7 @@ class Recovery:
         return (x * width, y * height), (width, height)
 
     def _recover(self, rows: _Rows) -> None:
-        """Find the arcs that matter in a first pass over the slabs, and search them in a second."""
+        """Find the relevant arcs in a first pass over the slabs, the predecessors in a second."""
         sizes, queue = self._sizes(rows.height), rows.queue
         arcs = [_buffer(queue, size) for size in sizes[:3]]
         found = self._sift(rows, arcs)
@@ -288,7 +289,7 @@ class Recovery:
     def _sift(self, rows: _Rows, arcs: list[cl.Buffer]) -> tuple[np.ndarray, ...]:
         """Return the arcs that may be the last of a shortest path: compressed columns."""
         graph, queue, watch = self._graph, rows.queue, rows.watch
-        # twice what is allowed: no arc may be lost, and one too many costs little
+        # twice the tolerance: no arc may be missing, and an unneeded arc takes little time
         wide = np.float64 if self._dtype == np.float64 else np.float32
         with np.errstate(over="ignore"):
             slack = (wide(2 * rows.allowed.relative), wide(2 * rows.allowed.absolute))
@@ -325,7 +326,7 @@ class Recovery:
         search = self._program.kernel("predecessors_search")
         n, span = self._graph.n, self._span(rows.height)
         pitch, size = np.int32(rows.columns), np.int32(n)
-        # all arcs at once if there is room, else those into some vertices after those into others
+        # all arcs at once if they fit, else the arcs into one range of vertices after another
         parts = list(_parts(offsets, self._capacity(rows.height)))
         there = None
         for first, last in rows.slabs():
@@ -349,10 +350,10 @@ class Recovery:
     def _look(
         self, rows: _Rows, first: int, last: int, before: cl.Buffer, suspects: cl.Buffer
     ) -> np.ndarray | None:
-        """Return 1 for the rows of a slab in which predecessors may go round, None without any."""
+        """Return 1 for the rows of a slab whose predecessors may form cycles; None if none can."""
         shortest = self._graph.min_weight
         if shortest is None or (rows.allowed.exact and shortest > 0):
-            return None  # distances fall towards the source
+            return None  # distances decrease towards the source
         found = np.zeros(last - first, np.int32)
         rows.watch.add("transfer", cl.enqueue_copy(rows.queue, suspects, found))
         falling = self._program.kernel("predecessors_falling")
@@ -371,7 +372,7 @@ class Recovery:
         ends: np.ndarray,
         weights: np.ndarray,
     ) -> None:
-        """Put the arcs from the first of the offsets to the last on the device."""
+        """Upload the arcs from the first to the last of the offsets."""
         start, stop = offsets[0], offsets[-1]
         host = (
             offsets - start,
@@ -385,7 +386,7 @@ class Recovery:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of the distances, as they come to the device.
+    """The source of the rows of distances, and the target of the predecessors.
 
     Attributes
     ----------
@@ -401,8 +402,8 @@ class _Rows:
     slabs : callable
         Yields the first row of each slab and the row after its last, once it is on the device.
     deliver : callable
-        Takes these two, the predecessors of the slab on the device and, if some of its rows have
-        to be looked at, an array that is not 0 for them.
+        Called with these two row numbers, the predecessors of the slab on the device and, if some
+        rows must be checked, an array that is non-zero for them.
     """
 
     queue: cl.CommandQueue
@@ -420,10 +421,10 @@ def _buffer(queue: cl.CommandQueue, count: int) -> cl.Buffer:
 
 
 def _pinned(queue: cl.CommandQueue, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return a host array that devices with their own memory reach at full speed."""
+    """Return a host array that devices with their own memory can access at full speed."""
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
     buffer = cl.Buffer(queue.context, flags, dtype.itemsize * math.prod(shape))
-    # the array keeps the mapping, and that the buffer
+    # the array keeps the mapping alive, and the mapping keeps the buffer alive
     array: np.ndarray = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.WRITE, 0, shape, dtype)[0]
     return array
 
@@ -434,7 +435,7 @@ def _ceil(count: int, unit: int) -> int:
 
 
 def _parts(offsets: np.ndarray, capacity: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of vertices with no more arcs than that; a single vertex never has more."""
+    """Yield ranges of vertices with at most `capacity` arcs; no single vertex has more."""
     begin, n = 0, len(offsets) - 1
     while begin < n:
         end = int(np.searchsorted(offsets, offsets[begin] + capacity, "right")) - 1

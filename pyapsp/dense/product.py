@@ -1,4 +1,4 @@
-"""The min-plus product D <- min(D, left (x) right) on a device: what its forms share.
+"""The min-plus product D <- min(D, left (x) right) on a device: the base class of its forms.
 
 Floats that cannot be negative are compared as integers (the parameter ``bits``). This is up to 1.5
 times as fast: on GPUs, which have an integer minimum of three values, and on CPUs where float
@@ -26,7 +26,7 @@ Parameters = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Region:
-    """Where a round works: the pivots, and the part of a square matrix that they serve.
+    """The pivots of a round, and the part of a square matrix that is updated with them.
 
     Attributes
     ----------

@@ -135,7 +135,7 @@ class Panels(Product):
         return (block * block, block * block, block * size, block * size, tiles)
 
     def _closing(self, extent: int) -> int:
-        """Return how many groups close the tile and take the slabs of so many columns."""
+        """Return the number of groups that compute the tile and the slabs of `extent` columns."""
         slabs: int = extent // (self.p["strips"] * self.p["width"])
         return min(self._units, slabs)
 

@@ -326,7 +326,7 @@ class Tiles(Product):
     def _copy(
         self, queue: cl.CommandQueue, size: tuple[int, int], source: _Place, target: _Place
     ) -> cl.Event:
-        """Enqueue a copy of so many columns and rows."""
+        """Enqueue a copy of a number of columns and rows."""
         kernel = self.program.kernel("fw_minplus_copy")
         event: cl.Event = kernel(queue, size, None, *source, *target)
         return event

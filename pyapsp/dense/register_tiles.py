@@ -1,4 +1,4 @@
-"""What fw-mm, fw-twolevel and fw-recursive share: tiles in registers, products of 16 x 64."""
+"""The common part of fw-mm, fw-twolevel and fw-recursive: register tiles, products of 16 x 64."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def product_fits(parameters: Mapping[str, Any], options: AllPairsOptions) -> boo
 
 
 def rule(options: AllPairsOptions, *heights: str) -> str:
-    """Return in words what `tile_fits` and `product_fits` ask."""
+    """Return the conditions of `tile_fits` and `product_fits` as text."""
     capabilities = options.device.capabilities
     groups = " and ".join(f"tile/width x {name}" for name in heights)
     return (
@@ -131,8 +131,8 @@ def close_panels(
 class Iterative(FloydWarshall):
     """Base of fw-mm and fw-twolevel: three launches for each tile on the diagonal.
 
-    They differ in the third, of which each group does l pieces. The parameter ``selector`` says who
-    chooses l where the caller did not.
+    They differ in the third launch, in which each group computes l pieces. The parameter
+    ``selector`` decides how l is chosen if the caller has not set it.
     """
 
     @abstractmethod
@@ -156,12 +156,12 @@ class Iterative(FloydWarshall):
     def seconds(
         self, graph: Graph, options: AllPairsOptions, configuration: Configuration, selector: str
     ) -> dict[int, float]:
-        """Return what `times` does, for built kernels with tiles off the pivot."""
+        """Return the result of `times`, for built kernels with tiles off the pivot."""
 
     def times(self, graph: Graph, options: AllPairsOptions, selector: str) -> dict[int, float]:
         """Return the seconds of one launch of `enqueue_others` for each l.
 
-        What the thesis shows in its figures 4.18 to 4.20.
+        These are the values of figures 4.18 to 4.20 of the thesis.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class Iterative(FloydWarshall):
     def selector_fits(self, parameters: Mapping[str, Any]) -> bool:
         """Return whether the selector is the default, or what the caller asked for.
 
-        Nobody else can: once l is given, as when parameter sets are compared, all are equal.
+        It cannot be tuned: if l is given, as in comparisons of parameter sets, it has no effect.
         """
         return parameters["selector"] in ("default", self.parameters.get("selector"))
 

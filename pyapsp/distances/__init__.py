@@ -1,5 +1,6 @@
-"""All-pairs shortest paths: from a graph to all distances, some rows of them, or sums of rows.
+"""All-pairs shortest paths: all distances of a graph, selected rows, or sums over rows.
 
-A call goes one way: `request` checks the arguments, `choice` takes method and type, an area
-computes, `solver` settles the answer as it was asked for.
+The steps of a call: `request` checks the arguments, `choice` selects method and type, an area
+(`pyapsp.dense`, `pyapsp.sparse`) computes, and `solver` converts the answer to the type, rows and
+cutoff that were asked for.
 """

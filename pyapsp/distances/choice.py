@@ -1,4 +1,4 @@
-"""What `method="auto"` takes: the method, and the type to hold distances in, predicted fastest.
+"""The choice of `method="auto"`: the method and distance type with the shortest predicted time.
 
 The ranking is cached by graph facts, options and database version. A method predicts its time from
 the rates of the tuning rows around n. The rate of a row is n^3 by the seconds for a graph of 4 n
@@ -30,35 +30,36 @@ from pyapsp.tuning.database import Databases, Unchanging, databases
 
 __all__ = ["Candidate", "candidates", "choices", "suited"]
 
-# What runs when nothing is known about the device: for the matrix, and for some rows of it. What
-# runs when nothing else can.
+# The methods for a device without tuning rows: for the matrix, and for selected rows. The last
+# method is used if no other can run.
 _DEFAULT, _DEFAULT_ROWS, _LAST = "fw-minplus", "johnson", "fw-outofcore"
-# Where nothing is known: how many updates of a matrix take as long as an arc and a source.
+# For a device without tuning rows: a search spends the time of this many updates of a matrix on
+# one arc and one source.
 _UPDATES = 64
-# How many rankings are remembered.
+# Number of cached rankings.
 _KEPT = 1024
-# Seconds of the host to convert an answer, and beside them for each distance.
+# Seconds that the host takes to convert an answer: a constant, and for each distance.
 _CALL, _VALUE = 4e-5, 1e-9
-# Proofs that distances are short, and the seconds of the host that these take: always, for each
-# arc, for each vertex.
+# Proofs of an upper bound of distances, and the seconds that the host takes for each: a constant,
+# for each arc, for each vertex.
 _PROOFS = ((hop_bound, 8e-5, 1.2e-8, 1e-7), (eccentricity_bound, 2.5e-4, 4.5e-8, 6e-7))
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A method that may run, and the number type of the distances while it does.
+    """A method that may run, and the type of the distances during the run.
 
     Attributes
     ----------
     method : AllPairsMethod
     dtype : numpy.dtype
-        The one asked for, or a narrower integer type that is proved exact for the graph.
+        The type asked for, or a narrower integer type that is proved exact for the graph.
     seconds : float or None
-        Predicted, with planning, transfers and conversion; None when nothing is known.
+        Predicted time, with planning, transfers and conversion; None if there is no prediction.
     proof : str
-        Why the type holds every distance; empty for the one that was asked for.
+        Why the type holds every distance; empty for the type that was asked for.
     others : tuple of str
-        What would be taken after it, as text.
+        The next candidates of the ranking, as text.
     """
 
     method: AllPairsMethod
@@ -69,9 +70,9 @@ class Candidate:
 
     @cached_property
     def reason(self) -> str:
-        """Why it was taken, in words."""
+        """Why it was chosen, as text."""
         others = "; ".join(self.others) or "no other"
-        held = f"; held so, for {self.proof}" if self.proof else ""
+        held = f"; this type is exact because {self.proof}" if self.proof else ""
         return f"auto, the shortest predicted time: {self} (then {others}){held}"
 
     def __str__(self) -> str:
@@ -81,24 +82,24 @@ class Candidate:
 
 
 class _Asked(NamedTuple):
-    """All that predictions go by.
+    """The arguments of a ranking, and the key of its cache.
 
     Attributes
     ----------
     methods : tuple of AllPairsMethod classes
     databases : Databases
     facts : Facts
-        Of the graph.
+        Facts of the graph.
     device, dtype, predecessors, helpers
-        As of the `Options`.
+        As in `AllPairsOptions`.
     checkpoints : bool
-        Whether there is a folder for them.
+        Whether checkpoints are to be written.
     rows : int
-        How many are wanted.
+        Number of rows to compute.
     few : bool
-        Whether so few of them that only searches from sources are likely fast.
+        Whether the rows are so few that a search from each source is probably fastest.
     alone : bool
-        Whether the host can hold these rows, and not all.
+        Whether rows are selected, and the memory of the host is too small for all rows.
     """
 
     methods: tuple[type[AllPairsMethod], ...]
@@ -114,7 +115,7 @@ class _Asked(NamedTuple):
     alone: bool
 
     def held_in(self, dtype: np.dtype) -> AllPairsOptions:
-        """Return options to predict for, in a type."""
+        """Return the options of a prediction for this type."""
         return AllPairsOptions(
             self.device,
             dtype,
@@ -126,19 +127,19 @@ class _Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class _Ranking:
-    """The choices, best first, and the seconds to gain by a proof that distances are short."""
+    """The candidates, best first, and the seconds that a proof of short distances can save."""
 
     choices: tuple[Candidate, ...]
     gain: float
 
 
 def choices(request: Request) -> Iterator[Choice]:
-    """Yield the method asked for, or those that "auto" may take, the fastest first.
+    """Yield the method asked for, or the candidates of "auto", the fastest first.
 
     Raises
     ------
     PyApspError
-        If the graph or the device does not have what the method asked for needs.
+        If the graph or the device does not meet the requirements of the method asked for.
     """
     graph, options, asked = request.input, request.options, request.method
     if isinstance(asked, AllPairsMethod):
@@ -155,9 +156,10 @@ def choices(request: Request) -> Iterator[Choice]:
 def suited(
     method: AllPairsMethod, graph: Graph, options: AllPairsOptions, dtype: np.dtype
 ) -> AllPairsOptions:
-    """Return what a method is told, if it holds the distances in this type.
+    """Return the options for a method that computes distances in this type.
 
-    One that computes all rows at once is told of all. Its answer is cut down afterwards.
+    A method that computes all rows at once gets no sources and no cutoff. `solver.settle` selects
+    the rows of its answer.
     """
     held = options.held_in(dtype)
     if method.by_source:
@@ -168,16 +170,16 @@ def suited(
 
 
 def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
-    """Return what can solve a graph, the shortest predicted time first.
+    """Return the methods that can solve a graph, the shortest predicted time first.
 
-    Every method that knows what it takes on such a device (`Method.predict`), in the dtype asked
-    for and in a narrower one that holds every distance; then the default, if it does not know; last
-    what needs neither a device that holds the matrix nor one alone. A
-    proof that is not free is looked for only where the host takes less time for it than it gains.
+    First come the methods with a prediction for this device (`Method.predict`), in the dtype asked
+    for and in a narrower type that holds every distance. Then comes the default method, if it has
+    no prediction. Last comes the method whose matrix need not fit on the device. A proof of short
+    distances is computed only if that takes less time than the narrower type saves.
 
-    Where some rows are wanted and the host cannot hold all, only methods that compute these alone;
-    and where they are wanted of a graph with few arcs, such a method comes before those that are
-    not known to be faster.
+    If selected rows are wanted and the host cannot hold all rows, only methods that compute just
+    these rows are returned. If few rows of a graph with few arcs are wanted, and no such method has
+    a prediction, the default one comes first.
 
     Parameters
     ----------
@@ -223,7 +225,7 @@ def _host_holds_all(graph: Graph, options: AllPairsOptions) -> bool:
     return available is None or graph.n**2 * each <= available
 
 
-# Predictions cost as much as solving a small graph; one like it is often solved again.
+# Predictions take as long as solving a small graph, and graphs with equal facts are common.
 @lru_cache(maxsize=_KEPT)
 def _ranking(asked: _Asked, bound: int | float) -> _Ranking:
     """Rank the candidates, if no distance exceeds a bound."""
@@ -233,7 +235,7 @@ def _ranking(asked: _Asked, bound: int | float) -> _Ranking:
     held = narrower(facts, options.dtype, bound)
     if held is not None:
         types.insert(0, Candidate(default, held, proof=f"no distance exceeds {bound:g}"))
-    # of no graph with these facts is more to be proved
+    # the narrowest type that a proof could allow for a graph with these facts
     shortest = narrower(facts, options.dtype, 0) or options.dtype
     known = {
         dtype: _predictions(asked, dtype) for dtype in {shortest, *(kind.dtype for kind in types)}

@@ -1,4 +1,4 @@
-"""`solve_many` and `solve_each`: batches of graphs, as a 3-D array or one by one."""
+"""`solve_many` and `solve_each`: shortest paths of many graphs, given as array or iterable."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from pyapsp.verify import oracle
 
 __all__ = ["solve_each", "solve_many"]
 
-# Bytes of distances that an iterable of graphs comes to before they are solved.
+# Graphs of an iterable are collected until their distances take this many bytes.
 _WINDOW = 2**28
-# Vertices of the graphs by which a form is tried: no multiple of the lanes of a vector.
+# Number of vertices of the graphs of the self test. It is no multiple of a vector width.
 _SIZE = 37
 
 
@@ -123,8 +123,9 @@ def solve_many(
 ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int32]] | list[Result]:
     """Compute shortest paths between all pairs of vertices, of many graphs.
 
-    The answer is that of `solve` for each graph, many times faster where graphs are small. Sums
-    that are exact are the same; others may be rounded in another order.
+    The answers are those of `solve` for each graph. For small graphs this is many times faster
+    than one call of `solve` for each. Distances may differ from those of `solve` by rounding,
+    unless sums are exact.
 
     Parameters
     ----------
@@ -132,39 +133,43 @@ def solve_many(
         An array of weights, where 0 and inf mean "no arc", as in `solve`; or anything that
         `solve` takes, of equal or different sizes.
     method : str or Method
-        ``"auto"``; ``"fw-onegroup"``, a work-group for each graph; ``fw-multikernel``,
-        ``fw-singlekernel``, ``fw-packed4``, ``8``, ``16`` and ``fw-minplus``, whose launches take
-        many graphs; or any other method, for one graph after the other.
+        ``"auto"``; ``"fw-onegroup"``, which solves each graph in one work-group;
+        ``fw-multikernel``, ``fw-singlekernel``, ``fw-packed4``, ``8``, ``16`` or ``fw-minplus``,
+        which compute many graphs in a kernel launch; or any other method, which solves one graph
+        after the other.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     dtype : dtype-like or "auto", optional
-        As for `solve`. ``"auto"`` is one type for an array, and one for each graph otherwise.
+        As for `solve`. ``"auto"`` selects one type for all graphs of an array, and a type for each
+        graph of an iterable.
     predecessors : bool
         Also compute the last vertex before j on each path.
     out : (m, n, n) ndarray, optional
-        Where to put the distances of an array, C-contiguous, of their dtype (which it decides
-        when `dtype` is None). Its content is undefined after an error.
+        Array for the distances if `graphs` is an array: C-contiguous, of the dtype of the
+        distances. If `dtype` is None, the dtype of this array is used. After an error the content
+        is undefined.
     device : str, int, Device or pyopencl object, optional
         Which device; see `pyapsp.device.choose`.
     memory_limit : int, optional
         Bytes of device memory the run may use.
     group : int, optional
-        Graphs that travel to the device together; chosen where None. One group comes while others
-        are computed and go back; with all graphs in one group nothing overlaps.
+        Number of graphs that are copied to the device together; None: chosen automatically. One
+        group is uploaded while another is computed and a third is downloaded. With all graphs in
+        one group nothing overlaps.
     check : bool
-        Look whether a distance passed the range of its type, as in `solve`.
+        Check whether a distance is too large for its type, as in `solve`.
 
     Returns
     -------
     ndarray, tuple of ndarray, or list of Result
-        Of an array the (m, n, n) distances; with `predecessors` also the (m, n, n) int32
-        predecessors. Of other graphs a `Result` for each, in order.
+        For an array: the (m, n, n) distances and, with `predecessors`, the (m, n, n) int32
+        predecessors. For an iterable: a list with the `Result` of each graph, in order.
 
     Raises
     ------
     GraphError, ParameterError, NegativeCycleError, PrecisionError, DeviceError
-        As `solve`. Where one graph is to blame, the text begins with its number, ``graph 17: ``,
-        and the attribute ``graph`` of the error is that number.
+        As `solve`. If one graph causes the error, the message begins with the number of the graph,
+        ``graph 17: ``, and the attribute ``graph`` of the error is that number.
 
     See Also
     --------
@@ -213,8 +218,8 @@ def solve_each(
     Parameters
     ----------
     graphs : (m, n, n) ndarray, or iterable of graphs
-        As for `solve_many`. An iterable may be without end: it is read as far ahead as 256 MiB of
-        distances are, and graphs of about the same size are solved together.
+        As for `solve_many`. An iterable may be infinite: it is read ahead until the distances take
+        256 MiB. Graphs of about the same size are solved together.
     method, directed, dtype, predecessors, device, memory_limit, group, check
         As for `solve_many`.
 
@@ -262,7 +267,7 @@ class _Solved:
 
 @dataclass(frozen=True)
 class _Batch:
-    """What the caller asked for, resolved."""
+    """The checked arguments of a call."""
 
     method: str | Method
     directed: bool
@@ -288,7 +293,7 @@ class _Batch:
         return self._solved(m, n, distances.dtype, parts, pinned=pinned)
 
     def graphs(self, graphs: Iterable[Any], dtype: Any) -> Iterator[_Solved]:
-        """Solve anything that is graphs, some at a time."""
+        """Solve an iterable of graph-like objects, a window of them at a time."""
         single = isinstance(graphs, Graph | str | PathLike) or scipy.sparse.issparse(graphs)
         if single or not isinstance(graphs, Iterable):
             rule = "a 3-D array or an iterable of graphs"
@@ -311,7 +316,7 @@ class _Batch:
         yield from self._window(window)
 
     def _window(self, window: list[tuple[tuple[int, str], int, Graph]]) -> Iterator[_Solved]:
-        """Solve some graphs, those of about the same size together."""
+        """Solve the graphs of a window; those of about the same size are solved together."""
         for (_, name), entries in groupby(sorted(window, key=lambda each: each[:2]), _key):
             _, numbers, graphs = zip(*entries, strict=True)
             n, dtype = max(graph.n for graph in graphs), np.dtype(name)
@@ -327,7 +332,7 @@ class _Batch:
         *,
         pinned: bool = False,
     ) -> Iterator[_Solved]:
-        """Solve m graphs of n vertices; `groups` yields them, so many at a time."""
+        """Solve m graphs of n vertices; `groups` yields groups of a given number of graphs."""
         options = AllPairsOptions(
             self.device,
             dtype,
@@ -357,7 +362,7 @@ class _Batch:
             yield self._described(done, pipeline, asked, reason, options)
 
     def _settle(self, done: Done[Group], options: AllPairsOptions) -> None:
-        """Let `solve` say what is wrong with the graphs on which there are remarks."""
+        """Solve graphs with remarks again with `solve`, which raises the error of each."""
         group, remarks = done.job, done.remarks
         doubtful = set(np.flatnonzero(remarks & (Remark.BAD | Remark.CYCLE)).tolist())
         doubtful |= group.suspects
@@ -407,7 +412,7 @@ class _Batch:
         reason: str,
         options: AllPairsOptions,
     ) -> _Solved:
-        """Say what was done."""
+        """Add the record and the reasons of a group."""
         m = len(done.remarks)
         name = method if isinstance(method, str) else method.id
         n, seconds, device = done.job.distances.shape[1], done.kernel_seconds / m, self.device
@@ -415,7 +420,7 @@ class _Batch:
             problem("all-pairs"), None, method, options, {"predecessors": self.predecessors}
         )
         plan = Plan(None, options, done.form.parameters, pipeline.device_bytes)
-        # of one graph: a mean over its group
+        # values of one graph are means over its group
         spent = {"kernel_seconds": seconds, "transfer_seconds": None, "kernel_hash": done.form.hash}
         about = {"name": None, "n": n, "graphs": m, "hash": None}
         stats = record(request, name, plan, spent, n**3, None, about)
@@ -428,7 +433,7 @@ class _Batch:
 
 
 def _fault(form: str, options: AllPairsOptions) -> str | None:
-    """Return what is wrong with a form on small graphs, tried once per driver."""
+    """Return the fault that the self test of a form found, or None; tested once per driver."""
 
     def trial() -> str | None:
         graphs = [sample(_SIZE, family, 0, Weights()) for family in FAMILIES]
@@ -457,7 +462,7 @@ def _lists(
     predecessors: bool,
     size: int,
 ) -> Iterator[Group]:
-    """Yield some graphs at a time."""
+    """Yield groups of `size` graphs."""
     for start in range(0, len(graphs), size):
         some = slice(start, start + size)
         yield Listed(numbers[some], graphs[some], n, dtype, predecessors=predecessors)
@@ -476,7 +481,7 @@ def _batch(
     group: int | None,
     check: bool,
 ) -> _Batch:
-    """Check what was asked for."""
+    """Check the arguments of a call."""
     check_limits(memory_limit, None, "solve_many")
     if group is not None and not (isinstance(group, Integral) and group > 0):
         raise ParameterError.of("group", "solve_many", "a positive whole number", group)
@@ -494,7 +499,7 @@ def _batch(
 
 @contextmanager
 def _named(number: int) -> Iterator[None]:
-    """Say in an error which graph it is about."""
+    """Add the number of the graph to an error."""
     try:
         yield
     except PyApspError as error:

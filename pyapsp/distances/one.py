@@ -1,4 +1,4 @@
-"""The distances from one vertex, by what is known to be faster."""
+"""The distances from one vertex, by `sssp` or by `solve`, whichever is faster."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pyapsp.traversal.sssp import sssp
 
 __all__ = ["from_one"]
 
-# So many arcs, in a graph that is no mesh, are worth launches over the whole device for one source.
-# Measured on CPU devices: below, a group that solves a block of sources by itself is faster.
+# From this number of arcs, in a graph that is no mesh, kernel launches over the whole device are
+# faster for one source. Below, one work-group for a block of sources is faster. Measured on CPUs.
 _ARCS = 2**18
 
 
@@ -24,12 +24,12 @@ def from_one(graph: Graph, source: int, **options: Any) -> Result:
     graph : Graph
     source : int
     **options
-        Those that `solve` and `sssp` share, and so are the errors of `solve`.
+        Parameters that both `solve` and `sssp` have. The errors are those of `solve`.
 
     Returns
     -------
     Result
-        One row.
+        It has one row.
     """
     wide = graph.m >= _ARCS and graph.family != "mesh"
     if wide and not graph.has_negative:

@@ -1,4 +1,4 @@
-"""All pairs, as the rest of the package sees it."""
+"""The problem `all-pairs` of the registry."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _work(graph: Graph, options: AllPairsOptions, answer: Any) -> int:
     return options.count(graph.n) * graph.n**2
 
 
-# One of each size for all that are timed, which take turns.
+# One matrix of each size is shared by all methods that are timed one after the other.
 _rooms: WeakValueDictionary[tuple[int, int], np.ndarray] = WeakValueDictionary()
 
 
 def _reusing(graph: Graph, options: AllPairsOptions) -> AllPairsOptions:
-    """Return options with memory for the matrix, which may be that of other options."""
+    """Return options with memory for the matrix, which may be shared with other options."""
     n, size = graph.n, options.dtype.itemsize
     room = _rooms.get((n, size))
     if room is None:

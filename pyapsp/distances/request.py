@@ -1,4 +1,4 @@
-"""What a caller of `solve` asks for, checked."""
+"""Checks of the arguments of `solve`."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def requested(
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
 ) -> Request:
-    """Check what a function was asked for; the parameters and errors are those of `solve`.
+    """Check the arguments of a function; parameters and errors are those of `solve`.
 
     Parameters
     ----------
     owner : str
-        The function, for messages.
+        Name of the function, for messages.
     """
     cutoff = farthest(cutoff, owner)
     if out is not None and (not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray)):
         raise ParameterError.of("out", owner, "a NumPy array without a mask", type(out).__name__)
-    # an answer that is written over the weights must not change the graph
+    # if `out` shares memory with the weights, the graph needs a copy
     shared = out is not None and isinstance(graph, np.ndarray) and np.may_share_memory(graph, out)
     graph = as_graph(graph, flag("directed", owner, directed), copy=shared)
     rows = None if sources is None else vertices(sources, graph.n, owner)
@@ -83,7 +83,7 @@ def requested(
 
 
 def _listed(device: Any, owner: str) -> list[Any]:
-    """Return the devices that were asked for, the main one first."""
+    """Return the devices as a list, the main one first."""
     several = isinstance(device, list | tuple)
     if several and not device:
         raise ParameterError.of("device", owner, "at least one device", device)

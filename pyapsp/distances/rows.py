@@ -1,4 +1,4 @@
-"""`row_blocks`: the answer some rows at a time, for graphs whose matrix does not fit anywhere."""
+"""`row_blocks`: the distances in blocks of rows, for matrices that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["row_blocks"]
 
-# Where the caller does not say: bytes of distances that a block has at least, and the part of the
-# memory of the host that it may take.
+# Default size of a block: at least this many bytes of distances, and at most one eighth of the
+# memory of the host.
 _BLOCK, _PART = 64 * 2**20, 8
 
 
@@ -49,37 +49,38 @@ def row_blocks(
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
 ) -> Generator[Result, None, None]:
-    """Compute shortest paths, and hand them out some rows at a time.
+    """Compute shortest paths, and yield them in blocks of rows.
 
-    For graphs whose n x n distances do not fit: the memory is O(block n), with the sparse methods,
-    and the graph goes to the device once. Floyd-Warshall gives slices of its one answer; ``"auto"``
-    takes it only where the host holds that.
+    Use this if the n x n distances do not fit in memory. The sparse methods need O(block n) memory,
+    and copy the graph to the device once. Floyd-Warshall computes the whole matrix and yields
+    slices of it; ``"auto"`` selects it only if the matrix fits in the memory of the host.
 
     Parameters
     ----------
     block : int, optional
-        Rows at a time. Unless given, as many as the method solves at once, or more to make 64 MiB.
+        Rows of a block. Default: the number that the method solves at once, or more until a block
+        has 64 MiB.
     progress : callable, optional
-        Called as ``progress(done, total)`` with the number of rows; an exception from it ends the
-        run. Floyd-Warshall calls it with its rounds, before the first rows.
+        Called as ``progress(done, total)`` with the number of rows; an exception that it raises
+        ends the run. Floyd-Warshall calls it with the number of rounds, before the first block.
     graph, method, directed, sources, cutoff, dtype, predecessors, device, memory_limit, check
         As for `solve`.
 
     Yields
     ------
     Result
-        The rows of the next sources, in their order. Times in `Result.stats` are those of all rows
-        so far, and so is the number of sources.
+        The rows of the next sources, in their order. The times and the number of sources in
+        `Result.stats` are totals over all blocks so far.
 
     Raises
     ------
     PyApspError
-        As `solve`: for arguments at once, otherwise with the first rows. A distance past the range
-        of its type shows with the rows that it is in.
+        As `solve`. Errors of arguments are raised by the call, other errors by the first block.
+        If a distance is too large for its type, the block with its row raises the error.
 
     Notes
     -----
-    Device memory is free after the last rows, or when the generator is closed or forgotten.
+    Device memory is released after the last block, or when the generator is closed or deleted.
 
     Examples
     --------
@@ -106,14 +107,14 @@ def row_blocks(
         progress=progress,
         check=check,
     )
-    # sources that are named: rows are wanted, not a matrix
+    # with explicit sources, methods compute rows and not a matrix
     rows = request.options.rows(request.input.n)
     request = replace(request, options=replace(request.options, sources=rows))
     return _blocks(request, None if block is None else int(block), time.perf_counter())
 
 
 def _blocks(request: Request, block: int | None, started: float) -> Generator[Result, None, None]:
-    """Follow the first plan that gives a block without stalling or wanting too much memory."""
+    """Use the first plan that yields a block without a stall and without a lack of memory."""
     refused: list[DeviceError] = []
 
     def part(options: AllPairsOptions) -> AllPairsOptions:
@@ -136,9 +137,9 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
         try:
             if first is not None:
                 yield first
-            del first  # or it stays as long as the generator
+            del first  # or the generator would keep it in memory
             yield from results
-        finally:  # without which Python 3.12 keeps all this after close()
+        finally:  # otherwise Python 3.12 keeps these objects after close()
             results.close()
         return
     raise runs.least(refused)
@@ -147,7 +148,7 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
 def _searched(
     request: Request, planned: Planned, block: int | None, started: float
 ) -> Generator[Result, None, None]:
-    """Compute each block when it is asked for."""
+    """Compute each block when the caller asks for it."""
     method = cast("SourceBlocks", planned.method)
     n, options = request.input.n, request.options
     sources = options.rows(n)
@@ -170,7 +171,7 @@ def _searched(
 def _sliced(
     request: Request, planned: Planned, block: int | None, started: float
 ) -> Generator[Result, None, None]:
-    """Compute all rows, and give some of them, which do not keep the others."""
+    """Compute all rows, and yield copies of some, which do not keep the whole matrix in memory."""
     answer = planned.method.run(planned.plan)
     assert isinstance(answer, Rows)
     check_rows(request, answer)
@@ -183,7 +184,7 @@ def _sliced(
 
 
 def _rows_of(request: Request, size: int) -> int:
-    """Return how many rows make a block, if a method solves some at once."""
+    """Return the number of rows of a block, for a method that solves `size` rows at once."""
     options = request.options
     row = max(request.input.n * (options.dtype.itemsize + 4 * options.predecessors), 1)
     available = available_memory()

@@ -1,4 +1,4 @@
-"""`solve`: from anything that is a graph to a `Result`."""
+"""`solve`: all-pairs shortest paths of any graph-like object, as a `Result`."""
 
 from __future__ import annotations
 
@@ -47,44 +47,45 @@ def solve(
         "no arc"; in a masked array only masked entries do), a NetworkX or igraph graph, or a
         pandas edge list. n vertices, weights of any sign.
     method : str or Method
-        ``"auto"``, a method id (see `methods`), or ``pyapsp.method(id, tile=16, ...)``. "auto"
-        tries a method on small graphs before it first takes it on a driver, and passes over one
-        that is wrong there; a method that is asked for runs.
+        ``"auto"``, a method id (see `methods`), or ``pyapsp.method(id, tile=16, ...)``. Before
+        "auto" uses a method for the first time with a driver, it tests the method on small graphs,
+        and skips it if a distance is wrong. A method that is named is used without this test.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     sources : sequence of int, optional
-        Only the rows of these vertices, in this order; one may come twice. The sparse methods
-        compute no others.
+        Return only the rows of these vertices, in this order; a vertex may occur twice. The sparse
+        methods compute only these rows. The dense methods compute all rows.
     cutoff : float, optional
         Report vertices farther than this as unreachable, without predecessors. Methods may stop
-        there, and a distance past the range of its type is no error if it is above. Where weights
-        are negative a path to a nearer vertex may lead over one of them: `Result.path` says so.
+        at this distance. A distance that is too large for its type is no error if it is above the
+        cutoff. With negative weights, a path to a nearer vertex may lead through a vertex beyond
+        the cutoff; `Result.path` then raises an error.
     dtype : dtype-like or "auto", optional
-        Of the distances: float64 (the default), float32, float16 where the device has it, int64,
-        int32, int16 or uint16. ``"auto"`` takes the narrowest integer type that is proved exact
-        for this graph, else a float type.
+        Type of the distances: float64 (the default), float32, float16 if the device supports it,
+        int64, int32, int16 or uint16. ``"auto"`` selects the narrowest integer type that is proved
+        exact for this graph, or else a float type.
     predecessors : bool
         Also compute the last vertex before j on each path, for `Result.path`.
     out : ndarray, optional
-        Where to put the distances: (n, n), or (k, n) for k sources, C-contiguous, of the dtype
-        of the distances (which it decides when `dtype` is None). A memory map will do; the
-        predecessors of ``fw-outofcore`` and of the sparse methods then go into a file beside it,
-        ``NAME.predecessors.npy``, and nothing of n x n is in memory. Its content is undefined after
-        an error.
+        Array for the distances: shape (n, n), or (k, n) for k sources, C-contiguous, of the dtype
+        of the distances. If `dtype` is None, the dtype of this array is used. It may be a memory
+        map. Then ``fw-outofcore`` and the sparse methods write predecessors into a file beside it,
+        ``NAME.predecessors.npy``, and keep no n x n array in memory. After an error the content is
+        undefined.
     device : str, int, Device or pyopencl object, or a list of these, optional
-        Which device; see `pyapsp.device.choose`. Of several the first leads, and methods that can
-        (``fw-outofcore``) use all.
+        Which device; see `pyapsp.device.choose`. The first device of a list is the main one. Only
+        ``fw-outofcore`` can use several.
     memory_limit : int, optional
         Bytes of device memory the run may use.
     checkpoint : path-like, optional
-        Folder for checkpoints, for the methods that write them (``fw-outofcore``). A run that
-        ended early goes on from there; at the end the checkpoint is removed.
+        Folder for checkpoints. Only ``fw-outofcore`` writes them. A run that was interrupted
+        continues from its checkpoint. The checkpoint is removed when the run is complete.
     progress : callable, optional
-        Called as ``progress(done, total)``, by the methods that search from sources with the
-        number of sources; an exception from it ends the run.
+        Called as ``progress(done, total)``. Methods that search from sources count sources. An
+        exception that it raises ends the run.
     check : bool
-        Look whether a distance passed the range of its type, in the cases where the weights
-        alone do not rule it out. Costs O(n m) on the host.
+        Check whether a distance is too large for its type, unless the weights alone rule it out.
+        The check takes O(n m) time on the host.
 
     Returns
     -------
@@ -95,15 +96,15 @@ def solve(
     GraphError
         If the graph is not one: NaN weights, wrong shapes, vertices out of range.
     FormatError
-        If a graph file is malformed; with path and line.
+        If a graph file is malformed; the message has path and line.
     ParameterError
-        If an argument is outside its rule.
+        If an argument has a value that is not allowed.
     NegativeCycleError
-        If there is a negative cycle; it carries one.
+        If there is a negative cycle; the error has the vertices of one.
     PrecisionError
         If the dtype cannot hold the weights or the distances.
     NoDeviceError, CapabilityError, DeviceMemoryError
-        If there is no device, or it cannot do this, or not in its memory.
+        If there is no device, the device does not support the request, or its memory is too small.
     DiskSpaceError
         If `out` is a memory map, and its disk is too small.
 
@@ -160,15 +161,15 @@ def explain(
     memory_limit: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> str:
-    """Say what `solve` would do, and why: method, type, parameters, memory, predicted time.
+    """Describe what `solve` would do, and why: method, type, parameters, memory, predicted time.
 
-    Kernels are built and devices may be measured, but nothing is solved. Parameters and errors are
+    This builds kernels and may measure devices, but solves nothing. Parameters and errors are
     those of `solve`.
 
     Returns
     -------
     str
-        Several lines, as `Result.explain` gives them after the run.
+        Several lines, the same as `Result.explain` returns after the run.
     """
     request = requested(
         graph,
@@ -190,7 +191,7 @@ def explain(
 
 
 def settle(request: Request, plan: Plan, answer: Rows) -> Rows:
-    """Return the rows, type and cutoff that were asked for.
+    """Convert an answer to the rows, type and cutoff that were asked for.
 
     Raises
     ------
@@ -204,7 +205,7 @@ def settle(request: Request, plan: Plan, answer: Rows) -> Rows:
 
 
 def check_rows(request: Request, answer: Rows) -> None:
-    """Look for negative cycles and clipped distances, unless the method has.
+    """Check for negative cycles and clipped distances, unless the method has done so.
 
     Raises
     ------
@@ -216,7 +217,7 @@ def check_rows(request: Request, answer: Rows) -> None:
         return
     check_diagonal(graph, np.diagonal(distances))
     if request.options.must_check(graph):
-        # Without negative weights what is lost in one row cannot make another one wrong.
+        # Without negative weights, a clipped distance in one row cannot make another row wrong.
         everything = sources is None or graph.has_negative
         check_answer(graph, distances if everything else distances[sources])
 
@@ -234,18 +235,18 @@ def rows_of(
     ----------
     request : Request
     told : AllPairsOptions
-        Those of the plan.
+        The options of the plan.
     answer : Rows
-        To it.
+        The answer of a method to this plan.
     rows : (k,) int64 ndarray, optional
-        Which rows of the answer; all unless given.
+        The rows of the answer to return; by default all.
     out : (k, n) ndarray, optional
-        Where to put the distances.
+        Array for the distances.
     """
     options, distances, before = request.options, answer.distances, answer.predecessors
     if rows is not None:
         here = out if distances.dtype == options.dtype else None
-        # they are in range; looking for that again would cost a copy
+        # the row numbers are in range; without "clip", `take` makes a copy to check that
         distances = np.take(distances, rows, axis=0, out=here, mode="clip")
         before = None if before is None else before[rows]
     if distances.dtype != options.dtype:

@@ -1,4 +1,4 @@
-"""One function that makes a graph of anything that describes one."""
+"""Conversion of any graph-like object to a `Graph`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["as_graph"]
 
 
 def as_graph(source: Any, directed: bool = True, *, copy: bool = True) -> Graph:
-    """Make a graph of anything that describes one.
+    """Convert a graph-like object to a graph.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ def as_graph(source: Any, directed: bool = True, *, copy: bool = True) -> Graph:
         matrix or masked array (zeros and inf are no arcs), a NetworkX or igraph graph, or a
         pandas edge list.
     directed : bool, default True
-        False makes the graph undirected, with the smaller weight of the two arcs. True leaves
-        it as the source says: an undirected NetworkX graph stays undirected.
+        False makes the graph undirected, with the smaller weight of the two arcs. True does not
+        change it: an undirected NetworkX graph stays undirected.
     copy : bool, default True
-        False may use the memory of `source`, which must not change while the graph is used.
+        False may share the memory of `source`. Then it must not change while the graph is used.
 
     Raises
     ------
     GraphError
-        `source` is none of these, or not a proper graph.
+        `source` is none of these, or describes no valid graph.
     ParameterError
         `directed` is neither True nor False.
     """

@@ -1,6 +1,6 @@
-"""Graphs from the objects of other libraries, and the recipes that change weights.
+"""Conversion of objects of other libraries to graphs, and the recipes that change weights.
 
-None of the optional libraries is imported here: their objects are used through their methods.
+No optional library is imported here. Only the methods of their objects are used.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ def from_scipy(
     ----------
     matrix : scipy.sparse array or matrix, shape (n, n)
         Entry (i, j) is the weight of the arc i -> j. Stored zeros are arcs of weight zero,
-        except in the formats that pad with zeros (BSR, DIA), where a zero is no arc. Of
-        duplicate entries the smallest counts; SciPy would add them.
+        except in the formats BSR and DIA, which pad with zeros; there a zero is no arc. Of
+        duplicate entries the smallest is used; SciPy would add them.
     directed : bool, default True
         False takes the smaller of the two weights for both directions.
     name : str, optional
         Name of the graph.
     copy : bool, default True
-        False uses the memory of a CSR matrix where its types fit; it must not change while the
-        graph is used.
+        False shares the memory of a CSR matrix if it has the right types. Then it must not change
+        while the graph is used.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def from_scipy(
         raise GraphError(f"a SciPy sparse matrix is wanted, not {type(matrix).__name__}")
     n = validation.sparse(matrix)
     if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
-        # room behind the last row, which `tocoo` would leave without row numbers
+        # unused entries behind the last row, for which `tocoo` would have no row numbers
         matrix = matrix.copy()
         matrix.prune()
     if matrix.format == "csc":
@@ -83,14 +83,14 @@ def from_scipy(
 
 
 def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Graph:
-    """Make a graph from a NetworkX graph; the nodes become the labels, in their order.
+    """Make a graph from a NetworkX graph; the nodes become the labels, in the same order.
 
     Parameters
     ----------
     graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-        Parallel edges count as the one with the smallest weight.
+        Of parallel edges the one with the smallest weight is used.
     weight : str or None, default "weight"
-        Edge attribute with the weight; an edge without it has weight 1. None: all have 1.
+        Edge attribute with the weight. An edge without it has weight 1. None: all weights are 1.
 
     Raises
     ------
@@ -129,14 +129,14 @@ def from_pandas(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row an arc.
+        Each row is an arc.
     source, target : hashable
-        The columns with the ids of its ends, integers or strings. The sorted ids are the
-        vertices 0..n-1 and stay as labels.
+        The columns with the ids of the ends, integers or strings. Vertices 0..n-1 are the ids in
+        sorted order; the ids become the labels.
     weight : hashable or None, default "weight"
         The column with the weight. Without such a column, or with None, all weights are 1.
     directed : bool, default True
-        False lets every arc also run backwards.
+        False adds the reverse of every arc.
     name : str, optional
         Name of the graph.
 
@@ -160,19 +160,19 @@ def from_pandas(
 
 
 def from_igraph(graph: igraph.Graph, *, weight: str | None = "weight") -> Graph:
-    """Make a graph from an igraph graph; the vertex attribute name gives the labels.
+    """Make a graph from an igraph graph; the vertex attribute ``name`` becomes the labels.
 
     Parameters
     ----------
     graph : igraph.Graph
-        Parallel edges count as the one with the smallest weight.
+        Of parallel edges the one with the smallest weight is used.
     weight : str or None, default "weight"
         Edge attribute with the weight. Without it, or with None, all weights are 1.
 
     Raises
     ------
     GraphError
-        A weight is not a real number, or is NaN or -inf; names occur twice.
+        A weight is not a real number, or is NaN or -inf, or a name occurs twice.
     """
     _check_kind(graph, "igraph", "Graph")
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
@@ -189,7 +189,7 @@ def from_igraph(graph: igraph.Graph, *, weight: str | None = "weight") -> Graph:
 
 
 def is_kind(source: object, module: str, name: str) -> bool:
-    """Return whether an object is of a class of a library, which it is only if that is imported."""
+    """Return whether an object is of a class of a library; False if the library is not imported."""
     kind = getattr(sys.modules.get(module), name, None)
     return kind is not None and isinstance(source, kind)
 
@@ -200,7 +200,7 @@ def _check_kind(source: object, module: str, name: str) -> None:
 
 
 def _text(name: object) -> str | None:
-    """Return the name of a graph, which in other libraries may be any object, as text."""
+    """Return the name of a graph as text; in other libraries it may be any object."""
     return None if name is None else str(name)
 
 
@@ -223,10 +223,10 @@ def relabel(
     """
     ids = np.concatenate([tails, heads])
     if ids.dtype.kind not in "iu":
-        # a date would become the number of its nanoseconds
+        # `tolist` would convert a date to a number of nanoseconds
         names: list[Any] = [None] if ids.dtype.kind in "mM" else ids.tolist()
         if all(isinstance(value, str) for value in names):
-            # as a fixed number of letters NumPy loses NUL at the end
+            # NumPy strings of fixed length lose NUL at the end
             kept = any(value.endswith("\0") for value in names)
             ids = np.array(names, dtype=object if kept else np.str_)
         elif all(type(value) is int and -(2**63) <= value < 2**63 for value in names):
@@ -263,8 +263,8 @@ def reweight(graph: Graph, recipe: str) -> Graph:
     graph : Graph
         The graph.
     recipe : {"as-is", "unweighted", "absolute", "subtract-from:<whole number>"}
-        Nothing; all 1; the absolute values; the number minus the weight (which turns a
-        rating into a cost).
+        ``as-is`` changes nothing. ``unweighted`` makes all weights 1. ``absolute`` takes absolute
+        values. ``subtract-from`` takes the number minus the weight, to turn a rating into a cost.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def reweight(graph: Graph, recipe: str) -> Graph:
 
 
 def _check_range(graph: Graph, extremes: list[float]) -> None:
-    """Refuse changed weights that int64 would wrap round."""
+    """Raise an error for changed weights that would overflow int64."""
     for weight in extremes:
         if graph.dtype.kind == "i" and not -(2**63) <= weight < 2**63:
             raise PrecisionError(f"int64 cannot hold the changed weight {weight}")
@@ -307,9 +307,9 @@ def _column(frame: pandas.DataFrame, name: Hashable) -> pandas.Series[Any]:
 
 
 def _numbers(values: list[Any]) -> NDArray[Any]:
-    """Weights that came one by one as Python or NumPy numbers, with the offender named."""
+    """Return Python or NumPy numbers as an array of weights; an error names the wrong one."""
     for place, value in enumerate(values):
-        # a span of time is an integer to NumPy
+        # timedelta64 is a subclass of NumPy's integers
         if not isinstance(value, _REAL) or isinstance(value, np.timedelta64):
             raise GraphError(f"the weight of edge number {place} is no real number: {value!r}")
     if all(isinstance(value, _WHOLE) for value in values):
@@ -319,12 +319,12 @@ def _numbers(values: list[Any]) -> NDArray[Any]:
             raise GraphError("a weight does not fit into int64") from None
     for place, value in enumerate(values):
         if isinstance(value, _WHOLE):
-            value = int(value)  # which Python compares with a float exactly
+            value = int(value)  # Python compares an int with a float exactly
         try:
             held = float(value)
         except OverflowError:
             held = math.inf
-        if held != value and value == value:  # NaN is named elsewhere
+        if held != value and value == value:  # `Graph` raises the error for NaN
             raise GraphError(
                 f"the weight of edge number {place} does not fit into float64, which the others "
                 f"need: {value!r}"

@@ -1,9 +1,9 @@
-"""The registered graphs: where each comes from, and how a verified copy gets here.
+"""The registered graphs: their sources, and how verified copies are fetched.
 
 The register is ``data/datasets.csv``. The tiny graphs of ``data/samples`` come with the package,
-and some are made by a generator. The others are looked for in the cache (``PYAPSP_CACHE``, or the
-user's cache directory), in the mirror ``PYAPSP_DATA_MIRROR`` (a folder or a URL), and at their
-official address.
+and some graphs are generated. The others are searched for in the cache (``PYAPSP_CACHE``, or the
+user's cache directory), then in the mirror ``PYAPSP_DATA_MIRROR`` (a folder or a URL), then at
+their official address.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Dataset:
     Attributes
     ----------
     name : str
-        What it is called here.
+        Name in the register.
     url : str
         Official address; empty for samples that come with the package, and generated graphs.
     file : str
@@ -57,10 +57,9 @@ class Dataset:
     directed, weighted : bool
         Whether arcs have one direction, and whether the file has weights.
     weights : str
-        The recipe that makes the weights fit for shortest paths, for
-        :func:`pyapsp.graph.reweight`.
+        The recipe of :func:`pyapsp.graph.reweight` with which shortest paths exist.
     licence, citation : str
-        Terms of use, and whom to cite.
+        Terms of use, and the work to cite.
     generator : str
         For generated graphs, the function of :mod:`pyapsp.graph.generators` and its arguments:
         ``"grid_2d rows=50 columns=50 seed=1"``. Empty for the others.
@@ -110,8 +109,8 @@ def load(name: str, weights: str | None = None) -> Graph:
     name : str
         A name of the register.
     weights : str, optional
-        A recipe of :func:`pyapsp.graph.reweight`. None: the one of the register, with which
-        shortest paths exist; ``"as-is"``: the weights of the file.
+        A recipe of :func:`pyapsp.graph.reweight`. None: the recipe of the register, with which
+        shortest paths exist. ``"as-is"``: the weights of the file.
 
     Raises
     ------
@@ -132,17 +131,17 @@ def fetch(name: str, to: str | os.PathLike[str] | None = None) -> Path:
     name : str
         A name of the register.
     to : path-like, optional
-        Where to put a copy; its suffix must be that of the dataset's format. None: the file
-        stays where it is, among the samples or in the cache.
+        Path of a copy to write; its suffix must be that of the dataset's format. None: no copy is
+        made, and the path is that in the samples or in the cache.
 
     Raises
     ------
     ParameterError
         There is no such name, or `to` has another suffix.
     FormatError
-        A file was found, but its digest is not the registered one. Nothing is kept.
+        A file was found, but its digest is not the registered one. The file is not stored.
     FileNotFoundError
-        The graph was found nowhere; the message lists every place.
+        The graph was not found; the message lists every place.
     """
     dataset = get(name)
     if to is not None and Path(to).suffix != f".{dataset.format}":
@@ -197,7 +196,7 @@ def _found(dataset: Dataset) -> Path:
 
 
 def _sources(dataset: Dataset) -> list[str]:
-    """Paths and URLs to try, the mirror first."""
+    """Return the paths and URLs to try, the mirror first."""
     sources = []
     mirror = os.environ.get("PYAPSP_DATA_MIRROR")
     if mirror:
@@ -260,7 +259,7 @@ def _cache_folder() -> Path:
 
 
 def _data_folders() -> list[Path]:
-    """Where the register may lie: in the installed package, or beside it in a checkout."""
+    """Return the possible folders of the register: in the installed package, or in a checkout."""
     return [_PACKAGE / "_data", _PACKAGE.parent / "data"]
 
 

@@ -1,4 +1,4 @@
-"""A graph that is a matrix of weights, whose arcs are listed only when somebody asks for them."""
+"""A graph that is a matrix of weights. Its arcs are listed only if they are needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyapsp.graph.model import Graph
 
 __all__ = ["DenseGraph", "from_array"]
 
-# Values that are looked at several times, while they are in a cache.
+# Values of a block that stays in the CPU cache while it is read several times.
 _BLOCK = 2**15
 
 
@@ -44,15 +44,16 @@ def from_array(matrix: Any, *, nan_is_no_arc: bool = False) -> Graph:
 
 
 class DenseGraph(Graph):
-    """The graph of an n-by-n array, which it does not copy; 0 and +inf are no arcs.
+    """The graph of an n-by-n array, without a copy; 0 and +inf are no arcs.
 
-    The dense methods need the array and what `Facts` has, not the arcs: to list these takes longer
-    than to solve a small graph.
+    The dense methods need the array and the `Facts`, but no list of arcs. To list the arcs would
+    take longer than to solve a small graph.
 
     Parameters
     ----------
     matrix : ndarray, shape (n, n)
-        Of float32, float64 or a signed integer type. It must not change while the graph is used.
+        The type is float32, float64 or a signed integer type. The array must not change while the
+        graph is used.
 
     Raises
     ------
@@ -79,7 +80,7 @@ class DenseGraph(Graph):
             lows.append(low)
             highs.append(high)
         self.__dict__["_degrees"] = degrees
-        # of the weights and 0
+        # the extremes of the weights and 0
         self.__dict__["_span"] = np.min(lows).item(), np.max(highs).item()
 
     _matrix: NDArray[Any]
@@ -131,7 +132,7 @@ class DenseGraph(Graph):
 
     @cached_property
     def indptr(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """Where the arcs of each vertex begin."""
+        """The index of the first arc of each vertex."""
         starts = np.zeros(self.n + 1, np.int64)
         np.cumsum(self._degrees, out=starts[1:])
         starts.flags.writeable = False
@@ -167,7 +168,7 @@ class DenseGraph(Graph):
             absent = given == 0
             if given.dtype.kind == "f":
                 absent |= given == np.inf
-                with np.errstate(invalid="ignore"):  # the infinite ones are written next
+                with np.errstate(invalid="ignore"):  # infinite entries are overwritten next
                     target[...] = given
             else:
                 target[...] = given

@@ -1,4 +1,4 @@
-"""Kinds of graphs that ask for different methods and parameters, and which kind a graph is of."""
+"""Families of graphs for which different methods and parameters are fastest."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pyapsp.graph.model import Graph
 
 __all__ = ["ARCS", "FAMILIES", "draw"]
 
-#: ``uniform``: every vertex has about as many arcs, and they lead anywhere; ``power-law``: few
-#: vertices have most of the arcs; ``mesh``: arcs lead to neighbours, so that paths are long.
+#: ``uniform``: all vertices have about the same number of arcs, with random heads; ``power-law``:
+#: few vertices have most of the arcs; ``mesh``: arcs join neighbours, so that paths are long.
 FAMILIES = ("uniform", "power-law", "mesh")
 
-#: Arcs of a vertex, in the mean, in graphs that are drawn.
+#: Mean number of arcs of a vertex in random graphs.
 ARCS = 4
 
 
@@ -25,10 +25,10 @@ def draw(family: str, n: int, seed: int, *, arcs: int = ARCS, max_weight: int = 
     family : str
         One of `FAMILIES`.
     n : int
-        Vertices; a mesh has the next smaller square number.
+        Number of vertices; for a mesh it is rounded down to a square number.
     seed : int
     arcs : int
-        Of a vertex, in the mean; a mesh has 4.
+        Mean number of arcs of a vertex; a mesh has 4.
     max_weight : int
         Weights are uniform in 1..max_weight.
     """

@@ -247,7 +247,7 @@ def small_world(
     tails = np.tile(np.arange(n), k // 2)
     heads = (tails + np.repeat(np.arange(1, k // 2 + 1), n)) % max(n, 1)
     waiting = np.flatnonzero(rng.random(tails.size) < p)
-    for _ in range(64):  # in a nearly complete graph some edges have nowhere to go
+    for _ in range(64):  # in a nearly complete graph some edges find no free place
         if not waiting.size:
             break
         proposed = rng.integers(n, size=waiting.size)
@@ -265,8 +265,8 @@ def connected_graph(
 ) -> Graph:
     """Return an undirected connected graph: a random tree and other random edges.
 
-    The tree grows by one vertex at a time, joined to one that is there already; the other edges are
-    distinct and uniformly at random.
+    The tree is built by adding one vertex at a time, with an edge to an earlier vertex. The other
+    edges are distinct and uniformly at random.
 
     Parameters
     ----------
@@ -327,8 +327,8 @@ def power_law(
     m : int, optional
         Number of arcs, from max_degree to n · max_degree. None: 4n, or n(n - 1) if that is less.
     max_degree : int, optional
-        Largest out-degree, at most n - 1. None: as much of n as in the graph of Okuyama (thesis
-        2013, section 3.5.2), 834 of 4677, and at least 4 where n allows.
+        Largest out-degree, at most n - 1. None: the same fraction of n as in the graph of Okuyama
+        (thesis 2013, section 3.5.2), 834 of 4677, and at least 4 if n allows it.
     max_weight : int, optional
         Weights are uniform in 1..max_weight; None: n.
     seed : int, default 0
@@ -386,13 +386,13 @@ def _distinct(rng: Generator, population: int, size: int) -> NDArray[np.int64]:
 
 
 def _repeated(keys: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where there is a key that is at an earlier place, too."""
+    """Return which keys also occur at an earlier place."""
     repeated = np.ones(keys.size, bool)
     repeated[np.unique(keys, return_index=True)[1]] = False
     return repeated
 
 
 def _edge_keys(tails: NDArray[Any], heads: NDArray[Any], n: int) -> NDArray[Any]:
-    """One number for each undirected edge, the same in both directions."""
+    """Return one number for each undirected edge, the same in both directions."""
     keys: NDArray[Any] = np.minimum(tails, heads) * n + np.maximum(tails, heads)
     return keys

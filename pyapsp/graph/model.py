@@ -1,4 +1,4 @@
-"""The graph every method works on: compressed sparse rows with cached facts."""
+"""The graph of all methods: arcs in compressed sparse rows, and cached facts."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = ["Facts", "Graph"]
 
 @dataclass(frozen=True)
 class Facts:
-    """What decides which methods suit a graph, apart from where its arcs lead.
+    """The facts of a graph that decide which methods are suitable and fast.
 
     Attributes
     ----------
     n, m, max_magnitude, has_negative, is_integer, is_unweighted, family
-        As of the `Graph`.
+        As in `Graph`.
     """
 
     n: int
@@ -43,35 +43,35 @@ class Facts:
     family: str = "uniform"
 
 
-# A vertex with so many times the mean of arcs makes a graph power-law. A mesh has at most so many
-# arcs at any vertex, with a standard deviation below this part of the mean.
+# A graph is power-law if a vertex has more than this multiple of the mean number of arcs. In a mesh
+# a vertex has at most this many arcs, and the standard deviation is below this part of the mean.
 _SKEWED, _MESHED, _ALIKE = 16, 8, 0.4
 
 
 class Graph:
     """A weighted graph, immutable: its arrays are read-only.
 
-    Vertices are the row numbers 0..n-1. An arc of weight zero is an arc; an arc of weight +inf
-    is none. An undirected graph stores both arcs of an edge, with the same weight.
+    Vertices are the row numbers 0..n-1. Arcs may have weight zero. Arcs of weight +inf are removed.
+    An undirected graph stores both arcs of an edge, with the same weight.
 
     Parameters
     ----------
     indptr : array_like of int, shape (n + 1,)
-        Row i holds the arcs ``indptr[i]:indptr[i + 1]``.
+        The arcs that leave vertex i have the indices ``indptr[i]:indptr[i + 1]``.
     indices : array_like of int, shape (m,)
         Heads of the arcs, strictly increasing within a row.
     weights : array_like, shape (m,)
         Integers and booleans become int64, float16 becomes float32.
     directed : bool, default True
-        False promises that every arc has its reverse, of the same weight.
+        False means that the graph is undirected: every arc must have its reverse, of equal weight.
     labels : iterable, optional
-        n distinct names of the vertices, for instance the ids in the file, none of them missing
-        (NaN, NaT, pandas.NA). The labels 0..n-1 are the same as None.
+        n distinct names of the vertices, for instance the ids in the file. None of them may be a
+        missing value (NaN, NaT, pandas.NA). The labels 0..n-1 are the same as None.
     name : str, optional
-        What the graph is called in records.
+        The name of the graph in records.
     copy : bool, default True
-        False uses the memory of the arrays where their types fit; they must not change while
-        the graph is used.
+        False shares the memory of the arrays if they have the right types. Then they must not
+        change while the graph is used.
 
     Raises
     ------
@@ -80,7 +80,8 @@ class Graph:
 
     See Also
     --------
-    Graph.from_arcs, Graph.from_dense : from less orderly data.
+    Graph.from_arcs : from arcs in any order.
+    Graph.from_dense : from a matrix of weights.
     """
 
     indptr: NDArray[np.int64]
@@ -123,7 +124,7 @@ class Graph:
         name: str | None,
         copy: bool,
     ) -> None:
-        """Take arrays that are rows in order; arcs of infinite weight are left out."""
+        """Set the attributes from sorted rows; arcs of infinite weight are removed."""
 
         def ends(arc: int) -> tuple[int, int]:
             return int(np.searchsorted(starts, arc, side="right")) - 1, int(heads[arc])
@@ -146,7 +147,7 @@ class Graph:
         )
 
     def _sharing(self, directed: bool) -> Graph:
-        """Return a graph with the same arrays, of which the direction is known to be right."""
+        """Return a graph with the same arrays, without a check of `directed`."""
         graph = object.__new__(Graph)
         graph.__dict__.update(
             {name: getattr(self, name) for name in Graph.__annotations__}, directed=directed
@@ -172,20 +173,20 @@ class Graph:
         n : int
             Number of vertices.
         tails, heads : array_like of int, shape (arcs,)
-            Ends of the arcs, in 0..n-1. Of several arcs from one vertex to another the one
-            with the smallest weight counts.
+            Ends of the arcs, in 0..n-1. If there are several arcs from one vertex to another, the
+            one with the smallest weight is kept.
         weights : array_like, shape (arcs,), optional
             None gives every arc the weight 1 (int64).
         directed : bool, default True
-            False lets every arc also run backwards; the smaller weight counts both ways.
+            False adds the reverse of every arc; both get the smaller of the two weights.
         labels, name
             As in :class:`Graph`.
 
         Raises
         ------
         GraphError
-            Lengths that differ, a vertex out of range, a weight that is NaN or -inf, a masked
-            value, or an integer that NumPy would round because of a fraction in the same list.
+            The lengths differ, a vertex is out of range, a weight is NaN or -inf, a value is
+            masked, or NumPy would round an integer because the list also has fractions.
         """
         n = validation.vertex_count(n)
         directed = validation.flag("directed", "Graph.from_arcs", directed)
@@ -242,23 +243,23 @@ class Graph:
         ----------
         matrix : array_like or numpy.ma.MaskedArray, shape (n, n)
             ``matrix[i, j]`` is the weight of the arc i -> j. In a masked array the masked
-            entries are no arcs, and zeros that are not masked are arcs of weight zero.
+            entries are no arcs, and all others are arcs, also zeros.
         directed : bool, default True
             False takes the smaller of ``matrix[i, j]`` and ``matrix[j, i]`` for both.
         no_arc : number, default 0
-            The value that means "no arc", besides +inf; not used for masked arrays. Zero is
+            The value that means "no arc", besides +inf. It is not used for masked arrays. Zero is
             SciPy's convention.
         nan_is_no_arc : bool, default False
-            Let NaN mean "no arc" too, as SciPy does.
+            Whether NaN also means "no arc", as in SciPy.
         labels, name
             As in :class:`Graph`.
 
         Raises
         ------
         GraphError
-            The matrix is not square, holds NaN (unless allowed) or -inf, or no real numbers.
+            The matrix is not square, has NaN (unless allowed) or -inf, or has no real numbers.
         ParameterError
-            `directed` is neither True nor False, or `no_arc` no number.
+            `directed` is neither True nor False, or `no_arc` is no number.
         """
         directed = validation.flag("directed", "Graph.from_dense", directed)
         if not validation.is_real(no_arc):
@@ -300,7 +301,7 @@ class Graph:
 
     @property
     def stored(self) -> NDArray[Any]:
-        """An array with every weight; where the graph is a matrix, with 0 and inf as well."""
+        """An array with every weight; for a graph that is a matrix, it also has 0 and inf."""
         return self.weights
 
     @cached_property
@@ -346,7 +347,7 @@ class Graph:
 
     @cached_property
     def facts(self) -> Facts:
-        """What decides which methods suit the graph, hashable."""
+        """The facts that decide which methods are suitable and fast; hashable."""
         return Facts(
             self.n,
             self.m,
@@ -359,7 +360,7 @@ class Graph:
 
     @cached_property
     def family(self) -> str:
-        """Which family of `pyapsp.graph.families` it is most like, by its degrees: O(n)."""
+        """The most similar family of `pyapsp.graph.families`, by the degrees; takes O(n)."""
         if self.m == 0:
             return "uniform"
         degrees = np.diff(self.indptr)
@@ -383,7 +384,7 @@ class Graph:
         return _tails(self.indptr), self.indices, self.weights
 
     def reversed(self) -> Graph:
-        """Return the graph with every arc turned round."""
+        """Return the graph with every arc reversed."""
         if not self.directed:
             return self
         starts, heads, weights = self._reverse(self.weights)
@@ -428,12 +429,12 @@ class Graph:
         Parameters
         ----------
         dtype : data-type, default float64
-            Floats round to it; integers must hold every weight.
+            Weights are rounded to a float type. An integer type must hold every weight.
         no_arc : number, default inf
-            Value where there is no arc. The diagonal is no exception: only self-loops are
-            written there.
+            Value of the entries without an arc. This is also the value on the diagonal, unless a
+            vertex has a self-loop.
         out : ndarray of shape (n, n), optional
-            The array to fill and return, which then decides the dtype.
+            The array to fill and return. Its dtype is used.
 
         Raises
         ------
@@ -448,7 +449,7 @@ class Graph:
         return matrix
 
     def _to_fill(self, dtype: DTypeLike, no_arc: float, out: NDArray[Any] | None) -> NDArray[Any]:
-        """Return the array that `to_dense` is to fill; refuse what it cannot hold."""
+        """Return the array for `to_dense`; raise an error if it cannot hold the values."""
         shape = (self.n, self.n)
         if out is not None and (not isinstance(out, np.ndarray) or out.shape != shape):
             raise ParameterError.of("out", "Graph.to_dense", f"an array of shape {shape}", out)
@@ -463,7 +464,7 @@ class Graph:
         return np.empty(shape, dtype=target) if out is None else out
 
     def _check_range(self, target: np.dtype[Any], no_arc: float) -> None:
-        """Refuse what an integer type cannot hold."""
+        """Raise an error if an integer type cannot hold the weights or `no_arc`."""
         limits = np.iinfo(target)
         if not (limits.min <= no_arc <= limits.max and no_arc == math.floor(no_arc)):
             raise ParameterError.of("no_arc", "Graph.to_dense", f"a value of {target.name}", no_arc)
@@ -471,7 +472,7 @@ class Graph:
         if self.is_integer and limits.min <= lowest and self.max_magnitude <= limits.max:
             return
         weights = self.weights
-        # float64 does not have the largest integer of 64 bits, but the next
+        # float64 cannot hold 2**63 - 1, but 2**63
         below = weights < int(limits.max) + 1
         fits = (weights >= limits.min) & below & (weights == weights // 1)
         if not fits.all():
@@ -554,7 +555,7 @@ class Graph:
         return np.arange(self.n) if self.labels is None else self.labels
 
     def _edges(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """All arcs of a directed graph; of an undirected one each edge once."""
+        """Return all arcs of a directed graph, or each edge of an undirected graph once."""
         tails, heads, weights = self.arcs()
         if self.directed:
             return tails, heads, weights
@@ -567,13 +568,13 @@ class Graph:
         return names[tails], names[heads], weights
 
     def _reverse(self, weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Compressed rows of the reversed graph, with such weights."""
+        """Return the compressed rows of the reversed graph, with these weights."""
         columns = csr_array((weights, self.indices, self.indptr), shape=(self.n, self.n)).tocsc()
         starts = columns.indptr.astype(np.int64, copy=False)
         return _sealed(starts), _sealed(columns.indices), _sealed(columns.data)
 
     def _equals_reverse(self) -> bool:
-        """Whether each arc has its reverse; first what is counted, then what is compared."""
+        """Return whether each arc has its reverse; degrees are compared first, then arcs."""
         degrees = np.diff(self.indptr)
         if not np.array_equal(np.bincount(self.indices, minlength=self.n), degrees):
             return False
@@ -597,7 +598,7 @@ def _tails(indptr: NDArray[np.int64]) -> NDArray[np.int32]:
 
 
 def _frozen(array: NDArray[Any], copy: bool = True) -> NDArray[Any]:
-    """Return `array` if it is read-only and owns its data, else a read-only copy, or a view."""
+    """Return `array` if it is read-only and owns its data, else a read-only copy or view."""
     if not copy and array.flags.c_contiguous:
         return _sealed(array.view())
     if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
@@ -606,6 +607,6 @@ def _frozen(array: NDArray[Any], copy: bool = True) -> NDArray[Any]:
 
 
 def _sealed(array: NDArray[Any]) -> NDArray[Any]:
-    """Make an array of our own read-only, so that :func:`_frozen` need not copy it."""
+    """Make a new array read-only, so that :func:`_frozen` need not copy it."""
     array.flags.writeable = False
     return array

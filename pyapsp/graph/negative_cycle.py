@@ -1,4 +1,4 @@
-"""Finding a cycle of negative weight."""
+"""Search for a cycle of negative weight."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["cycle_of", "find_negative_cycle"]
 def find_negative_cycle(graph: Graph) -> tuple[list[int], int | float] | None:
     """Return a negative cycle of the graph, if it has one.
 
-    Bellman-Ford from all vertices at once, each round over all arcs. When the arcs that gave the
-    current distances close a cycle, that cycle is negative. They are looked at after 1, 2, 4, …
-    rounds, so at most twice as many rounds are made as needed, and never more than n.
+    This is Bellman-Ford from all vertices at once; each round relaxes all arcs. If the arcs of the
+    current distances form a cycle, that cycle is negative. They are checked after 1, 2, 4, …
+    rounds. So there are at most twice as many rounds as needed, and never more than n.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def find_negative_cycle(graph: Graph) -> tuple[list[int], int | float] | None:
     -------
     tuple of (list of int, int or float), or None
         The vertices in order, the first repeated at the end, and the exact sum of the weights.
-        None when there is no such cycle; with weights that are not whole numbers also when
-        rounding in float64 hides it.
+        None if there is no such cycle. If weights are not whole numbers, rounding in float64 may
+        hide a negative cycle; then the result is also None.
     """
     if graph.m == 0 or not graph.has_negative:
         return None
@@ -70,18 +70,18 @@ def cycle_of(parent: np.ndarray) -> list[int] | None:
     Parameters
     ----------
     parent : (n,) ndarray of int
-        The vertex before each, n where there is none.
+        The vertex before each vertex; n if there is none.
 
     Returns
     -------
     list of int, or None
-        The vertices in order, the first repeated at the end; None if all pointers lead out.
+        The vertices in order, the first repeated at the end; None if there is no cycle.
     """
     n = parent.size
     jump = np.append(parent, n)
     for _ in range(n.bit_length()):
         jump = jump[jump]
-    on_cycle = jump[jump < n]  # after more than n steps one is on a cycle or nowhere
+    on_cycle = jump[jump < n]  # after n steps every pointer is on a cycle or is n
     if on_cycle.size == 0:
         return None
     start = int(on_cycle[0])

@@ -1,6 +1,6 @@
-"""What a graph and a parameter must satisfy: the one place where that is checked.
+"""Checks of the data of graphs, and of simple parameters.
 
-Each function returns its argument in the package's own form (dtype, shape) or raises
+Each function returns its argument in the form that the package uses (dtype, shape), or raises
 :class:`~pyapsp.errors.GraphError` (wrong data) or :class:`~pyapsp.errors.ParameterError`
 (wrong parameter).
 """
@@ -39,7 +39,7 @@ __all__ = [
 
 MAX_VERTICES = 2**31 - 1  # arc heads are stored as int32
 _COUNTED = 2**53  # up to which float64 holds every integer
-_BLOCK = 2**15  # values that are looked at several times, while they are in a cache
+_BLOCK = 2**15  # values of a block that stays in the CPU cache while it is read several times
 
 
 def integer(
@@ -66,7 +66,7 @@ def probability(parameter: str, owner: str, value: Any) -> float:
 
 
 def flag(parameter: str, owner: str, value: Any) -> bool:
-    """Return `value` as a bool; words and numbers are none, for ``"no"`` would be True."""
+    """Return `value` as a bool; refuse strings and numbers, because ``bool("no")`` is True."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not isinstance(value, bool | np.bool_):
@@ -75,7 +75,7 @@ def flag(parameter: str, owner: str, value: Any) -> bool:
 
 
 def is_real(value: Any) -> bool:
-    """Return whether `value` is one real number; NumPy counts spans of time among the integers."""
+    """Return whether `value` is one real number and no timedelta64, a subclass of integers."""
     return isinstance(value, Real) and not isinstance(value, np.timedelta64)
 
 
@@ -94,9 +94,9 @@ def square(shape: tuple[int, ...]) -> int:
 def sparse(matrix: Any) -> int:
     """Check the index arrays of a SciPy sparse matrix of any format and return its n.
 
-    SciPy's compiled conversions do not look whether an index is inside of its array. What its
-    own ``check_format(full_check=True)`` refuses is refused here, without a change to the matrix
-    and without a copy of the column indices.
+    SciPy's compiled conversions do not check whether an index is out of range. This function checks
+    the same as SciPy's ``check_format(full_check=True)``, but does not change the matrix and does
+    not copy the column indices.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def sparse(matrix: Any) -> int:
 
 
 def _indices(what: str, array: Any) -> NDArray[Any]:
-    """Return an index array of a SciPy matrix, which its compiled loops can read."""
+    """Return an index array of a SciPy matrix, of a shape and type that SciPy's loops can read."""
     found = np.asarray(array)
     indexes = isinstance(array, np.ndarray) and found.dtype in (np.int32, np.int64)
     if not indexes or found.ndim != 1:
@@ -192,13 +192,13 @@ def real(values: ArrayLike) -> NDArray[Any]:
     Raises
     ------
     GraphError
-        They are something else, one is masked, or NumPy rounds an integer among other numbers.
+        They are other objects, one is masked, or NumPy would round an integer among floats.
     """
     array = _array("the weights", values)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise GraphError(f"weights must be real numbers of at most 64 bits, not {array.dtype}")
     if array.dtype.kind == "f" and not hasattr(values, "dtype"):
-        # of a list with an integer and a fraction NumPy makes floats
+        # NumPy converts a list with integers and fractions to floats
         large = np.abs(array) >= _COUNTED
         if large.any():
             for number in np.asarray(values, dtype=object)[large]:
@@ -210,7 +210,7 @@ def real(values: ArrayLike) -> NDArray[Any]:
 
 
 def _array(what: str, values: ArrayLike) -> NDArray[Any]:
-    """Return an array, none of whose values is masked."""
+    """Return an array; raise an error if a value is masked."""
     if np.ma.is_masked(values):
         raise GraphError(f"{what} must not be masked: leave out what is not there")
     try:
@@ -222,15 +222,15 @@ def _array(what: str, values: ArrayLike) -> NDArray[Any]:
 def finite(
     weights: NDArray[Any], ends: Callable[[int], tuple[int, int]]
 ) -> NDArray[np.bool_] | None:
-    """Refuse NaN and -inf; return the mask of the arcs that stay, None when all do.
+    """Refuse NaN and -inf; return the mask of the arcs to keep, or None to keep all.
 
-    An arc of weight +inf is no arc.
+    Arcs of weight +inf are removed.
 
     Parameters
     ----------
     weights : ndarray
     ends : callable
-        Returns tail and head of the arc with a number, for messages.
+        Returns tail and head of an arc, given its number, for messages.
     """
     if weights.dtype.kind != "f" or np.isfinite(extremes(weights)).all():
         return None
@@ -243,7 +243,7 @@ def finite(
 
 
 def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
-    """Return the smallest and the largest value, both NaN if there is one; (0, 0) of nothing."""
+    """Return the smallest and the largest value; both NaN if a value is; (0, 0) if empty."""
     if values.size == 0:
         return 0, 0
     parts = [values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK)]
@@ -296,7 +296,7 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
 
 
 def fall(starts: NDArray[Any], heads: NDArray[Any]) -> int | None:
-    """Return the first arc whose head is not above that before it in its row; None if all are.
+    """Return the first arc whose head is not above the one before it in its row, or None.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def _inside(places: NDArray[Any], count: int) -> bool:
     if places.size == 0:
         return True
     if places.dtype.isnative:
-        # as unsigned numbers negative ones are the largest
+        # viewed as unsigned numbers, negative ones become the largest
         return bool(places.view(f"u{places.itemsize}").max() < count)
     return bool(places.min() >= 0 and places.max() < count)
 
@@ -328,7 +328,7 @@ def _inside(places: NDArray[Any], count: int) -> bool:
 def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
     """Return n distinct labels as an int64, string or object array.
 
-    None comes back for None and for the labels 0..n-1, which say nothing.
+    The result is None for None and for the labels 0..n-1, which equal the row numbers.
     """
     if values is None:
         return None
@@ -339,9 +339,9 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
     names: list[Any]
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind not in "mM":
         if values.dtype == np.int64 and values.size == n and (np.diff(values) > 0).all():
-            # what readers and other graphs give: distinct as they rise
+            # readers and other graphs give sorted labels; increasing labels are distinct
             return None if np.array_equal(values, np.arange(n)) else values
-        names = values.tolist()  # of times it would make the number of their nanoseconds
+        names = values.tolist()  # for times this would give numbers of nanoseconds
     else:
         names = list(values)
     if len(names) != n:
@@ -368,7 +368,7 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
 
 
 def _equals_itself(name: Any) -> bool:
-    """Return False for NaN, NaT and pandas.NA, which stand for an id that is missing."""
+    """Return False for NaN, NaT and pandas.NA, which mean a missing id."""
     try:
         return bool(name == name)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Sparse all-pairs shortest paths: a block of sources at a time, in O(n N + m) device memory.
+"""Sparse all-pairs shortest paths: blocks of N sources, in O(n N + m) device memory.
 
 Each published algorithm is one module and one kernel file of the same name.
 """

@@ -43,14 +43,14 @@ class ApspBfs(TunableBlocks):
     carries_predecessors = True
 
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
-        """Yield as many sources as fill a device, and fewer where memory is short."""
+        """Yield as many sources as fill a device, then fewer, for devices with less memory."""
         cpu = options.device.traits.scalar_groups
         for sources in reversed(self.choices["sources"]):
             if not (cpu and sources > 256):
                 yield {"sources": sources, "group": 1 if cpu else 32}
 
     def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
-        """Return whether the device has groups of this size."""
+        """Return whether the device supports this group size."""
         return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
 
     def rule(self, options: AllPairsOptions) -> str:
@@ -60,7 +60,7 @@ class ApspBfs(TunableBlocks):
     def buffers(
         self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
     ) -> list[int]:
-        """Return the bytes of the arcs, the sources, and a row and a queue for each of them."""
+        """Return the bytes of each buffer: arcs, sources, and a row and a queue of each source."""
         sources = min(parameters["sources"], graph.n)
         entries = sources * graph.n
         rows = [options.dtype.itemsize * entries, *[4 * entries] * (1 + options.predecessors)]
@@ -75,7 +75,7 @@ class ApspBfs(TunableBlocks):
         return build(options.device, "sparse/apsp_bfs.cl", defines)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
-        """Bring the graph to the device."""
+        """Copy the graph to the device."""
         return _Searches(plan, self.buffers(plan.input, plan.options, plan.parameters), watch)
 
 
@@ -84,7 +84,7 @@ class _Searches:
 
     def __init__(self, plan: Plan, sizes: list[int], watch: Stopwatch) -> None:
         graph, options = plan.input, plan.options
-        self.size = min(plan.parameters["sources"], max(graph.n, 1))  # that there is room for
+        self.size = min(plan.parameters["sources"], max(graph.n, 1))  # of the buffers
         self._queue = options.device.queue()
         self._kernel = plan.state.kernel("apsp_bfs")
         self._group, self._n, self._watch = plan.parameters["group"], graph.n, watch
@@ -97,7 +97,7 @@ class _Searches:
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> None:
-        """Find the rows of some sources."""
+        """Compute the rows of a block of sources."""
         queue, count = self._queue, sources.size
         cl.enqueue_copy(queue, self._sources, sources.astype(np.int32))
         answers = [(distances, infinity(distances.dtype))]

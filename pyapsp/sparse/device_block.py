@@ -1,4 +1,4 @@
-"""The costs of blocks of sources on the device: rows, and predecessors, from costs.
+"""The costs (distances) of blocks of sources on the device: rows and predecessors from costs.
 
 Predecessors are found for a strip of sources at a time: on CPUs one comparison serves 4 or 8
 sources. A predecessor with a smaller cost cannot be part of a cycle; vertices without such a
@@ -28,19 +28,20 @@ from pyapsp.sparse.totals import Totals, bins_of
 __all__ = ["DeviceBlock", "RowsTarget"]
 
 _TILE = 32
-# Work-items of a group where one stands for a source and a vertex, if the device has as many.
+# Work-items of a group in kernels with a work-item for each source and vertex, if the device
+# supports it.
 _GROUP = 64
-# Ranges of vertices over which sums are made side by side, and groups that count in a block.
+# Ranges of vertices whose sums are computed in parallel, and groups of a block that count.
 _RANGES, _GROUPS = 16, 64
-# What *state of the kernels says: see cl/sparse/source_blocks.cl.
+# Values of *state of the kernels: see cl/sparse/source_blocks.cl.
 _WAITING, _ADVANCED = 1, 2
 
 
 class DeviceBlock:
     """A graph on the device, and the costs of blocks of sources.
 
-    The cost of vertex v from the source in place s of a block is entry ``v * width + s`` of its
-    n x width.
+    The cost of vertex v from source number s of a block is entry ``v * width + s`` of the n x width
+    values of the block.
 
     Parameters
     ----------
@@ -49,27 +50,28 @@ class DeviceBlock:
     width : int
         Sources in a block.
     blocks : int
-        How many blocks are solved side by side.
+        Number of blocks that are solved in parallel.
     program : Program
-        Of `DeviceBlock.build`.
+        The program that `DeviceBlock.build` returns.
     watch : Stopwatch
-        Told of transfers, as phase "transfer".
+        Measures transfers, as phase "transfer".
     **scratch : bool
-        As for `buffers`. Rows need `words`, predecessors both.
+        As for `buffers`. Rows need `words`, predecessors need both.
 
     Attributes
     ----------
     queue : pyopencl.CommandQueue
     arcs : list of pyopencl.Buffer
-        Where the arcs of each vertex begin (long), their heads (int) and their weights.
+        The index of the first arc of each vertex (long), the heads (int) and the weights.
     sources : pyopencl.Buffer
-        The vertices of the blocks (int), -1 in places that are empty.
+        The source vertices of the blocks (int), -1 for an empty place.
     costs : pyopencl.Buffer
-        blocks x n x width values: what a search fills.
+        blocks x n x width values, the result of a search.
     marks : pyopencl.Buffer
-        blocks x n x width ints for the use of a search.
+        blocks x n x width ints, scratch memory of a search.
     words : pyopencl.Buffer
-        As many words of at least 4 bytes, at least as wide as a value, for the use of a search.
+        blocks x n x width words of at least 4 bytes, and at least as wide as a value; scratch
+        memory of a search.
     flag : pyopencl.Buffer
         An int, see `read_flag`.
     """
@@ -128,22 +130,24 @@ class DeviceBlock:
         return [max(count, 4) for count in [*arcs, *block]]
 
     def begin(self, sources: np.ndarray) -> None:
-        """Bring the vertices of new blocks to the device."""
+        """Copy the sources of new blocks to the device."""
         padded = np.full(self._width * self._blocks, -1, np.int32)
         padded[: sources.size] = sources
         cl.enqueue_copy(self.queue, self.sources, padded)
 
     def read_flag(self) -> int:
-        """Return the flag, when all that was enqueued is done."""
+        """Wait for all enqueued launches, and return the flag."""
         cl.enqueue_copy(self.queue, self._state, self.flag)
         return int(self._state[0])
 
     def read_costs(self, distances: np.ndarray) -> None:
-        """Put the costs into rows of the answer; uses `words`."""
+        """Copy the costs into rows of the answer; uses `words`."""
         self._read(distances, "block_rows", self.costs, self.words)
 
     def read_predecessors(self, predecessors: np.ndarray) -> None:
-        """Find the predecessors from the costs, and put them into rows; uses `marks` and `words`.
+        """Compute the predecessors from the costs, and copy them into rows.
+
+        This uses `marks` and `words`.
 
         The costs must be the fixed point of ``c(v) = min(c(u) + w(u, v))`` in the arithmetic of
         their type, with weights that are not negative.
@@ -155,7 +159,7 @@ class DeviceBlock:
         found = before, settled, self.flag, *sizes
         falling = *self._entering, self.sources, self.costs, *found, np.int32(not self._falls)
         self._launch("block_fall", *falling, lanes=self._lanes)
-        # where every arc adds to a whole number, all have fallen
+        # if weights are positive and sums exact, every vertex has a predecessor of smaller cost
         waiting = 0 if self._falls else self.read_flag() & _WAITING
         while waiting:
             cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
@@ -167,7 +171,10 @@ class DeviceBlock:
         self._read(predecessors, "block_rows_of_predecessors", before, settled)
 
     def totals(self, count: int, width: Any = None) -> Totals:
-        """Return the sums over the costs from so many sources, with counts of costs by `width`."""
+        """Return the sums over the costs from `count` sources, with a histogram if `width` is set.
+
+        The histogram counts the costs in bins of this width.
+        """
         ranges = max(min(_RANGES, self._n), 1)
         kinds = self._dtype, self._sum, np.dtype(np.int32)
         results = [np.empty((self._blocks, ranges, self._width), kind) for kind in kinds]
@@ -185,7 +192,7 @@ class DeviceBlock:
         return Totals(largest, totals, many, None if width is None else self._counts(most, width))
 
     def _counts(self, largest: np.ndarray, width: Any) -> np.ndarray:
-        """Return how many costs there are in each bin of this width."""
+        """Return the number of costs in each bin of this width."""
         step, kind = self._dtype.type(width), self._sum.type
         bins = bins_of(kind(largest.max(initial=0)), kind(step))
         counts, found = np.zeros(bins, np.int64), np.empty(bins, np.uint32)
@@ -193,7 +200,7 @@ class DeviceBlock:
         group = self._transposer[0] * self._transposer[1]
         entries = self._n * self._width
         items = min(-(-entries // group), _GROUPS) * group
-        # a bin holds less than 2^32
+        # the counter of a bin has 32 bits
         at_once = max((2**32 - 1) // max(entries, 1), 1)
         kernel = self._program.kernel("block_histogram")
         for start in range(0, self._blocks, at_once):
@@ -212,7 +219,7 @@ class DeviceBlock:
         self._program.kernel(kernel)(self.queue, items, (self._group, 1, 1), *arguments)
 
     def _read(self, rows: np.ndarray, kernel: str, block: cl.Buffer, scratch: cl.Buffer) -> None:
-        """Download a block as rows, as many as there are."""
+        """Download the rows of the blocks."""
         if self._width > 1:
             x, y = self._transposer
             items = (-(-self._n // _TILE) * x, -(-self._width // _TILE) * y, self._blocks)
@@ -231,7 +238,7 @@ class DeviceBlock:
             cl.enqueue_copy(self.queue, rows, block)
 
     def _upload(self, graph: Graph) -> list[cl.Buffer]:
-        """Bring arcs to the device."""
+        """Copy arcs to the device."""
         weights = graph.weights.astype(self._dtype, copy=False)
         arrays = graph.indptr, graph.indices, weights
         return [upload(self.queue, array, self._watch) for array in arrays]
@@ -241,16 +248,16 @@ class DeviceBlock:
 
 
 class RowsTarget:
-    """Where kernels write rows of the answer: into the array itself where the device is the host.
+    """The buffer for rows of the answer; if the device is the host, this is the array itself.
 
     Parameters
     ----------
     queue : pyopencl.CommandQueue
     shape : tuple of int
-        Rows at a time, and values in a row.
+        Rows of the buffer, and values of a row.
     dtype : numpy.dtype
     watch : Stopwatch
-        Told of transfers, as phase "transfer".
+        Measures transfers, as phase "transfer".
     """
 
     def __init__(
@@ -264,7 +271,7 @@ class RowsTarget:
 
     @contextmanager
     def to(self, rows: np.ndarray) -> Iterator[cl.Buffer]:
-        """Give the buffer that kernels write as many rows to; afterwards the array has them."""
+        """Yield the buffer for these rows; on exit its content is in the array."""
         if self._buffer is not None:
             yield self._buffer
             self._queue.finish()
@@ -277,7 +284,7 @@ class RowsTarget:
 
 @contextmanager
 def _as_buffer(queue: cl.CommandQueue, rows: np.ndarray) -> Iterator[cl.Buffer]:
-    """Give an array as a buffer; afterwards it has what was written to that."""
+    """Yield a buffer that uses the memory of an array; on exit the array has its content."""
     flags = cl.mem_flags
     buffer = cl.Buffer(queue.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=rows)
     yield buffer
@@ -288,19 +295,19 @@ def _as_buffer(queue: cl.CommandQueue, rows: np.ndarray) -> Iterator[cl.Buffer]:
 
 
 def sum_type(options: AllPairsOptions) -> np.dtype:
-    """Return the type in which kernels add distances up."""
+    """Return the type of the sums of distances in kernels."""
     if options.dtype.kind in "iu":
         return np.dtype(np.int64)
     return np.dtype(np.float64 if options.device.capabilities.fp64 else np.float32)
 
 
 def _lanes(options: AllPairsOptions, width: int) -> int:
-    """Return how many sources of a block are in a strip, whose predecessors are ints."""
+    """Return the number of sources in a strip, the vector width of the predecessor kernels."""
     return math.gcd(options.device.traits.lanes(max(options.dtype.itemsize, 4)), width)
 
 
 def _transposer(device: Device) -> tuple[int, int]:
-    """Return the shape of the groups that transpose."""
+    """Return the group shape of the transpose kernel."""
     if device.traits.scalar_groups:
         return 1, 1
     return 32, min(8, device.capabilities.max_work_group_size // 32)

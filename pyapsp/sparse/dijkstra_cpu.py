@@ -1,7 +1,7 @@
-"""dijkstra-cpu: Dijkstra's algorithm on all cores of the host, what other methods compete with.
+"""dijkstra-cpu: Dijkstra's algorithm on all cores of the host, the baseline of other methods.
 
-Compiled by Numba, which lets threads run at the same time; SciPy's Dijkstra does not, and takes
-two to five times as long on one core.
+It is compiled by Numba, so that threads run in parallel. SciPy's Dijkstra uses one core, and takes
+two to five times as long as this one on one core.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from pyapsp.sparse.source_blocks import TunableBlocks
 
 __all__ = ["DijkstraCpu"]
 
-# Sources that a thread takes at a time, and how often it comes for more within a block, which is
-# what there is between two calls of `Options.progress`.
+# A thread takes _CHUNK sources at a time, _TURNS times in a block. After each block
+# `Options.progress` is called.
 _CHUNK, _TURNS = 8, 8
-# Where Numba has no arithmetic, or none of the range: the type in which sums are made.
+# The type of sums, for types without arithmetic in Numba or with too small a range.
 _WIDER = {"int16": np.int32, "uint16": np.int32, "float16": np.float32}
 
 
@@ -37,8 +37,8 @@ _WIDER = {"int16": np.int32, "uint16": np.int32, "float16": np.float32}
 class DijkstraCpu(TunableBlocks):
     """Dijkstra's algorithm with a heap, one source for each thread of the host.
 
-    The device is not used. The heap has four children to a node, not two as in the thesis: half as
-    many levels to sink through, and the keys of children lie side by side.
+    The device is not used. A heap node has four children, not two as in the thesis. So the heap has
+    half as many levels, and the keys of children are adjacent in memory.
 
     Source: E. W. Dijkstra, Numerische Mathematik 1, 1959; F. Okuyama's thesis, 2013, section 3.5.
     """
@@ -61,13 +61,13 @@ class DijkstraCpu(TunableBlocks):
         return True
 
     def rule(self, options: AllPairsOptions) -> str:
-        """Return no rule."""
+        """Return that there is no condition."""
         return "there are none"
 
     def buffers(
         self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
     ) -> list[int]:
-        """Return nothing: no device memory is used."""
+        """Return an empty list, because no device memory is used."""
         return []
 
     def prepare(
@@ -78,8 +78,8 @@ class DijkstraCpu(TunableBlocks):
         Raises
         ------
         CapabilityError
-            If Numba is not installed, or the device lacks the type: what types there are does not
-            depend on the method, and answers are verified on the device.
+            If Numba is not installed, or the device does not support the type. All methods have
+            the same types on a device, and answers are verified on the device.
         """
         arithmetic_defines(options.device, options.dtype)
         return _compiled(np.dtype(_WIDER.get(options.dtype.name, options.dtype)))
@@ -90,7 +90,7 @@ class DijkstraCpu(TunableBlocks):
 
 
 class _Threads:
-    """Searches from the sources of a block, as many at a time as there are threads."""
+    """Searches from the sources of a block, one in each thread."""
 
     def __init__(self, plan: Plan) -> None:
         graph, compiled = plan.input, plan.state
@@ -104,7 +104,7 @@ class _Threads:
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> None:
-        """Find the rows of some sources."""
+        """Compute the rows of a block of sources."""
 
         def solve(start: int) -> None:
             some = slice(start, start + _CHUNK)
@@ -113,7 +113,7 @@ class _Threads:
             before = _NOTHING if predecessors is None else predecessors[some]
             self._search(*self._arcs, sources[some], wide, before, self._infinity)
             if wide is not rows:
-                with np.errstate(over="ignore"):  # what is too far for float16 is at infinity
+                with np.errstate(over="ignore"):  # a distance too large for float16 becomes inf
                     rows[...] = wide
 
         with ThreadPoolExecutor(self._threads) as pool:
@@ -135,9 +135,9 @@ class _Compiled:
 def _compiled(dtype: np.dtype) -> _Compiled:
     """Return the search for distances of this type.
 
-    A signal such as SIGINT raises in the main thread. Halfway through the import of Numba, or its
-    first compilation, that would leave modules behind which no later call can use: another thread
-    does both, and the exception comes when it is done.
+    A signal such as SIGINT raises an exception in the main thread. During the import of Numba, or
+    its first compilation, that would leave unusable modules, and all later calls would fail. So
+    another thread does both, and the exception is raised when it has finished.
     """
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(_compile, dtype).result()
@@ -149,7 +149,7 @@ def _compile(dtype: np.dtype) -> _Compiled:
     except ImportError:
         raise CapabilityError("dijkstra-cpu needs Numba: pip install numba") from None
     search = numba.njit(nogil=True)(_search)
-    # one search, so that the compiler runs now; read-only arrays are another type to it
+    # one search, so that Numba compiles now; to Numba, read-only arrays are another type
     alone = Graph.from_arcs(1, [], [])
     arcs = alone.indptr, alone.indices, np.empty(0, dtype)
     search(*arcs, np.zeros(1, np.int64), np.empty((1, 1), dtype), _NOTHING, dtype.type(1))
@@ -165,9 +165,9 @@ def _search(
     predecessors: np.ndarray,
     infinity: Any,
 ) -> None:
-    """Dijkstra from each source; predecessors of shape (0, 0) are not wanted.
+    """Dijkstra from each source; with an array of shape (0, 0) predecessors are not computed.
 
-    The heap holds vertices and their distances; `place` says where a vertex is, -1 for nowhere.
+    The heap holds vertices and their distances; `place` is the index of a vertex in it, or -1.
     """
     n = first.size - 1
     keys = np.empty(n, distances.dtype)

@@ -33,7 +33,7 @@ _SEARCHES = {
 
 @dataclass(frozen=True)
 class _State:
-    """The planned search, with stand-ins for the weights; the kernels of the potentials."""
+    """The planned search, with placeholder weights, and the kernels of the potentials."""
 
     search: SourceBlocks
     plan: Plan
@@ -46,10 +46,10 @@ class _State:
 
 @register
 class Johnson(SourceBlocks):
-    """Bellman-Ford on the device for potentials, then a search with weights that are not negative.
+    """Bellman-Ford on the device computes potentials; then a search uses non-negative weights.
 
-    Potentials, and the distances between them, can be twice as large as distances: they are held
-    in integers where the weights are whole numbers, else in the widest float of the device.
+    Potentials, and the distances for the changed weights, can be twice as large as distances. Their
+    type is an integer type if the weights are whole numbers, else the widest float of the device.
 
     Source: D. B. Johnson, JACM 24(1), 1977.
     """
@@ -70,7 +70,7 @@ class Johnson(SourceBlocks):
         buffers = []
         if graph.has_negative:
             held = _held(graph, options)
-            # its rows are wanted, whatever is made of them
+            # the potentials must be subtracted from its rows, so it cannot return sums
             inner = replace(options, dtype=held, out=None, cutoff=None, totals=False)
             buffers = _buffers(graph, inner)
             check_memory(buffers, options)
@@ -88,7 +88,7 @@ class Johnson(SourceBlocks):
         )
 
     def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
-        """Find the potentials, and bring the graph with non-negative weights to the device."""
+        """Compute the potentials, and copy the graph with non-negative weights to the device."""
         graph = plan.input
         state: _State = plan.state
         if not graph.has_negative:
@@ -96,14 +96,14 @@ class Johnson(SourceBlocks):
         dtype = state.plan.options.dtype
         potentials = _potentials(graph, plan.options, state.program, dtype, watch)
         tails, heads, weights = graph.arcs()
-        # in this order no rounding can make one negative: h(v) is the least of all h(u) + w
+        # in this order rounding cannot make a weight negative, as h(v) is the minimum of h(u) + w
         lifted = (weights.astype(dtype) + potentials[tails]) - potentials[heads]
         inner = replace(state.plan, input=graph.with_weights(lifted))
         return _Lowered(state.search.open(inner, watch), potentials)
 
 
 class _Lowered:
-    """The rows of a search, with the potentials taken out again."""
+    """The rows of a search, with the potentials subtracted."""
 
     def __init__(self, solver: BlockSolver, potentials: np.ndarray) -> None:
         self._solver, self._potentials = solver, potentials
@@ -112,7 +112,7 @@ class _Lowered:
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> None:
-        """Find the rows of some sources."""
+        """Compute the rows of a block of sources."""
         potentials = self._potentials
         rows = np.empty(distances.shape, potentials.dtype)
         self._solver.solve_block(sources, rows, predecessors)
@@ -120,7 +120,7 @@ class _Lowered:
         rows -= potentials[sources, None]
         rows += potentials
         limit = infinity(distances.dtype)
-        if distances.dtype.kind in "iu":  # what is beyond it was not held: `check_answer` finds it
+        if distances.dtype.kind in "iu":  # distances are clipped here; `check_answer` finds that
             np.clip(rows, -limit, limit, out=rows)
         with np.errstate(over="ignore"):
             distances[...] = rows
@@ -134,13 +134,13 @@ def _held(graph: Graph, options: AllPairsOptions) -> np.dtype:
             if 2 * distance_bound(graph) + graph.max_magnitude < infinity(dtype):
                 return dtype
     if options.dtype.kind == "i":
-        return options.dtype  # int64, as no other holds weights so large
+        return options.dtype  # int64, the only integer type that holds such weights
     wide = options.device.capabilities.fp64
     return np.dtype(np.float64 if wide else np.float32)
 
 
 def _buffers(graph: Graph, options: AllPairsOptions) -> list[int]:
-    """Return the bytes of what `_potentials` allocates: arcs, potentials twice, parents, a flag."""
+    """Return the bytes of the buffers of `_potentials`: arcs, potentials twice, parents, flag."""
     n, m, item = graph.n, graph.m, options.dtype.itemsize
     return [8 * (n + 1), 4 * m, item * m, item * n, item * n, 4 * n, 4]  # there is a negative arc
 
@@ -153,9 +153,9 @@ def _potentials(
     Raises
     ------
     NegativeCycleError
-        If there are none.
+        If there is a negative cycle; then no potentials exist.
     PrecisionError
-        If the type does not hold them, or rounding makes a cycle look negative.
+        If the type does not hold the potentials, or rounding makes a cycle look negative.
     """
     queue = options.device.queue()
     entering = graph.reversed()
@@ -175,13 +175,13 @@ def _potentials(
         cl.enqueue_copy(queue, changed, flag)
         if not changed[0]:
             break
-        # a cycle of parents is a negative cycle, and shows long before the last round
+        # a cycle of parents is a negative cycle; it appears long before the last round
         if done & (done - 1) == 0 or done == graph.n:
             cl.enqueue_copy(queue, parents, found)
             if _goes_round(parents) or done == graph.n:
                 refuse_negative_cycle(graph, dtype)
     cl.enqueue_copy(queue, potentials, before)
-    if potentials.min() <= -infinity(dtype):  # they would have fallen further
+    if potentials.min() <= -infinity(dtype):  # the sums were clamped there
         raise negative_cycle(graph) or PrecisionError(
             f"a distance is too large for {dtype}: use a wider dtype"
         )
@@ -189,7 +189,7 @@ def _potentials(
 
 
 def _goes_round(parents: np.ndarray) -> bool:
-    """Return whether following the parents, from some vertex, never ends."""
+    """Return whether the parents form a cycle."""
     n = parents.size
     jump = np.append(np.where(parents < 0, n, parents), n)
     for _ in range(n.bit_length()):

@@ -32,23 +32,25 @@ from pyapsp.tuning.database import Match
 __all__ = ["MsBfs"]
 
 _BITS = 32
-# The part of the memory that blocks may take, and the bytes that they may on CPUs, if several.
+# In the tables below, True is for devices with scalar groups (CPUs).
+# Blocks take at most one third of the memory, and on CPUs several blocks at most _CACHE bytes.
 _PART, _CACHE = 3, 2**24
-# Arcs that a row of work-items looks at, one after the other.
+# Number of arcs that a row of work-items processes, one after the other.
 _PIECE = {True: 4096, False: 256}
-# Push where the frontier has fewer arcs than one of so many, and no vertex has more than that.
+# Push if the frontier has less than one sixteenth of all arcs, and none of its vertices has more
+# arcs than the second number.
 _FEW = {True: (16, 2**31), False: (16, 1024)}
-# Numbers in what is told of a level before the sources that found something: see the kernel file.
+# Numbers of the state of a level, before the flags of its sources: see the kernel file.
 _STATE = 16
 # Work-items for each compute unit, in rows of them.
 _ITEMS = {True: 16, False: 512}
-# Planes to begin with; there will be as many more at a time where distances are longer.
+# Number of bit planes at the start; if distances are longer, this many are added at a time.
 _PLANES = 4
-# Ranges of vertices over which sums are made side by side.
+# Ranges of vertices whose sums are computed in parallel.
 _RANGES = 16
-# Vertices of a group that reads bits.
+# Vertices of a group in the kernel that reads bits.
 _VERTICES = 64
-# Strips of vertices whose distances a work-item writes.
+# Number of vertex strips for which a work-item writes distances.
 _STRIPS = {True: 64, False: 1}
 
 
@@ -66,23 +68,23 @@ class MsBfs(TunableBlocks):
     requires = Weights(unweighted=True)
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"words": (1, 2, 4, 8, 16, 32, 64)}
     carries_predecessors = True
-    slowdown = 0.25  # only the rows that are written at the end are of the type
+    slowdown = 0.25  # only the final rows depend on the type
 
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
-        """Yield what is fastest, and narrower rows where memory is short."""
+        """Yield the usually fastest parameters, then narrower rows for less memory."""
         yield from ({"words": words} for words in (32, 16, 8, 4, 2, 1))
 
     def sets(
         self, n: int, family: str, options: AllPairsOptions, *, rows: bool = True
     ) -> Iterator[tuple[dict[str, Any], Match | None]]:
-        """Leave out rows wider than all sources need, unless they were asked for."""
+        """Omit rows wider than all sources need, unless the caller set the width."""
         needed = max(-(-options.count(n) // _BITS), 1)
         for parameters, match in super().sets(n, family, options, rows=rows):
             if parameters == self.parameters or parameters["words"] < 2 * needed:
                 yield parameters, match
 
     def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
-        """Return whether the device has groups as wide as a row."""
+        """Return whether the device supports groups as wide as a row."""
         lanes = _shape(options.device, parameters["words"])[0]
         return bool(lanes <= options.device.capabilities.max_work_group_size)
 
@@ -93,7 +95,7 @@ class MsBfs(TunableBlocks):
     def buffers(
         self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
     ) -> list[int]:
-        """Return the bytes of the graph, of the bits, and of rows."""
+        """Return the bytes of each buffer: graph, bits, rows."""
         words = parameters["words"]
         blocks = _blocks(graph, options, words)
         rows, sources = blocks * graph.n, blocks * words * _BITS
@@ -131,9 +133,10 @@ class MsBfs(TunableBlocks):
         return _Programs(search, build(device, "sparse/ms_bfs_rows.cl", numbers))
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
-        """Return what the tuning rows around n say, if the words of an arc cost as much as rows.
+        """Predict from the tuning rows around n.
 
-        For each source and vertex a distance is written, and the bits of 32 sources are one word.
+        The prediction assumes that a word of an arc takes as long as a distance of a row. One
+        distance is written for each source and vertex, and one word has the bits of 32 sources.
         """
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
@@ -142,13 +145,13 @@ class MsBfs(TunableBlocks):
         return graph.n * graph.n * rows * words / rate
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
-        """Bring the graph to the device."""
+        """Copy the graph to the device."""
         return _Searches(plan, watch)
 
 
 @dataclass(frozen=True)
 class _Programs:
-    """The kernels of the search, and of what follows it."""
+    """The kernels of the search, and of the rows and sums after it."""
 
     search: Program
     rows: Program
@@ -160,14 +163,14 @@ class _Programs:
 
 @dataclass(frozen=True)
 class _Frontier:
-    """What a level found.
+    """The size of a level.
 
     Attributes
     ----------
     widest, arcs : int
-        The most arcs that leave one of its vertices, and all.
+        The largest number of arcs that leave one of its vertices, and the sum over all.
     pairs : int
-        Pairs of a source and a vertex.
+        Number of pairs of a source and a vertex.
     """
 
     widest: int
@@ -176,7 +179,7 @@ class _Frontier:
 
 
 class _Searches:
-    """Levels of all blocks together, and what is read from their bits."""
+    """The levels of all blocks, and the distances and sums from their bits."""
 
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
         graph, options, words = plan.input, plan.options, plan.parameters["words"]
@@ -217,7 +220,7 @@ class _Searches:
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> None:
-        """Find the rows of some sources."""
+        """Compute the rows of a block of sources."""
         longest = int(infinity(distances.dtype)) - 1 if distances.dtype.kind in "iu" else self._n
         if self._cutoff is not None:
             longest = max(min(longest, int(self._cutoff)), 1)
@@ -232,7 +235,7 @@ class _Searches:
                 self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
 
     def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
-        """Find the sums over the rows of some sources."""
+        """Compute the sums over the rows of a block of sources."""
         count, n = sources.size, self._n
         largest = np.zeros(count, self._dtype)
         pairs = [count]
@@ -260,7 +263,7 @@ class _Searches:
         return Totals(largest, total[:count].astype(self._sum), reached[:count], counts)
 
     def search(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield for each level how many pairs are that far apart, and which sources have one.
+        """Yield for each level the number of pairs at this distance, and the sources of them.
 
         The second is a boolean array over the sources.
         """
@@ -293,7 +296,7 @@ class _Searches:
             yield frontier.pairs, alive[: sources.size].astype(bool)
 
     def _push(self, level: int) -> _Frontier:
-        """Search a level from the rows of the list, which it replaces."""
+        """Search a level from the rows of the list, and replace the list."""
         told, rows = self._telling(), self._blocks * self._n
         bits, sizes = (self._seen, self._frontier, self._next), (np.int32(self._n), np.int32(level))
         lists = self._marks, *self._lists, self._told[0], told
@@ -304,7 +307,7 @@ class _Searches:
         return self._read()
 
     def _pull(self, level: int) -> _Frontier:
-        """Search a level for all rows; the list is not kept up."""
+        """Search a level for all rows; the list is not updated."""
         bits = self._seen, self._frontier, self._next, self._planes, self._told[0]
         told = self._marks, self._telling(), self._leaving[0], np.int32(self._n)
         place = np.int32(level), self._plane
@@ -318,18 +321,18 @@ class _Searches:
         return self._read()
 
     def _list(self, level: int) -> None:
-        """List the rows that found something at a level."""
+        """List the rows with new bits at a level."""
         arrays = self._marks, self._lists[0], self._told[0], np.int32(self._n), np.int32(level)
         items = -(-self._n // _VERTICES) * _VERTICES, self._blocks
         self._programs.search.kernel("ms_bfs_list")(self._queue, items, (_VERTICES, 1), *arrays)
 
     def _telling(self) -> cl.Buffer:
-        """Return where to tell of a level; nothing is told yet."""
+        """Return the buffer for the state of the next level, filled with zeros."""
         self._zero(self._told[1], 0, self._told[1].size)
         return self._told[1]
 
     def _read(self) -> _Frontier:
-        """Return what was told of a level, which from now on is the one before."""
+        """Return the state of a level, and make it the previous level."""
         self._told.reverse()
         cl.enqueue_copy(self._queue, self._state, self._told[0])
         _, widest, *halves = self._state[:6].tolist()
@@ -340,7 +343,7 @@ class _Searches:
         cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint32), start, count)
 
     def _ready(self, level: int) -> None:
-        """Make planes for the digits of a level."""
+        """Allocate bit planes for the digits of a level."""
         bits = 4 * self._blocks * self._n * self._words
         if level.bit_length() > self._capacity:
             more = self._buffer((self._capacity + _PLANES) * bits)
@@ -372,7 +375,7 @@ class _Searches:
 
 
 def _shape(device: Device, words: int) -> tuple[int, int, int, int]:
-    """Return work-items of a row, vectors of one, words of a vector, and rows of a group."""
+    """Return work-items of a row, vectors of a work-item, words of a vector, rows of a group."""
     if device.traits.scalar_groups:
         width = min(device.traits.lanes(4), words)
         return 1, words // width, width, 1
@@ -380,7 +383,7 @@ def _shape(device: Device, words: int) -> tuple[int, int, int, int]:
 
 
 def _strip(graph: Graph, device: Device) -> tuple[int, int]:
-    """Return how many vertices a work-item reads the bits of, and bits that hold a distance."""
+    """Return the number of vertices whose bits a work-item reads, and the bits of a distance."""
     if not device.traits.scalar_groups:
         return 1, 32
     bits = 16 if graph.n <= 2**15 else 32
@@ -388,10 +391,10 @@ def _strip(graph: Graph, device: Device) -> tuple[int, int]:
 
 
 def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
-    """Return how many blocks are searched side by side: all, or as many as fit."""
+    """Return the number of blocks that are searched in parallel: all, or as many as fit."""
     wanted = -(-options.count(graph.n) // (words * _BITS))
     one = graph.n * (words * 4 * (3 + _PLANES) + 12)
-    # no distance is longer; the last planes are made beside those that there are
+    # enough planes for the longest distance; the last are allocated while the others are kept
     most = _PLANES * max(-(-graph.n.bit_length() // _PLANES), 1)
     longest = graph.n * (words * 4 * (3 + 2 * most - _PLANES) + 12)
     capabilities = options.device.capabilities
@@ -414,14 +417,14 @@ def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
 
 
 def _answer(graph: Graph, options: AllPairsOptions) -> int:
-    """Return the bytes of a row of the answer on the device, none where that is the host's."""
+    """Return the bytes of a row of the answer on the device; 0 if the device is the host."""
     if options.totals or options.device.kind == "cpu":
         return 0
     return graph.n * (options.dtype.itemsize + 4 * options.predecessors)
 
 
 def _pieces(graph: Graph, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cut the arcs of vertices with more than `most` into pieces; return starts and owners."""
+    """Split the arcs of vertices with more than `most`; return starts and owners of the pieces."""
     degrees = np.diff(graph.indptr)
     counts = np.maximum(-(-degrees // most), 1)
     owners = np.repeat(np.arange(graph.n, dtype=np.int32), counts)

@@ -1,4 +1,4 @@
-"""near-far: the sources of a block side by side, vertices in the order of their distance.
+"""near-far: all sources of a block at once, vertices roughly in the order of their distance.
 
 On CPUs a work-group is one work-item, and its vectors are the sources: an arc is read once for 8 or
 16 sources. On GPUs every step waits for memory, so many groups must be resident: 8 sources and 512
@@ -27,7 +27,7 @@ from pyapsp.sparse.totals import Totals
 
 __all__ = ["NearFar"]
 
-# Blocks for each compute unit of a launch, at most, and the part of the memory that they may take.
+# A launch has at most _BLOCKS blocks for each compute unit, in at most one third of the memory.
 _BLOCKS, _PART = 64, 3
 # Ints that a search needs for each vertex and block.
 _LISTS = 6
@@ -35,7 +35,7 @@ _LISTS = 6
 
 @dataclass(frozen=True)
 class _Programs:
-    """The kernels of the search, and of what follows it."""
+    """The kernels of the search, and of the rows and sums after it."""
 
     search: Program
     block: Program
@@ -47,10 +47,10 @@ class _Programs:
 
 @register
 class NearFar(TunableBlocks):
-    """Near and far lists of vertices; what a vertex tells, it tells for a block of sources.
+    """Near and far lists of vertices; a vertex is relaxed for all sources of a block at once.
 
-    A work-group solves a block from beginning to end. On CPUs it is one work-item, whose vectors
-    are the sources; elsewhere neighbouring work-items are.
+    A work-group solves a block from beginning to end. On CPUs it is one work-item, and the sources
+    are the elements of vectors. On other devices adjacent work-items are the sources.
 
     Source: A. Davidson, S. Baxter, M. Garland, J. D. Owens, IPDPS 2014, for one source at a time.
     """
@@ -68,7 +68,7 @@ class NearFar(TunableBlocks):
     }
 
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
-        """Yield what is right for the kind of device: on GPUs the largest group that it has."""
+        """Yield the usual parameters for this kind of device: on GPUs the largest group size."""
         if options.device.traits.scalar_groups or not _has_atomics(options):
             lanes = options.device.traits.lanes(options.dtype.itemsize)
             yield {"sources": max(8, lanes), "group": 1, "delta": 200}
@@ -77,7 +77,7 @@ class NearFar(TunableBlocks):
             yield {"sources": 8, "group": group, "delta": 3200}
 
     def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
-        """Return whether the group is one work-item, or one for each source and within limits."""
+        """Return whether the group has one work-item, or at least one for each source, and fits."""
         group = parameters["group"]
         return bool(
             group == 1
@@ -96,7 +96,7 @@ class NearFar(TunableBlocks):
     def buffers(
         self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
     ) -> list[int]:
-        """Return the bytes of the graph, of the blocks, and of their lists."""
+        """Return the bytes of each buffer: graph, blocks, lists."""
         blocks, width = _blocks(graph, options, parameters), parameters["sources"]
         scratch = _scratch(options, parameters)
         block = DeviceBlock.buffers(graph, options, width, blocks, **scratch)
@@ -124,7 +124,7 @@ class NearFar(TunableBlocks):
         return _Programs(search, DeviceBlock.build(options, parameters["sources"]))
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:
-        """Bring the graph to the device."""
+        """Copy the graph to the device."""
         return _Search(plan, watch)
 
 
@@ -151,14 +151,14 @@ class _Search:
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> None:
-        """Find the rows of some sources."""
+        """Compute the rows of several blocks of sources."""
         self._search(sources)
         self._block.read_costs(distances)
         if predecessors is not None:
             self._block.read_predecessors(predecessors)
 
     def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
-        """Find the sums over the rows of some sources."""
+        """Compute the sums over the rows of several blocks of sources."""
         self._search(sources)
         return self._block.totals(sources.size, width)
 
@@ -173,23 +173,23 @@ class _Search:
 
 
 def _has_atomics(options: AllPairsOptions) -> bool:
-    """Return whether the device lowers a cost of this type by an atomic minimum."""
+    """Return whether the device has an atomic minimum for costs of this type."""
     return options.dtype.itemsize < 8 or options.device.capabilities.int64_atomics
 
 
 def _narrow(options: AllPairsOptions, parameters: Mapping[str, Any]) -> bool:
-    """Return whether values of 2 bytes are lowered as words of 4."""
+    """Return whether atomics use words of 4 bytes for values of 2 bytes."""
     return bool(parameters["group"] > 1 and options.dtype.itemsize == 2)
 
 
 def _scratch(options: AllPairsOptions, parameters: Mapping[str, Any]) -> dict[str, bool]:
-    """Return what a block needs beside the costs."""
+    """Return which scratch buffers a block needs, in addition to the costs."""
     words = not options.totals or _narrow(options, parameters)
     return {"marks": options.predecessors, "words": words}
 
 
 def _blocks(graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]) -> int:
-    """Return how many blocks a launch solves: all, as many as fill the device, or as fit."""
+    """Return the number of blocks of a launch: all, or as many as fill the device or fit."""
     width, capabilities = int(parameters["sources"]), options.device.capabilities
     wanted = -(-options.count(graph.n) // width)
     one = DeviceBlock.buffers(graph, options, width, 1, **_scratch(options, parameters))[-5:]
@@ -204,13 +204,13 @@ def _blocks(graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any
 
 
 def _lists(graph: Graph, blocks: int) -> int:
-    """Return the bytes of the lists of some blocks."""
+    """Return the bytes of the lists of `blocks` blocks."""
     return 4 * _LISTS * (graph.n + graph.n % 2) * blocks
 
 
 def _delta(graph: Graph, options: AllPairsOptions, percent: int) -> Any:
     """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
-    with np.errstate(over="ignore"):  # an infinite delta is Bellman's order
+    with np.errstate(over="ignore"):  # an infinite delta means the order of Bellman-Ford
         delta = graph.weights.mean(dtype=np.float64) * percent / 100 if graph.m else 1.0
         if options.dtype.kind in "iu":
             delta = min(max(round(delta), 1), int(infinity(options.dtype)))

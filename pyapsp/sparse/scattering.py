@@ -1,4 +1,4 @@
-"""apsp-iterative, apsp-tasks and apsp-tasks-unshared: costs scattered to neighbours, in rounds."""
+"""apsp-iterative, apsp-tasks and apsp-tasks-unshared: in each round vertices update neighbours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["ApspIterative", "ApspTasks", "ApspTasksUnshared"]
 
 @dataclass(frozen=True)
 class _Programs:
-    """The kernels of the search, and of what follows it."""
+    """The kernels of the search, and of the rows and sums after it."""
 
     search: Program
     block: Program
@@ -34,12 +34,12 @@ class _Programs:
 
 
 class _Scattering(TunableBlocks):
-    """Base of the three: N sources at once, a work-group for B vertices and these N sources.
+    """Base of the three methods: a work-group computes B vertices for N sources.
 
     Attributes
     ----------
     shared : bool
-        Whether the arcs of a group go through local memory.
+        Whether a group copies its arcs to local memory.
     """
 
     area = "sparse"
@@ -47,11 +47,11 @@ class _Scattering(TunableBlocks):
     shared: ClassVar[bool]
 
     def sources(self, parameters: Mapping[str, Any]) -> int:
-        """Return how many sources are solved at once."""
+        """Return the number of sources that are solved at once."""
         return int(parameters["sources"])
 
     def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
-        """Return whether a group, and the arcs that it shares, are within the device's limits."""
+        """Return whether the device supports the group size and the local memory."""
         capabilities = options.device.capabilities
         items = self.sources(parameters) * parameters["vertices"]
         return bool(
@@ -68,7 +68,10 @@ class _Scattering(TunableBlocks):
         )
 
     def _local_bytes(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> int:
-        """Bytes of local memory: an int and a value for each work-item, 20 for each vertex."""
+        """Return the bytes of local memory.
+
+        They are an int and a value for each work-item, and 20 bytes for each vertex.
+        """
         if not self.shared:
             return 4
         sources, vertices = self.sources(parameters), parameters["vertices"]
@@ -77,7 +80,7 @@ class _Scattering(TunableBlocks):
     def buffers(
         self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
     ) -> list[int]:
-        """Return the bytes of the graph, and of three arrays of n x N."""
+        """Return the bytes of each buffer: graph, and three arrays of n x N."""
         return DeviceBlock.buffers(graph, options, self.sources(parameters), 1)
 
     def prepare(
@@ -99,12 +102,12 @@ class _Scattering(TunableBlocks):
         return _Programs(search, block, 2 if wide and not atomics else 1)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:
-        """Bring the graph to the device."""
+        """Copy the graph to the device."""
         return _Search(plan, self.sources(plan.parameters), watch)
 
 
 class _Search:
-    """Rounds of scattering and checking, until nothing changes."""
+    """Rounds of updates and checks, until nothing changes."""
 
     def __init__(self, plan: Plan, width: int, watch: Stopwatch) -> None:
         programs, n, vertices = plan.state, plan.input.n, plan.parameters["vertices"]
@@ -120,14 +123,14 @@ class _Search:
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> None:
-        """Find the rows of some sources."""
+        """Compute the rows of a block of sources."""
         self._search(sources)
         self._block.read_costs(distances)
         if predecessors is not None:
             self._block.read_predecessors(predecessors)
 
     def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
-        """Find the sums over the rows of some sources."""
+        """Compute the sums over the rows of a block of sources."""
         self._search(sources)
         return self._block.totals(sources.size, width)
 
@@ -167,7 +170,7 @@ class ApspIterative(_Scattering):
         return 1
 
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
-        """Yield groups of 256 work-items, as published, and smaller ones."""
+        """Yield groups of 256 work-items, as in the paper, then smaller ones."""
         for vertices in (256, 128, 64, 32):
             yield {"vertices": vertices}
 
@@ -181,14 +184,14 @@ class _Tasks(_Scattering):
     }
 
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
-        """Yield 32 sources and 4 vertices, as published, and fewer where memory is short."""
+        """Yield 32 sources and 4 vertices, as in the thesis, then fewer sources for less memory."""
         for sources, vertices in ((32, 4), (16, 4), (8, 4), (4, 4), (2, 4), (1, 4), (1, 1)):
             yield {"sources": sources, "vertices": vertices}
 
 
 @register
 class ApspTasks(_Tasks):
-    """N sources at once, which share the arcs of a vertex in local memory.
+    """N sources at once; they share the arcs of a vertex in local memory.
 
     Source: F. Okuyama's thesis, 2013, section 3.4; F. Ino et al., 2013, on parameter sweeps.
     """
@@ -201,7 +204,7 @@ class ApspTasks(_Tasks):
 
 @register
 class ApspTasksUnshared(_Tasks):
-    """N sources at once, without local memory: what sharing the arcs is compared with.
+    """N sources at once, without local memory, to measure the effect of sharing the arcs.
 
     Source: F. Okuyama's thesis, 2013, section 3.5.1.
     """

@@ -1,9 +1,10 @@
-"""What the sparse methods share: the answer is found for a block of sources at a time.
+"""The common part of the sparse methods: they compute the rows of a block of sources at a time.
 
-A method solves N sources at once, so the device holds O(n N + m) values and never the n x n matrix;
-finished rows go to the host. `SourceBlocks` is that loop, with its planning. `DeviceBlock` is for
-methods that hold the costs of a block side by side for each vertex: the graph and the costs on the
-device, the flag that says whether a round changed anything, rows, and predecessors from costs.
+A method solves N sources at once. The device holds O(n N + m) values and never the n x n matrix.
+Finished rows are downloaded. `SourceBlocks` has this loop and its planning. `DeviceBlock` is for
+methods that store the costs of a vertex from all sources of a block in adjacent entries. It has the
+graph and the costs on the device, the flag whether a round has changed anything, and the kernels
+for rows, and for predecessors from costs.
 
 `run` and `row_blocks` are loops over a `Session`. If the output is a mapped file, nothing of size n
 x n is in memory. A search may leave any value above the cutoff in its rows, but it must not stop at
@@ -38,17 +39,17 @@ from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["BlockSolver", "Session", "SourceBlocks", "TunableBlocks"]
 
-# Bytes of a mapped file that may wait to be written.
+# A mapped file is flushed after this many bytes.
 _UNWRITTEN = 64 * 2**20
 
 
 class BlockSolver(Protocol):
-    """A graph, ready to be solved from any sources.
+    """A prepared graph that can be solved from any sources.
 
     Attributes
     ----------
     size : int
-        How many sources are solved at once, at most.
+        The largest number of sources that are solved at once.
     """
 
     size: int
@@ -56,37 +57,37 @@ class BlockSolver(Protocol):
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> None:
-        """Find the rows of some sources.
+        """Compute the rows of a block of sources.
 
         Parameters
         ----------
         sources : (k,) int64 ndarray
             Vertices, in any order; at most `size`.
         distances : (k, n) ndarray
-            Where to put their distances; C-contiguous.
+            Array for the distances; C-contiguous.
         predecessors : (k, n) int32 ndarray or None
-            Where to put their predecessors, if they are wanted.
+            Array for the predecessors, if they are wanted.
         """
 
 
 class SourceBlocks(AllPairsMethod):
     """Base of the methods that solve a block of sources at a time.
 
-    The state of a plan has a ``hash`` that names the code which runs.
+    The state of a plan has a ``hash``, the hash of the kernels.
     """
 
     by_source = True
 
     @abstractmethod
     def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
-        """Bring the graph to where it is solved; the watch is told of transfers."""
+        """Copy the graph to the device, if the method uses one; the watch measures transfers."""
 
     def start(self, plan: Plan) -> Session:
-        """Bring the graph of a plan to where it is solved."""
+        """Start a session for a plan, with the graph on the device."""
         return Session(self, plan)
 
     def run(self, plan: Plan) -> Rows:
-        """Solve block after block of the sources, each straight into its rows of the answer."""
+        """Solve the sources in blocks, each directly into its rows of the answer."""
         graph, options = plan.input, plan.options
         sources = options.rows(graph.n)
         distances = options.out
@@ -111,14 +112,14 @@ class SourceBlocks(AllPairsMethod):
 
 
 class Session:
-    """A plan that was started: the graph is where it is solved, and any rows are to be had.
+    """A started plan: the graph is on the device, and rows of any sources can be computed.
 
-    Device memory is free again when the session is.
+    Device memory is released when the session is deleted.
 
     Attributes
     ----------
     size : int
-        How many sources are solved at once.
+        The number of sources that are solved at once.
     """
 
     def __init__(self, method: SourceBlocks, plan: Plan) -> None:
@@ -130,21 +131,21 @@ class Session:
     def fill(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> None:
-        """Find the rows of some sources, check them, and hide what is beyond the cutoff.
+        """Compute the rows of these sources, check them, and apply the cutoff.
 
         Parameters
         ----------
         sources : (k,) int64 ndarray
-            Vertices, in any order; as many as there are rows.
+            Vertices, in any order.
         distances : (k, n) ndarray
-            Where to put their distances; C-contiguous, of any type that holds them.
+            Array for the distances; C-contiguous, of any type that holds them.
         predecessors : (k, n) int32 ndarray or None
-            Where to put their predecessors, if they are wanted.
+            Array for the predecessors, if they are wanted.
 
         Raises
         ------
         PrecisionError
-            If a distance is past the range of the type.
+            If a distance is too large for its type.
         """
         graph, options = self._plan.input, self._plan.options
         for start in range(0, sources.size, self.size):
@@ -161,25 +162,25 @@ class Session:
                 converted(rows, target.dtype, target)
 
     def totals(self, sources: np.ndarray, width: Any = None) -> Iterator[tuple[slice, Totals]]:
-        """Find the sums over rows, some sources at a time.
+        """Compute the sums over rows, for a block of sources at a time.
 
         Parameters
         ----------
         sources : (k,) int64 ndarray
             Vertices, in any order.
         width : number, optional
-            Count the distances, in bins of this width.
+            Also count the distances in bins of this width.
 
         Yields
         ------
         some : slice
-            Which of the sources.
+            The places of the block in `sources`.
         totals : Totals
 
         Raises
         ------
         PrecisionError
-            If a distance is past the range of the type.
+            If a distance is too large for its type.
         """
         graph, options = self._plan.input, self._plan.options
         find = getattr(self._solver, "totals", None)
@@ -196,10 +197,10 @@ class Session:
             yield some, totals
 
     def stats(self) -> dict[str, Any]:
-        """Return what `Answer.stats` has, of all rows so far."""
+        """Return the values of `Answer.stats`, as totals over all rows so far."""
         transfers = self._watch.seconds("transfer")
         return {
-            # by the clock of the host: looking at the flag between rounds is part of the work
+            # by the clock of the host, because reading the flag between rounds counts as well
             "kernel_seconds": max(self._seconds - transfers, 0.0),
             "transfer_seconds": transfers,
             "kernel_hash": self._plan.state.hash,
@@ -207,26 +208,26 @@ class Session:
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Take the time, and translate the errors of the driver."""
+        """Measure the time, and convert errors of the driver."""
         started = time.perf_counter()
         try:
             with device_errors(self._plan.options.device, self._plan.device_bytes):
                 yield
         except DeviceError:
-            self.__dict__.pop("_solver", None)  # who keeps the error keeps the session
+            self.__dict__.pop("_solver", None)  # a stored error refers to the session by its frames
             raise
         self._seconds += time.perf_counter() - started
 
 
 class TunableBlocks(BufferedMethod, SourceBlocks):
-    """Base of those with parameters to choose."""
+    """Base of the methods with parameters."""
 
     def check(self, graph: Graph, options: AllPairsOptions) -> None:
-        """Refuse weights that the type does not hold."""
+        """Raise an error if the type does not hold the weights."""
         check_weights(graph, options.dtype)
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
-        """Return what the tuning rows around n say of a graph with their arcs, in proportion."""
+        """Predict from the tuning rows around n, in proportion to sources and arcs."""
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
             return None

@@ -1,4 +1,4 @@
-"""What is left of rows of distances when only sums over them are wanted."""
+"""Sums over rows of distances."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pyapsp.precision import infinity
 
 __all__ = ["Totals", "bins_of", "totals_of"]
 
-# Bins of a histogram, at most.
+# The largest number of bins of a histogram.
 _BINS = 2**28
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over the distances from some sources, of the vertices that each reaches.
+    """Sums over the finite distances from k sources.
 
     Attributes
     ----------
     largest : (k,) ndarray
-        The largest distance from each source, in the type of the distances; 0 is that to itself.
+        The largest finite distance from each source, in the type of the distances; at least 0.
     total : (k,) ndarray of int64 or float64
-        The sum of the distances; float32 on devices without double.
+        The sum of the finite distances; float32 on devices without double.
     reached : (k,) ndarray of int64
-        How many vertices there are, the source among them.
+        The number of vertices that the source reaches, including itself.
     counts : (bins,) ndarray of int64 or None
-        How many distances there are in each bin, of all sources; the sources themselves in bin 0.
+        The number of distances in each bin, over all sources. Bin 0 includes the sources.
     """
 
     largest: np.ndarray
@@ -39,14 +39,14 @@ class Totals:
 
 
 def totals_of(rows: np.ndarray, width: Any = None) -> Totals:
-    """Return the sums over rows of distances, with counts of distances by `width`."""
+    """Return the sums over rows of distances, and counts of distances in bins of `width`."""
     reached = rows < infinity(rows.dtype)
     near = np.where(reached, rows, rows.dtype.type(0))
     kind = np.dtype(np.int64 if rows.dtype.kind in "iu" else np.float64)
     counts = None
     if width is not None:
         bins_of(near.max(initial=0), width)
-        # as the kernels: a quotient rounds, and is not what remainders say
+        # same as the kernels: divide and round down, because a remainder may differ by rounding
         found = near[reached].astype(kind)
         bins = found // int(width) if kind.kind == "i" else np.floor(found / width)
         counts = np.bincount(bins.astype(np.int64)).astype(np.int64)
@@ -57,12 +57,12 @@ def totals_of(rows: np.ndarray, width: Any = None) -> Totals:
 
 
 def bins_of(largest: Any, width: Any) -> int:
-    """Return how many bins of this width there are up to the largest distance.
+    """Return the number of bins of this width up to the largest distance.
 
     Raises
     ------
     ParameterError
-        If there are too many to count in.
+        If there are too many bins.
     """
     whole = np.asarray(largest).dtype.kind in "iu"
     bins = int(largest) // int(width) + 1 if whole else np.floor(float(largest) / width) + 1

@@ -1,4 +1,4 @@
-"""Traversal: searches over a whole graph, from one source or none.
+"""Breadth-first search, shortest paths from one source, strongly connected components.
 
 Importing this package registers the methods. Each published algorithm is one module and one kernel
 file of the same name.

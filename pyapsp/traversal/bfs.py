@@ -1,4 +1,4 @@
-"""`bfs`: levels and parents of the vertices around a source."""
+"""`bfs`: breadth-first search from a source, with levels and parents."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["BfsResult", "bfs"]
 
 @dataclass(frozen=True, eq=False)
 class BfsResult(Found):
-    """What `bfs` found."""
+    """The result of `bfs`."""
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """How many arcs each vertex is away, -1 where there is no path: int32, (n,) or (k, n)."""
+        """Number of arcs from the source, -1 if there is no path: int32, (n,) or (k, n)."""
         levels = self._of(self.rows.distances)
         return np.where(levels == self.rows.infinity, np.int32(-1), levels)
 
     @property
     def parents(self) -> np.ndarray | None:
-        """The vertex before each on a shortest path, int32, as `levels`.
+        """The vertex before each vertex on a shortest path: int32, of the shape of `levels`.
 
-        -9999 for sources and where there is no path; None if they were not asked for.
+        -9999 for sources and for vertices without a path; None without ``parents=True``.
         """
         before = self.rows.predecessors
         return None if before is None else self._of(before)
@@ -46,30 +46,31 @@ def bfs(
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> BfsResult:
-    """Search a graph breadth first: how many arcs is each vertex away from a source.
+    """Compute the number of arcs on the shortest path from a source to each vertex.
 
-    Weights do not count. Of several parents that are possible, any may be given.
+    This is a breadth-first search; weights are ignored. If a vertex has several possible parents,
+    any one of them may be returned.
 
     Parameters
     ----------
     graph : Graph or graph-like
         As for `solve`; n vertices.
     source : int or sequence of int
-        Vertices, in [0, n). Each is searched from on its own.
+        Vertices, in [0, n). There is one search for each.
     method : str or Method
         ``"auto"``, the id of a method (``pyapsp.methods("bfs")``), or
         ``pyapsp.method(id, width=4, ...)``.
     directed : bool
         False: an arc may be walked both ways.
     parents : bool
-        Also keep the vertex before each, for `BfsResult.path`.
+        Also compute the parent of each vertex, for `BfsResult.path`.
     device : str, int, Device or pyopencl object, optional
         Which device; see `pyapsp.device.choose`.
     memory_limit : int, optional
         Bytes of device memory the run may use.
     progress : callable, optional
-        Called as ``progress(done, total)`` with the number of sources; an exception from it ends
-        the run.
+        Called as ``progress(done, total)`` with the number of sources; an exception that it raises
+        ends the run.
 
     Returns
     -------
@@ -79,13 +80,13 @@ def bfs(
     Raises
     ------
     GraphError
-        If the graph is not one.
+        If the argument is no valid graph.
     FormatError
-        If a graph file is malformed; with path and line.
+        If a graph file is malformed; the message has path and line.
     ParameterError
-        If an argument is outside its rule.
+        If an argument has a value that is not allowed.
     NoDeviceError, CapabilityError, DeviceMemoryError
-        If there is no device, or it cannot do this, or not in its memory.
+        If there is no device, the device does not support the request, or its memory is too small.
 
     Examples
     --------

@@ -18,7 +18,7 @@ __all__ = ["BfsEdge"]
 
 @register
 class BfsEdge(LevelSearch):
-    """All arcs are looked at for every level.
+    """Breadth-first search that tests all arcs for every level.
 
     Source: Y. Jia et al., GPU Computing Gems, Jade Edition, 2011.
     """
@@ -39,12 +39,12 @@ class BfsEdge(LevelSearch):
     def buffers(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
     ) -> list[int]:
-        """Return the bytes of tails, and of what the others have as well."""
+        """Return the bytes of each buffer, with one more for tails."""
         _, *rest = super().buffers(graph, options, parameters)
         return [max(4 * graph.m, 4), *rest]
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Levels:
-        """Bring the graph to the device."""
+        """Copy the graph to the device."""
         return _Levels(self, plan, watch)
 
 
@@ -56,7 +56,7 @@ class _Levels(Levels):
         self._m = plan.input.m
 
     def find(self, level: int) -> None:
-        """Look at all arcs."""
+        """Test all arcs."""
         arrays = *self.arcs, self.levels, self.marks, self.parents, self.last
         sizes = np.int32(self.n), np.int32(level), np.int64(self._m)
         self.launch("bfs_edge", self._m, *arrays, *sizes)

@@ -14,7 +14,7 @@ __all__ = ["BfsHarish"]
 
 @register
 class BfsHarish(LevelSearch):
-    """A work-item for each vertex; flags say who is in the frontier, updated, visited.
+    """A work-item for each vertex; flags mark vertices as frontier, updated or visited.
 
     Source: P. Harish and P. J. Narayanan, HiPC 2007.
     """
@@ -26,11 +26,11 @@ class BfsHarish(LevelSearch):
     rows = 3
 
     def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the arcs of each vertex begin, and their heads."""
+        """Return the index of the first arc of each vertex, and the heads."""
         return graph.indptr, graph.indices
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Levels:
-        """Bring the graph to the device."""
+        """Copy the graph to the device."""
         return _Levels(self, plan, watch)
 
 

@@ -1,4 +1,4 @@
-"""bfs-spmv: products of the matrix of arcs with the vector of the last level."""
+"""bfs-spmv: each level is the product of the adjacency matrix with the vector of the last level."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ class BfsSpmv(Lanes, LevelSearch):
     )
 
     def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the arcs that enter each vertex begin, and their tails."""
+        """Return the index of the first entering arc of each vertex, and the tails."""
         entering = graph.reversed()
         return entering.indptr, entering.indices

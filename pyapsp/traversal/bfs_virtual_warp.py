@@ -1,4 +1,4 @@
-"""bfs-virtual-warp: some work-items for each vertex, a launch for each level."""
+"""bfs-virtual-warp: several work-items for each vertex, a launch for each level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["BfsVirtualWarp"]
 
 @register
 class BfsVirtualWarp(Lanes, LevelSearch):
-    """Work-items side by side share the arcs of a vertex, as if they were a warp of its own.
+    """Adjacent work-items, a virtual warp, share the arcs of a vertex.
 
     Source: S. Hong et al., PPoPP 2011.
     """
@@ -24,5 +24,5 @@ class BfsVirtualWarp(Lanes, LevelSearch):
     source = "Hong et al. 2011, doi:10.1145/1941553.1941590"
 
     def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the arcs of each vertex begin, and their heads."""
+        """Return the index of the first arc of each vertex, and the heads."""
         return graph.indptr, graph.indices

@@ -1,4 +1,4 @@
-"""`strongly_connected_components`: which vertices of a graph reach each other."""
+"""`strongly_connected_components`: the sets of vertices that reach each other."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ class Components:
     Attributes
     ----------
     labels : (n,) int32 ndarray
-        The component of each vertex, numbered from 0 in the order of their smallest vertices.
+        The component of each vertex. Components are numbered from 0 in the order of their smallest
+        vertices.
     names : (n,) ndarray or None
-        The ids of the vertices in the file that the graph came from.
+        The labels of the vertices, for instance their ids in the graph file.
     stats : dict
         The record of the run: method, device, times in seconds, arcs per second, bytes.
     reasons : tuple of str
-        What was chosen and why; `explain` prints them.
+        What was chosen and why; `explain` returns them as text.
     """
 
     labels: np.ndarray
@@ -78,24 +79,24 @@ class Components:
         return np.flatnonzero(self.labels == component)
 
     def explain(self) -> str:
-        """Return what was chosen for this run, and why, one sentence a line."""
+        """Return what was chosen for this run, and why; one choice in each line."""
         return "\n".join(self.reasons)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write everything to a NumPy ``.npz`` file, which appears only when it is complete.
+        """Write everything to a NumPy ``.npz`` file. After an error there is no incomplete file.
 
         Raises
         ------
         GraphError
-            If names are neither all integers nor all strings (NetworkX nodes can be anything):
-            such cannot be read back without running code from the file.
+            If names are neither all integers nor all strings (NetworkX nodes can be any objects).
+            To load other objects, NumPy would have to run code from the file.
         """
         arrays = {"labels": self.labels}
         if self.names is not None:
             if self.names.dtype.kind not in "iU":
                 raise GraphError(
                     "names that are neither all integers nor all strings cannot be saved: "
-                    "dataclasses.replace(components, names=None) goes without"
+                    "dataclasses.replace(components, names=None) removes them"
                 )
             arrays["names"] = self.names
         about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
@@ -109,7 +110,7 @@ class Components:
         Raises
         ------
         FormatError
-            If the file is not one, or is damaged.
+            If the file holds no saved components, or is damaged.
         """
         try:
             arrays = archive.load(path, "not saved components")
@@ -141,8 +142,8 @@ def strongly_connected_components(
     Parameters
     ----------
     graph : Graph or graph-like
-        Anything that `solve` takes; n vertices. Weights do not matter. In an undirected graph
-        these are the connected components.
+        Anything that `solve` takes; n vertices. Weights are ignored. For an undirected graph the
+        results are the connected components.
     method : str or Method
         ``"auto"``, a method id (see ``pyapsp.methods("scc")``), or
         ``pyapsp.method(id, group=64, ...)``.
@@ -152,7 +153,7 @@ def strongly_connected_components(
         Bytes of device memory the run may use.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of vertices whose component is known;
-        an exception from it ends the run.
+        an exception that it raises ends the run.
 
     Returns
     -------
@@ -161,13 +162,13 @@ def strongly_connected_components(
     Raises
     ------
     GraphError
-        If the graph is not one.
+        If the argument is no valid graph.
     FormatError
-        If a graph file is malformed; with path and line.
+        If a graph file is malformed; the message has path and line.
     ParameterError
-        If an argument is outside its rule.
+        If an argument has a value that is not allowed.
     NoDeviceError, CapabilityError, DeviceMemoryError
-        If there is no device, or it cannot do this, or not in its memory.
+        If there is no device, the device does not support the request, or its memory is too small.
 
     Examples
     --------
@@ -193,12 +194,12 @@ def requested(
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Request:
-    """Check what was asked for; as of `strongly_connected_components`.
+    """Check the arguments of `strongly_connected_components`.
 
     Parameters
     ----------
     dtype : dtype-like, optional
-        Of the labels: int32.
+        Type of the labels: int32.
     """
     labels = only_int32(dtype, _OWNER)
     graph = as_graph(graph, copy=False)
@@ -208,6 +209,6 @@ def requested(
 
 
 def _is_canonical(labels: np.ndarray) -> bool:
-    """Return whether numbers of components come in the order of their smallest vertices."""
+    """Return whether components are numbered in the order of their smallest vertices."""
     before = np.maximum.accumulate(np.concatenate([[-1], labels]))[:-1]
     return bool(np.all(labels >= 0) and np.all(labels <= before + 1))

@@ -1,4 +1,4 @@
-"""What searches return: the rows of their sources, or one row of a single source."""
+"""The base class of the results of `bfs` and `sssp`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["Found", "search"]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search found, from one source or from several.
+    """The result of a search from one source or from several.
 
     Attributes
     ----------
     rows : Result
-        Distances and predecessors as of `solve`, a row for each source.
+        Distances and predecessors as in the result of `solve`, a row for each source.
     single : bool
-        Whether there was one source, so that arrays have one dimension.
+        Whether the source was one vertex and no sequence. Then the arrays have one dimension.
     """
 
     rows: Result
@@ -40,7 +40,7 @@ class Found:
 
     @property
     def labels(self) -> np.ndarray | None:
-        """Vertex to its name in the file that the graph came from; None if it had none."""
+        """The label of each vertex, for instance its id in the graph file; None without labels."""
         return self.rows.labels
 
     @property
@@ -55,17 +55,18 @@ class Found:
         ----------
         target : int
         source : int, optional
-            One of the sources; may be left out where there is one.
+            One of the sources. It is needed only if there are several.
 
         Returns
         -------
         list of int
-            ``[]`` when the target cannot be reached.
+            ``[]`` if the target cannot be reached.
 
         Raises
         ------
         ParameterError
-            If a vertex does not exist, the source is none, or the search kept no predecessors.
+            If a vertex does not exist, `source` is not one of the sources, or the result has no
+            predecessors.
         """
         if source is None:
             if self.sources.size != 1:
@@ -75,7 +76,7 @@ class Found:
         return self.rows.path(source, target)
 
     def explain(self) -> str:
-        """Return what was chosen for this run, and why, one sentence a line."""
+        """Return what was chosen for this run, and why; one choice in each line."""
         return self.rows.explain()
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -83,7 +84,7 @@ class Found:
         self.rows.save(path)
 
     def _of(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows, or the one of a single source."""
+        """Return all rows, or the one row of a single source."""
         return rows[0] if self.single else rows
 
 
@@ -95,7 +96,7 @@ def search(
     Parameters
     ----------
     name, graph, method, source, **asked
-        As for `requested`, but that a source must be named.
+        As for `requested`, except that a source must be given.
 
     Returns
     -------

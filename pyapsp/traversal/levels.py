@@ -1,4 +1,4 @@
-"""What breadth-first searches have in common that find a level with each turn of their kernels."""
+"""The common part of the breadth-first searches that find one level with each kernel launch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["LevelSearch", "Levels"]
 
 
 class LevelSearch(Search):
-    """Base of the breadth-first searches of this room. Weights do not count.
+    """Base of the breadth-first searches. Weights are ignored.
 
     Attributes
     ----------
@@ -37,10 +37,10 @@ class LevelSearch(Search):
 
     @abstractmethod
     def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-        """Return the two arrays that the graph is on the device."""
+        """Return the two arrays that represent the graph on the device."""
 
     def open(self, plan: Plan, watch: Stopwatch) -> Levels:
-        """Bring the graph to the device."""
+        """Copy the graph to the device."""
         return Levels(self, plan, watch)
 
     def buffers(
@@ -64,27 +64,27 @@ class LevelSearch(Search):
 
     @property
     def kernel(self) -> str:
-        """The name of the kernel file, with which the names of its kernels begin."""
+        """The name of the kernel file; the names of its kernels begin with it."""
         return self.id.replace("-", "_")
 
 
 class Levels:
     """A graph on the device, and the levels of a search from one of its vertices.
 
-    Each level is a launch of the kernel that is named like its file.
+    Each level is a launch of the kernel that has the name of its file.
 
     Parameters
     ----------
     method : LevelSearch
     plan : Plan
-        Of it.
+        A plan of this method.
     watch : Stopwatch
-        Told of transfers, as phase "transfer".
+        Measures transfers, as phase "transfer".
 
     Attributes
     ----------
     rounds : int
-        Levels of all searches so far, with those that nothing was found in.
+        Number of levels of all searches so far, empty levels included.
     arcs : list of pyopencl.Buffer
         `LevelSearch.arcs`.
     launch : Launcher
@@ -109,12 +109,12 @@ class Levels:
         )
 
     def find(self, level: int) -> None:
-        """Enqueue what finds the vertices of a level; the last level is raised if there are any."""
+        """Enqueue the kernels that find the vertices of a level, and update `last` if any exist."""
         arrays = *self.arcs, self.levels, self.marks, self.parents, self.last
         self.launch(self._name, self.n * self._lanes, *arrays, np.int32(self.n), np.int32(level))
 
     def search(self, source: int, distances: np.ndarray) -> None:
-        """Find the levels of all vertices, until there are no more."""
+        """Find the levels of all vertices: level after level until one is empty."""
         arrays = self.levels, self.marks, self.parents, self.last
         self.launch(self._start, self.n, *arrays, np.int32(source), np.int32(self.n))
         level, last = 0, np.zeros(1, np.int32)
@@ -129,6 +129,6 @@ class Levels:
     def read_predecessors(
         self, source: int, distances: np.ndarray, predecessors: np.ndarray
     ) -> None:
-        """Download the parents, which were kept when vertices were found."""
+        """Download the parents, which the search has stored."""
         with self._watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, predecessors, self.parents)

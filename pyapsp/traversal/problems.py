@@ -1,4 +1,4 @@
-"""Breadth-first search, single-source shortest paths and components, as the package sees them."""
+"""The problems `bfs`, `sssp` and `scc` of the registry."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pyapsp.traversal.search import sourced
 
 __all__ = ["BFS", "SCC", "SSSP"]
 
-# What "auto" takes, the first of these that can answer.
+# "auto" selects the first of these methods that can solve the problem.
 _PREFERRED = ("bfs-virtual-warp", "sssp-near-far")
 
 
@@ -42,7 +42,7 @@ def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
 
 
 def _choices(request: Request) -> Iterator[Choice]:
-    """Yield what can answer, the preferred methods first."""
+    """Yield the methods that can solve the problem, the preferred ones first."""
     found = in_order(request)
     return iter(sorted(found, key=lambda choice: choice.method.id not in _PREFERRED))
 
@@ -57,15 +57,15 @@ def _oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
 
 
 def _fits_all(requires: Weights, row: Mapping[str, Any]) -> bool:
-    """Return True: weights do not count."""
+    """Return True, because weights are ignored."""
     return True
 
 
 def _components_sample(size: int, family: str, seed: int, requires: Requirements) -> Graph:
     """Return a random directed graph with components of several sizes.
 
-    That of shortest paths, where some vertices have no entering arc. Edges of a mesh become an arc
-    each, in a random direction.
+    It is the sample graph of shortest paths, in which some vertices have no entering arc. In a
+    mesh, each edge is replaced by one arc in a random direction.
     """
     graph = sample(size, family, seed, Weights(unweighted=True))
     if family != "mesh":
@@ -78,7 +78,10 @@ def _components_sample(size: int, family: str, seed: int, requires: Requirements
 
 
 def _components_oracle(graph: Graph, options: Options) -> Callable[[Labels], Check]:
-    """Return what compares labels with SciPy's components, in the order of smallest vertices."""
+    """Return a function that compares labels with SciPy's components.
+
+    SciPy's components are numbered in the order of their smallest vertices first.
+    """
     labels = np.zeros(0, np.int32)
     if graph.n:
         labels = connected_components(graph.to_scipy(), connection="strong")[1]

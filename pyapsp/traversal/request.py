@@ -1,4 +1,4 @@
-"""What callers of `bfs` and `sssp` ask for, checked."""
+"""Checks of the arguments of `bfs` and `sssp`."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def requested(
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
 ) -> Request:
-    """Check what a search was asked for; parameters and errors are those of `bfs` and `sssp`.
+    """Check the arguments of a search; parameters and errors are those of `bfs` and `sssp`.
 
     Parameters
     ----------
     name : str
         The id of the problem, which is the name of its function: ``"bfs"`` or ``"sssp"``.
     sources : int or sequence of int, optional
-        The vertex with the most leaving arcs, unless given.
+        By default the vertex with the most leaving arcs.
     dtype : dtype-like or "auto", optional
-        Of the distances; levels are int32.
+        Type of the distances; levels are int32.
     """
     cutoff = farthest(cutoff, name)
     graph = as_graph(graph, flag("directed", name, directed), copy=False)
@@ -78,5 +78,5 @@ def _dtype(name: str, graph: Graph, dtype: Any) -> tuple[np.dtype, str]:
     """Return the type of the distances, and why."""
     if name == "sssp":
         return resolve(graph, dtype, name)
-    # levels count arcs, of which no path has more than there are vertices
+    # int32 holds every level: a shortest path has fewer arcs than the graph has vertices
     return only_int32(dtype, name), "levels are whole numbers"

@@ -1,4 +1,7 @@
-"""scc-forward-backward: two searches find a component in each part of a graph, and divide it."""
+"""scc-forward-backward: two searches find one component in each part of a graph.
+
+They also divide the part: no component has vertices in two of the new parts.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,12 @@ __all__ = ["Labels", "SccForwardBackward", "numbered"]
 
 # Part numbers are below 3 n + 1.
 _MOST_VERTICES = (2**31 - 2) // 3
-# Vertices that a work-item looks at in an election.
+# Vertices of a work-item in the kernel that elects pivots.
 _VERTICES = 16
-# Launches that are enqueued before the host looks whether they were needed: 1, 2, 4, ... at most.
+# The host enqueues 1, 2, 4, ... launches, at most this many, before it reads whether they were
+# needed.
 _AHEAD = 16
-# Places in the state of the kernels, as in cl/traversal/scc.cl.
+# Indices of the state of the kernels, as in cl/traversal/scc.cl.
 _TRIMMED, _ACTIVE, _REACHED = 0, 1, 2
 
 
@@ -66,25 +70,25 @@ class SccForwardBackward(BufferedMethod):
     }
 
     def unmet(self, about: Any, options: Options) -> PyApspError | None:
-        """Return the error of what the method needs, and this graph or device does not have."""
+        """Return the error of the first requirement that the graph or the device does not meet."""
         if about.n > _MOST_VERTICES:
             return GraphError(f"{self.id} takes at most {_MOST_VERTICES:,} vertices")
         return super().unmet(about, options)
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
-        """Yield what is right for the kind of device, in groups that it has."""
+        """Yield the usual parameters for this kind of device, with group sizes that it supports."""
         width = 1 if options.device.traits.scalar_groups else 8
         for group in (128, 64, 32, 1):
             yield {"width": min(width, group), "group": group, "trim": "full"}
 
     def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
-        """Return whether the work-items of a vertex are in one group, which the device has."""
+        """Return whether the work-items of a vertex fit in a group, and the device supports it."""
         group: int = parameters["group"]
         limit = options.device.capabilities.max_work_group_size
         return bool(parameters["width"] <= group <= limit)
 
     def rule(self, options: Options) -> str:
-        """Return in words what `fits` asks."""
+        """Return the condition of `fits` as text."""
         limit = options.device.capabilities.max_work_group_size
         return f"width must be at most group, and group at most {limit}"
 
@@ -113,7 +117,7 @@ class SccForwardBackward(BufferedMethod):
         labels = numbered(roots)
         transfers = watch.seconds("transfer")
         stats = {
-            # by the clock of the host: looking at the state between launches is part of the work
+            # by the clock of the host, because reading the state between launches counts as well
             "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
             "transfer_seconds": transfers,
             "kernel_hash": plan.state.hash,
@@ -128,7 +132,8 @@ def numbered(roots: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     roots : (n,) integer ndarray
-        A number in [0, n) for each vertex, the same in all of a component and in no other.
+        A number in [0, n) for each vertex; two vertices have the same if and only if they are in
+        the same component.
 
     Returns
     -------
@@ -136,7 +141,7 @@ def numbered(roots: np.ndarray) -> np.ndarray:
     """
     vertices = np.arange(roots.size, dtype=np.int32)
     smallest = np.empty(roots.size, np.int32)
-    smallest[roots[::-1]] = vertices[::-1]  # of several values the last one stays
+    smallest[roots[::-1]] = vertices[::-1]  # if an index occurs twice, NumPy keeps the last value
     first = smallest[roots]
     numbers: np.ndarray = np.cumsum(first == vertices, dtype=np.int32) - np.int32(1)
     labels: np.ndarray = numbers[first]
@@ -156,7 +161,7 @@ class _Search:
     Attributes
     ----------
     rounds, level, turns : int
-        How many rounds, levels of searches and turns of trimming were launched.
+        Number of rounds, of levels of searches, and of trimming launches.
     """
 
     def __init__(self, plan: Plan, entering: Graph, watch: Stopwatch) -> None:
@@ -181,7 +186,7 @@ class _Search:
         self.rounds = self.level = self.turns = 0
 
     def run(self) -> np.ndarray:
-        """Return for each vertex the one that stands for its component, int32."""
+        """Return for each vertex the vertex that represents its component, int32."""
         while True:
             self._trim()
             active = self._elect()
@@ -200,7 +205,7 @@ class _Search:
         return -1 - words
 
     def _trim(self) -> None:
-        """Take away what is a component of its own, for as many turns as asked for."""
+        """Remove vertices that are components of their own, in `trim` launches."""
         left, ahead = self._trims, 1
         while left:
             for _ in range(min(ahead, left)):
@@ -237,12 +242,12 @@ class _Search:
             ahead = min(2 * ahead, _AHEAD)
 
     def _ordered(self) -> tuple[cl.Buffer, cl.Buffer]:
-        """Return the stamps that a level is in, and those of the next."""
+        """Return the stamps of the current level, and those of the next."""
         even, odd = self._stamps
         return (odd, even) if self.level % 2 else (even, odd)
 
     def _read(self, place: int) -> int:
-        """Return an entry of the state, when all that was enqueued is done."""
+        """Wait for all enqueued launches, and return an entry of the state."""
         cl.enqueue_copy(self._queue, self._host, self._state)
         return int(self._host[place])
 

@@ -1,7 +1,7 @@
-"""What searches from one source have in common: planning, and a search for each source.
+"""The base classes of the searches from one source: planning, and a search for each source.
 
-A method says which parameters there are, which buffers it needs and how it builds; `Search` plans
-and runs it. What it opens is a `Searcher`: the graph on the device, ready to be searched from any
+A method defines its parameters, its buffers and how its kernels are built. `Search` plans and runs
+it. `Search.open` returns a `Searcher`: the graph on the device, on which `search` runs from any
 vertex.
 """
 
@@ -27,10 +27,10 @@ from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
 
-# Work-items of a group, and from the likely fastest to the least demanding on each kind of device.
+# Work-items of a group.
 _GROUPS = (1, 32, 64, 128, 256, 512, 1024)
 _GPU_GROUPS, _CPU_GROUPS = (256, 128, 64, 32, 1), (64, 32, 1)
-# Work-items of a vertex, and how many are likely to be fast on GPUs.
+# Work-items of a vertex, and the number that is usually fastest on GPUs.
 _WIDTHS, _WIDTH = (1, 2, 4, 8, 16, 32, 64), 4
 
 
@@ -49,7 +49,7 @@ class Launcher:
         self._queue, self._program, self._group = queue, program, group
 
     def __call__(self, kernel: str, items: int, *arguments: Any) -> None:
-        """Launch at least so many work-items; none where there are none."""
+        """Launch at least `items` work-items; do nothing for zero items."""
         groups = -(-items // self._group)
         if groups:
             shape = (groups * self._group,), (self._group,)
@@ -74,26 +74,26 @@ class Searcher(Protocol):
         ----------
         source : int
         distances : (n,) ndarray
-            Where to put the distances; C-contiguous.
+            Array for the distances; C-contiguous.
         """
 
     def read_predecessors(
         self, source: int, distances: np.ndarray, predecessors: np.ndarray
     ) -> None:
-        """Find the predecessors of the search before.
+        """Find the predecessors of the last search.
 
         Parameters
         ----------
         source : int
         distances : (n,) ndarray
-            What that search found; what is beyond the cutoff is infinity.
+            The distances of that search; infinity beyond the cutoff.
         predecessors : (n,) int32 ndarray
-            Where to put them; C-contiguous.
+            Array for the predecessors; C-contiguous.
         """
 
 
 def default_source(graph: Graph) -> np.ndarray:
-    """Return the first vertex of those with the most leaving arcs; none of an empty graph.
+    """Return the first vertex with the most leaving arcs; an empty array for an empty graph.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def default_source(graph: Graph) -> np.ndarray:
 
 
 def sourced(graph: Graph, options: PathOptions) -> PathOptions:
-    """Return options that name their sources: the default one where they name none."""
+    """Return options with sources: the default source if there are none."""
     if options.sources is not None:
         return options
     return replace(options, sources=default_source(graph))
@@ -113,12 +113,12 @@ def sourced(graph: Graph, options: PathOptions) -> PathOptions:
 class Search(BufferedMethod, PathMethod):
     """Base of the methods that search from one source after the other.
 
-    The state of a plan has a ``hash`` that names the code which runs.
+    The state of a plan has a ``hash``, the hash of the kernels.
 
     Attributes
     ----------
     weighted : bool
-        Whether weights count, so that the dtype must hold them.
+        Whether the method uses weights. Then the dtype must hold them.
     """
 
     area = "traversal"
@@ -140,10 +140,10 @@ class Search(BufferedMethod, PathMethod):
 
     @abstractmethod
     def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
-        """Bring the graph to the device; the watch is told of transfers."""
+        """Copy the graph to the device; the watch measures transfers."""
 
     def check(self, graph: Graph, options: PathOptions) -> None:
-        """Refuse weights that the type does not hold, where they count."""
+        """Raise an error if the method uses weights and the type does not hold them."""
         if self.weighted:
             check_weights(graph, options.dtype)
 
@@ -152,7 +152,7 @@ class Search(BufferedMethod, PathMethod):
         return super().plan(graph, sourced(graph, options))
 
     def run(self, plan: Plan) -> Rows:
-        """Search from each source, and check and hide what a row has too much of."""
+        """Search from each source, check its row, and apply the cutoff."""
         graph, options = plan.input, plan.options
         sources, watch, seconds = options.sources, Stopwatch(), 0.0
         distances = np.empty((sources.size, graph.n), options.dtype)
@@ -180,7 +180,7 @@ class Search(BufferedMethod, PathMethod):
                 tell(place + 1, sources.size)
         transfers = watch.seconds("transfer")
         stats = {
-            # by the clock of the host: looking at the flag between rounds is part of the work
+            # by the clock of the host, because reading the flag between rounds counts as well
             "kernel_seconds": max(seconds - transfers, 0.0),
             "transfer_seconds": transfers,
             "kernel_hash": plan.state.hash,
@@ -190,18 +190,18 @@ class Search(BufferedMethod, PathMethod):
 
 
 class Lanes(Search):
-    """Base of the searches in which some work-items side by side share the arcs of a vertex."""
+    """Base of the searches in which adjacent work-items share the arcs of a vertex."""
 
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {"width": _WIDTHS, "group": _GROUPS}
 
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
-        """Yield a few work-items for each vertex; on CPUs one."""
+        """Yield several work-items for each vertex; on CPUs one."""
         width = 1 if options.device.traits.scalar_groups else _WIDTH
         for candidate in super().candidates(options):
             yield {"width": min(width, candidate["group"]), **candidate}
 
     def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
-        """Return whether a group has whole vertices, and the device groups of this size."""
+        """Return whether no vertex is split between groups, and the device supports the size."""
         return parameters["width"] <= parameters["group"] and super().fits(parameters, options)
 
     def rule(self, options: PathOptions) -> str:

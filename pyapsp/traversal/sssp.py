@@ -1,4 +1,4 @@
-"""`sssp`: distances from a source."""
+"""`sssp`: shortest paths from one source."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["SsspResult", "sssp"]
 
 @dataclass(frozen=True, eq=False)
 class SsspResult(Found):
-    """What `sssp` found."""
+    """The result of `sssp`."""
 
     @property
     def distances(self) -> np.ndarray:
-        """The distance of each vertex, `infinity` where there is no path: (n,) or (k, n)."""
+        """The distance of each vertex, `infinity` if there is no path: (n,) or (k, n)."""
         return self._of(self.rows.distances)
 
     @property
     def predecessors(self) -> np.ndarray | None:
-        """The vertex before each on a shortest path, int32, as `distances`.
+        """The vertex before each vertex on a shortest path: int32, of the shape of `distances`.
 
-        -9999 for sources and where there is no path; None if they were not asked for.
+        -9999 for sources and for vertices without a path; None without ``predecessors=True``.
         """
         before = self.rows.predecessors
         return None if before is None else self._of(before)
@@ -59,30 +59,30 @@ def sssp(
     graph : Graph or graph-like
         As for `solve`; n vertices, weights of any sign.
     source : int or sequence of int
-        Vertices, in [0, n). Each is searched from on its own; for many, `solve` with ``sources``
-        shares work between them.
+        Vertices, in [0, n). There is one search for each. For many sources, `solve` with
+        ``sources`` is faster because it searches from several at once.
     method : str or Method
         ``"auto"``, the id of a method (``pyapsp.methods("sssp")``), or
         ``pyapsp.method(id, delta=400, ...)``.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     dtype : dtype-like or "auto", optional
-        Of the distances, as for `solve`: float64 (the default), float32, float16, int64, int32,
-        int16, uint16 or ``"auto"``.
+        Type of the distances, as for `solve`: float64 (the default), float32, float16, int64,
+        int32, int16, uint16 or ``"auto"``.
     predecessors : bool
-        Also find the vertex before each, for `SsspResult.path`.
+        Also compute the vertex before each vertex, for `SsspResult.path`.
     cutoff : float, optional
-        Report vertices farther than this as unreachable, as `solve` does, and need not find them.
+        Report vertices farther than this as unreachable, as `solve` does. The search may stop at
+        this distance.
     check : bool
-        Look whether a distance passed the range of its type, in the cases where the weights alone
-        do not rule it out.
+        Check whether a distance is too large for its type, unless the weights alone rule it out.
     device : str, int, Device or pyopencl object, optional
         Which device; see `pyapsp.device.choose`.
     memory_limit : int, optional
         Bytes of device memory the run may use.
     progress : callable, optional
-        Called as ``progress(done, total)`` with the number of sources; an exception from it ends
-        the run.
+        Called as ``progress(done, total)`` with the number of sources; an exception that it raises
+        ends the run.
 
     Returns
     -------
@@ -92,19 +92,19 @@ def sssp(
     Raises
     ------
     GraphError
-        If the graph is not one.
+        If the argument is no valid graph.
     FormatError
-        If a graph file is malformed; with path and line.
+        If a graph file is malformed; the message has path and line.
     ParameterError
-        If an argument is outside its rule.
+        If an argument has a value that is not allowed.
     NegativeCycleError
-        If a source reaches a negative cycle; it carries one.
+        If a source reaches a negative cycle; the error has the vertices of one.
     NegativeWeightError
-        If there is a negative weight, and the method takes none.
+        If there is a negative weight, and the method needs non-negative weights.
     PrecisionError
         If the dtype cannot hold the weights or the distances.
     NoDeviceError, CapabilityError, DeviceMemoryError
-        If there is no device, or it cannot do this, or not in its memory.
+        If there is no device, the device does not support the request, or its memory is too small.
 
     Examples
     --------

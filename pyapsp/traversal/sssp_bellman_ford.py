@@ -1,4 +1,4 @@
-"""sssp-bellman-ford: all arcs in every round, with weights of any sign."""
+"""sssp-bellman-ford: relaxes all arcs in every round; weights may be negative."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["SsspBellmanFord"]
 
 @register
 class SsspBellmanFord(Lanes):
-    """A work-item, or some, for each vertex: the best of what its neighbours offer.
+    """One or more work-items for each vertex compute its best distance from its neighbours.
 
     Source: R. Bellman, 1958; L. R. Ford, 1956.
     """
@@ -49,12 +49,12 @@ class SsspBellmanFord(Lanes):
         return build(options.device, "traversal/sssp_bellman_ford.cl", defines)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Rounds:
-        """Bring the graph to the device."""
+        """Copy the graph to the device."""
         return _Rounds(plan, watch)
 
 
 class _Rounds:
-    """The arcs that enter each vertex on the device, and distances that fall."""
+    """The entering arcs of each vertex on the device, and the distances of two rounds."""
 
     rounds = 0
 
@@ -73,7 +73,7 @@ class _Rounds:
         )
 
     def search(self, source: int, distances: np.ndarray) -> None:
-        """Make rounds until nothing changes, or parents go round.
+        """Launch rounds until nothing changes, or parents form a cycle.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class _Rounds:
             self._launch("bellman_ford_round", n * self._width, *arrays, *sizes)
             self._before, self._after = self._after, self._before
             cl.enqueue_copy(self._queue, last, self._last)
-            # a cycle of parents is a negative cycle, and shows long before the last round
+            # a cycle of parents is a negative cycle; it appears long before the last round
             if last[0] == done and (done & (done - 1) == 0 or done == n):
                 self._check_parents(done == n)
         self.rounds += done
@@ -108,7 +108,7 @@ class _Rounds:
             cl.enqueue_copy(self._queue, predecessors, self._parents)
 
     def _check_parents(self, certain: bool) -> None:
-        """Refuse parents that go round, or rounds that should have ended."""
+        """Raise an error if parents form a cycle, or if there were n rounds."""
         graph, n = self._graph, self._graph.n
         parents, distances = np.empty(n, np.int32), np.empty(n, self._dtype)
         cl.enqueue_copy(self._queue, parents, self._parents)

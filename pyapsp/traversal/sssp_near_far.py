@@ -1,4 +1,4 @@
-"""sssp-near-far: vertices in the order of their distance, near and far piles on the device.
+"""sssp-near-far: relaxes vertices roughly by distance, with a near and a far list on the device.
 
 Without 64-bit atomics a wide distance is lowered in two launches. ``settle`` copies the distances
 of the near vertices first, so that both launches use the same values. Predecessors are found by the
@@ -25,7 +25,7 @@ from pyapsp.traversal.tree import Tree
 
 __all__ = ["SsspNearFar"]
 
-# Groups that look for the smallest distance in the far list, at most.
+# The largest number of groups that search the far list for the smallest distance.
 _GROUPS = 64
 
 
@@ -43,7 +43,7 @@ class _Programs:
 
 @register
 class SsspNearFar(Lanes):
-    """Launches over the whole device for all near vertices of one source.
+    """Each launch uses the whole device to relax all near vertices of one source.
 
     Source: A. Davidson, S. Baxter, M. Garland, J. D. Owens, IPDPS 2014.
     """
@@ -61,9 +61,9 @@ class SsspNearFar(Lanes):
     }
 
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
-        """Yield steps of many weights.
+        """Yield values of delta, which are multiples of the mean weight.
 
-        Larger steps cost arcs that are looked at twice; smaller ones cost launches.
+        With a larger delta more arcs are relaxed twice; with a smaller one there are more launches.
         """
         delta = 1600 if options.device.traits.scalar_groups else 3200
         for candidate in super().candidates(options):
@@ -72,7 +72,7 @@ class SsspNearFar(Lanes):
     def buffers(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
     ) -> list[int]:
-        """Return the bytes of the arcs, and of what the search and the predecessors need."""
+        """Return the bytes of each buffer: arcs, state of the search, predecessors."""
         n, m, item = graph.n, graph.m, options.dtype.itemsize
         sizes = [8 * (n + 1), 4 * m, item * m, *_sizes(n, options.dtype)]
         if options.predecessors:
@@ -94,12 +94,12 @@ class SsspNearFar(Lanes):
         return _Programs(search, Tree.build(options) if options.predecessors else None)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Piles:
-        """Bring the graph to the device."""
+        """Copy the graph to the device."""
         return _Piles(plan, watch)
 
 
 class _Piles:
-    """A graph on the device, with the piles of a search."""
+    """A graph on the device, with the near and far lists of a search."""
 
     rounds = 0
 
@@ -126,7 +126,7 @@ class _Piles:
             self._tree = Tree(graph, options, plan.state.tree, self._queue, self._arcs, watch)
 
     def search(self, source: int, distances: np.ndarray) -> None:
-        """Relax near vertices until none are left, raise the threshold, and so on."""
+        """Relax near vertices until none are left, raise the threshold, and repeat."""
         pile, n = (self._lists, self._marks, self._sizes), np.int32(self._n)
         self._launch("near_far_start", self._n, self._words, *pile, np.int32(source), n)
         now, day, near, far, limit = 0, 0, 1, 0, self._raised(0)
@@ -153,7 +153,7 @@ class _Piles:
         self._tree.find(source, distances, predecessors)
 
     def _relax(self, now: int, day: int, near: int, limit: Any) -> None:
-        """Let all near vertices tell their distances."""
+        """Relax the arcs of all near vertices."""
         self.rounds += 1
         pile, n = (self._lists, self._marks, self._sizes), np.int32(self._n)
         count = np.int32(near)
@@ -166,13 +166,13 @@ class _Piles:
             self._launch("near_far_relax", items, *arrays, *turns, np.int32(number))
 
     def _waiting(self, now: int, day: int) -> tuple[int, int]:
-        """Return how many vertices are near, and how many far."""
+        """Return the number of near and of far vertices."""
         sizes = np.empty(4, np.int32)
         cl.enqueue_copy(self._queue, sizes, self._sizes)
         return int(sizes[now]), int(sizes[2 + day])
 
     def _least(self, day: int, far: int, limit: Any) -> Any:
-        """Return the smallest distance that waits, infinity if none does."""
+        """Return the smallest distance in the far list; infinity if it is empty."""
         if far == 0:
             return self._infinity
         groups = min(-(-far // self._group), _GROUPS)
@@ -184,12 +184,12 @@ class _Piles:
         return minima.min()
 
     def _raised(self, least: Any) -> Any:
-        """Return the threshold above a distance, below infinity."""
+        """Return the next threshold: above the given distance, and below infinity."""
         limit = int(least) if self._dtype.kind in "iu" else float(least)
         return self._dtype.type(min(limit + self._delta, self._largest))
 
     def _download(self, distances: np.ndarray) -> None:
-        """Put the words into a row: they are values as they are, or wider than these."""
+        """Copy the distances into a row; the device may hold them in wider words."""
         held = distances
         if self._dtype.itemsize < 4:
             held = np.empty(self._n, np.int32)
@@ -201,13 +201,16 @@ class _Piles:
 
 
 def _sizes(n: int, dtype: np.dtype) -> list[int]:
-    """Return the bytes of words, told distances, lists, marks, sizes of lists and minima."""
+    """Return the bytes of each buffer.
+
+    They are words, copies of distances, lists, marks, sizes of lists, and minima.
+    """
     item = dtype.itemsize
     return [max(item, 4) * n, item * n, 16 * n, 4 * n, 16, item * _GROUPS]
 
 
 def _delta(graph: Graph, dtype: np.dtype, percent: int) -> float:
     """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
-    with np.errstate(over="ignore"):  # an infinite delta is Bellman's order
+    with np.errstate(over="ignore"):  # an infinite delta means the order of Bellman-Ford
         delta = float(graph.weights.mean(dtype=np.float64)) * percent / 100 if graph.m else 1.0
     return max(round(min(delta, 2.0**62)), 1) if dtype.kind in "iu" else delta

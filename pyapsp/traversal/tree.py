@@ -1,4 +1,4 @@
-"""The tree of shortest paths, from the distances: weights are not negative."""
+"""The tree of shortest paths, computed from the distances. Weights must not be negative."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from pyapsp.traversal.search import Launcher
 
 __all__ = ["Tree"]
 
-# Work-items of a group, if the device has as many.
+# Work-items of a group, if the device supports it.
 _GROUP = 64
-# What *state of the kernels says: see cl/sparse/source_blocks.cl.
+# Values of *state of the kernels: see cl/sparse/source_blocks.cl.
 _WAITING, _ADVANCED = 1, 2
 
 
 class Tree:
-    """Finds for each vertex the tail of an arc by which the distances attain its own.
+    """Finds for each vertex v a predecessor u with ``d(v) = d(u) + w(u, v)``.
 
-    These are the kernels of the blocks of sources, with a block of one. A vertex takes a tail that
-    is nearer than itself; where there is none, arcs add nothing, and the tree grows along these
-    level by level, so that it never goes round.
+    It uses the kernels for blocks of sources, with a block of one. A vertex takes a predecessor
+    that is nearer to the source, if there is one. Otherwise the arcs to v have weight zero (or are
+    lost in rounding). These vertices are added level by level, so that predecessors form no cycle.
 
     Parameters
     ----------
     graph : Graph
     options : PathOptions
     program : Program
-        Of `build`.
+        The program that `build` returns.
     queue : pyopencl.CommandQueue
     arcs : sequence of pyopencl.Buffer
-        The arcs that leave each vertex; those that enter it are the same if it is undirected.
+        The leaving arcs of each vertex. In an undirected graph they are also the entering arcs.
     watch : Stopwatch
-        Told of transfers, as phase "transfer".
+        Measures transfers, as phase "transfer".
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class Tree:
         ----------
         source : int
         distances : (n,) ndarray
-            The fixed point of ``d(v) = min(d(u) + w(u, v))`` in the arithmetic of their type, or
-            what of it is within a cutoff, and infinity beyond.
+            The fixed point of ``d(v) = min(d(u) + w(u, v))`` in the arithmetic of their type.
+            Distances beyond a cutoff are infinity.
         predecessors : (n,) int32 ndarray
-            Where to put them.
+            Array for the predecessors.
         """
         costs = upload(self._queue, distances, self._watch)
         cl.enqueue_copy(self._queue, self._source, np.array([source], np.int32))
         sizes = np.int32(self._n), np.int32(1)
         found = self._before, self._settled, self._state, *sizes
-        # where every arc adds to a whole number, all find a nearer tail
+        # if weights are positive and sums exact, every vertex has a nearer predecessor
         levels = not self._falls
         self._clear()
         self._launch(
@@ -120,5 +120,5 @@ class Tree:
 
 
 def _sizes(n: int) -> list[int]:
-    """Return the bytes of predecessors, what is settled, the source and the state."""
+    """Return the bytes of each buffer: predecessors, settled flags, source and state."""
     return [4 * n, 4 * n, 4, 4]

@@ -1,8 +1,9 @@
-"""Many graphs of one size at once: the forms in which a device solves them, and the pipeline.
+"""Batches of graphs of one size: the forms in which a device solves them, and the pipeline.
 
-``form`` is what the forms share: ``rounds`` runs the methods whose launches take many graphs,
-``onegroup`` gives each graph to one work-group; ``choice`` says which. ``pipeline`` brings graphs
-to the device and back, through ``slots``; ``jobs`` makes groups of graphs of what callers have.
+``form`` has the base class of the forms. ``rounds`` runs methods whose kernel launches compute many
+graphs, ``onegroup`` computes each graph in one work-group, ``choice`` selects the form.
+``pipeline`` copies graphs to the device and distances back, through ``slots``. ``jobs`` makes
+groups of graphs from the argument of the caller.
 """
 
 from pyapsp.dense.batch.choice import ONE_GROUP, automatic, maker

@@ -1,4 +1,4 @@
-"""Which form solves a batch, and how it is made."""
+"""The choice of the form for a batch."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pyapsp.registry import Method
 
 __all__ = ["ONE_GROUP", "automatic", "maker"]
 
-#: What is a form of batches alone.
+#: The form that exists only for batches.
 ONE_GROUP = "fw-onegroup"
-# Larger graphs keep a device busy, each by itself: a GPU, and all cores of a CPU.
+# From this number of vertices one graph uses the whole device: a GPU, or all cores of a CPU.
 _LARGE_GPU, _LARGE_CPU = 4096, 1024
-# Graphs so small that one core has them done before several are under way.
+# Up to this number of vertices one core is faster than several, which must be started first.
 _SMALL = 128
 
 
 def automatic(n: int, graphs: int, options: AllPairsOptions) -> tuple[str | None, str]:
     """Choose a form for many graphs of n vertices.
 
-    On GPUs a graph whose matrix fits the registers of a work-group goes there: nothing is faster
-    than not to move it. Larger ones go through the product of ``fw-minplus``, all in one launch. On
-    CPUs each core solves one graph after the other, as long as there are enough of them for all
-    cores, and they are not much larger than what a core has to itself of the caches.
+    On GPUs a graph is solved in the registers of a work-group if its matrix fits there; this is the
+    fastest form. Larger graphs use the product of ``fw-minplus``, all in one launch. On CPUs each
+    core solves one graph after the other, if there are enough graphs for all cores, and a graph is
+    not much larger than the caches of one core.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def automatic(n: int, graphs: int, options: AllPairsOptions) -> tuple[str | None
 
 
 def maker(method: str | Method, n: int, options: AllPairsOptions) -> Callable[[bool], Form] | None:
-    """Return what builds a form for given graphs, from whether they have negative weights.
+    """Return a function that builds the form; its argument tells if there are negative weights.
 
     Parameters
     ----------
@@ -84,5 +84,5 @@ def _tiles(n: int) -> dict[str, int | str]:
     """Return the parameters of a product of many small matrices."""
     chosen: dict[str, int | str] = {"form": "tiles", "ahead": 0, "separate": 0}
     wide, narrow = (-(-n // tile) * tile for tile in (128, 64))
-    # where the usual tiles are mostly padding, smaller ones are faster
+    # if the usual tiles are mostly padding, smaller ones are faster
     return {**chosen, "tile": 64} if wide**3 > 1.5 * narrow**3 else chosen

@@ -1,4 +1,4 @@
-"""What the forms of a batch share: from the weights of many graphs to their distances."""
+"""The base class of the forms of a batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Buffers", "Form", "Remark", "raw_defines"]
 
 
 class Remark(IntFlag):
-    """What a kernel found out about a graph; see ``cl/dense/batch.h``."""
+    """Flags that a kernel sets for a graph; see ``cl/dense/batch.h``."""
 
     BAD = 1
     NEGATIVE = 2
@@ -39,8 +39,8 @@ class Buffers:
         An int for each graph, 0 before.
     scratch : list of pyopencl.Buffer
     before : pyopencl.Buffer or None
-        Predecessors, n x n ints of each graph, where they are wanted. The weights are then apart
-        from the distances.
+        Predecessors, n x n ints of each graph, if they are wanted. Then weights and distances have
+        separate buffers.
     """
 
     weights: cl.Buffer
@@ -60,8 +60,8 @@ class Form(ABC):
     options : AllPairsOptions
         Device and dtype.
     negative : bool
-        Whether there may be negative weights. If not, what a kernel computes of a graph that has
-        some is of no meaning, but it says `Remark.NEGATIVE`.
+        Whether there may be negative weights. If not, the distances of a graph with negative
+        weights are undefined, and the kernel sets `Remark.NEGATIVE`.
 
     Attributes
     ----------
@@ -92,16 +92,16 @@ class Form(ABC):
     def enqueue(
         self, queue: cl.CommandQueue, buffers: Buffers, graphs: int, *, zero_is_arc: bool
     ) -> list[cl.Event]:
-        """Enqueue everything from the weights to the distances of some graphs.
+        """Enqueue all kernels that compute distances from the weights of a group of graphs.
 
         A weight of infinity is no arc; zero is none either, unless `zero_is_arc`.
         """
 
     def finish(self, queue: cl.CommandQueue, buffers: Buffers) -> None:  # noqa: B027
-        """Look at the scratch after a run; a `StallError` ends the batch."""
+        """Check the scratch buffers after a run; a `StallError` ends the batch."""
 
     def longest(self) -> np.float32:
-        """Return what no weight reaches if all paths are below the limit."""
+        """Return a bound: if all weights are below it, all paths are below the limit."""
         with np.errstate(over="ignore"):
             # a little less: the kernel compares weights that are rounded to float
             return np.float32(self.limit / max(self.n - 1, 1) * (1 - 1e-6))

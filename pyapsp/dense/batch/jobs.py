@@ -1,4 +1,4 @@
-"""Jobs from what callers have: a slice of a 3-D array, or graphs of about the same size."""
+"""Jobs for the pipeline: slices of a 3-D array, or groups of graphs of about the same size."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ class Group(Job):
     Parameters
     ----------
     numbers : sequence of int
-        The place of each in the batch.
+        The number of each graph in the batch.
     distances : (m, n, n) ndarray
-        Where the answer goes.
+        Array for the distances.
     before : (m, n, n) int32 ndarray or None
-        Where predecessors go, if they are wanted.
+        Array for the predecessors, if they are wanted.
 
     Attributes
     ----------
     suspects : set of int
-        Graphs, counted in this group, with weights that the dtype may not hold. Known when
-        `weights` was called.
+        Graphs, numbered in this group, with weights that the dtype may not hold. `weights` sets it.
     """
 
     def __init__(
@@ -55,7 +54,7 @@ class Group(Job):
 
 
 class Part(Group):
-    """A part of a 3-D array of weights, in which neither zero nor infinity is an arc."""
+    """A part of a 3-D array of weights, in which zero and infinity mean "no arc"."""
 
     zero_is_arc = False
 
@@ -76,7 +75,7 @@ class Part(Group):
         return Graph.from_dense(self._given[place], directed=self._directed)
 
     def weights(self) -> np.ndarray:
-        """Return the weights in the dtype of the distances; what it does not hold is suspect."""
+        """Return the weights in the dtype of the distances; `suspects` are those it cannot hold."""
         given = self._given if self._directed else _symmetrized(self._given)
         held, wrong = _held(given, self.distances.dtype)
         if wrong is not None:
@@ -85,7 +84,7 @@ class Part(Group):
 
 
 class Listed(Group):
-    """Graphs with at most n vertices, isolated vertices making up for the rest."""
+    """Graphs with at most n vertices, padded with isolated vertices."""
 
     zero_is_arc = True
 
@@ -128,9 +127,9 @@ class Listed(Group):
 
 
 def padded(n: int) -> int:
-    """Return n or a few vertices more, so that graphs of similar sizes go together.
+    """Return n or a slightly larger number, so that graphs of similar sizes form a group.
 
-    A multiple of 16, and above 128 of an eighth of the next power of two.
+    It is a multiple of 16; above 128, a multiple of an eighth of the next power of two.
     """
     step = 16 if n <= 128 else 1 << ((n - 1).bit_length() - 3)
     return -(-n // step) * step
@@ -139,7 +138,7 @@ def padded(n: int) -> int:
 def narrowest(weights: np.ndarray) -> np.dtype:
     """Return the narrowest integer type proved exact for a 3-D array, else a float type.
 
-    By the bound (n - 1) max |w|, as `pyapsp.precision.resolve` has it for one graph.
+    The proof is the bound (n - 1) max |w|, as in `pyapsp.precision.resolve` for one graph.
     """
     is_float = weights.dtype.kind == "f"
     arcs = weights[np.isfinite(weights)] if is_float else weights
@@ -167,7 +166,7 @@ def array_dtype(weights: np.ndarray, dtype: Any) -> np.dtype:
 
 
 def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """Refuse anything else than a C-contiguous array of this shape and type, to be written."""
+    """Raise an error unless `out` is a writeable C-contiguous array of this shape and type."""
     if not (
         isinstance(out, np.ndarray)
         and not isinstance(out, np.ma.MaskedArray)
@@ -182,17 +181,17 @@ def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
 
 
 def _symmetrized(weights: np.ndarray) -> np.ndarray:
-    """Return the smaller of both weights, zero being none."""
+    """Return the smaller of both weights of each pair; zero means "no arc"."""
     other = weights.swapaxes(1, 2)
     smaller = np.minimum(weights, other)
     return np.where(weights == 0, other, np.where(other == 0, weights, smaller))
 
 
 def _held(weights: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return weights in another type, and where that may not do, None being nowhere.
+    """Return weights in another type, and which of them it may not hold; None if it holds all.
 
-    Suspect are weights out of range, rounded integers, and what would become zero; what is held in
-    their place is of no meaning. NaN and -inf stay what they are in float types.
+    These are weights out of range, integers that are rounded, and weights that would become zero.
+    The converted values of them are undefined. In float types NaN and -inf do not change.
     """
     if weights.dtype == dtype:
         return weights, None

@@ -17,24 +17,24 @@ from pyapsp.paths import AllPairsOptions
 
 __all__ = ["OneGroup"]
 
-# Work-items of a group on a GPU, (x, y), and the columns of each, that hold a matrix: the first
-# shape that does is taken.
+# Work-items of a group on a GPU, (x, y), and the columns of each. The first shape whose registers
+# hold the matrix is used.
 _SHAPES = ((8, 4, 4), (8, 8, 8), (16, 16, 8))
-# Pivots of an outer round on a CPU, where the nearest caches of a core, of so many bytes, do not
-# hold the matrix.
+# Pivots of an outer round on a CPU, if the matrix is larger than the near cache of a core, and the
+# bytes of that cache.
 _BLOCK, _NEAREST = 64, 2**16
 
 
 class OneGroup(Form):
-    """A whole graph for each work-group: our own.
+    """Each work-group solves a whole graph. This method is our own.
 
     Parameters
     ----------
     n, options, negative
         As for `Form`.
     **parameters : int
-        Instead of what would be chosen: group_x, group_y on GPUs; rows, strips, step, block and
-        unroll on CPUs.
+        Values that replace the automatic choice: group_x, group_y on GPUs; rows, strips, step,
+        block and unroll on CPUs.
 
     Raises
     ------
@@ -79,10 +79,10 @@ class OneGroup(Form):
     def _of_core(self, device: Device, given: dict[str, int]) -> dict[str, int]:
         width = device.traits.lanes(self.dtype.itemsize)
         step = 4 if self.n <= 32 else 8
-        # two strips are faster, if that does not take more padding
+        # two strips are faster, unless they need more padding
         sizes = [_multiple(self.n, math.lcm(step, strips * width)) for strips in (1, 2)]
         strips = 2 if sizes[1] == sizes[0] else 1
-        # what the nearest cache holds needs no outer rounds
+        # a matrix that fits in the near cache needs no outer rounds
         near = sizes[strips - 1] ** 2 * self.dtype.itemsize <= _NEAREST
         chosen = {
             "rows": 4,

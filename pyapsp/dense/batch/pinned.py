@@ -23,9 +23,9 @@ def pinned_empty(
 ) -> np.ndarray:
     """Return a new array in memory that a device reads and writes itself.
 
-    For the graphs and the ``out`` of `solve_many`: on a GPU these then travel at the speed of the
-    bus, while the next are computed. To allocate it takes much longer than `numpy.empty`, so keep
-    it for many batches. It is freed with its last view.
+    Use it for the graphs and the ``out`` of `solve_many`. A GPU then copies them at the speed of
+    the bus, while it computes other graphs. The allocation takes much longer than `numpy.empty`, so
+    use one array for many batches. The memory is released with the last view of the array.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def pinned_empty(
     Raises
     ------
     NoDeviceError, DeviceError
-        If there is no device, or no such memory.
+        If there is no device, or the memory cannot be allocated.
     """
     chosen, kind = choose(device), np.dtype(dtype)
     whole = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -61,7 +61,7 @@ def pinned_empty(
 
 
 def is_pinned(array: np.ndarray) -> bool:
-    """Return whether an array lies, in one piece, in one of `pinned_empty`."""
+    """Return whether an array is a contiguous part of one that `pinned_empty` returned."""
     if not array.flags.c_contiguous:
         return False
     first = array.ctypes.data

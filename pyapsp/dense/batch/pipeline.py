@@ -1,4 +1,4 @@
-"""Graphs to the device and distances back, a group of them at a time.
+"""The pipeline of a batch: groups of graphs are uploaded, computed and downloaded in parallel.
 
 The kernels read the arrays of the caller. They assume that no weight is negative, and write an int
 of remarks for each graph. A group with negative weights runs again, with kernels for these. A graph
@@ -29,15 +29,15 @@ from pyapsp.registry import check_memory
 
 __all__ = ["Done", "Job", "Pipeline"]
 
-# Bytes of weights in a group of graphs, unless the caller says how many: where the device works on
-# the memory of the host, and where they travel.
+# Default bytes of weights in a group of graphs: for a device that uses host memory, and for one
+# with its own memory.
 _SHARED, _MOVED = 2**26, 2**24
-# At least so many as keep every compute unit busy, each with that many vertices, and a few, but for
-# very large ones.
+# A group has enough graphs to use all compute units, each with this many vertices, but at most this
+# many bytes.
 _BUSY, _MOST = 128, 2**26
-# Groups at a device with memory of its own: one comes, one is computed, one goes back. Beside these
-# groups that the host copies, at most so many on the way there, and as many on the way back; and no
-# more bytes than so many, either way.
+# A device with its own memory has three groups: one is uploaded, one is computed, one is
+# downloaded. In addition, the host copies at most this many groups, and this many bytes, to pinned
+# memory, and as many from it.
 _AT_DEVICE, _COPIED, _COPIED_BYTES = 3, 3, 2**26
 
 _INT = np.dtype(np.int32)
@@ -54,11 +54,11 @@ class Job(ABC):
     Attributes
     ----------
     distances : (m, n, n) ndarray
-        Where the answer goes, C-contiguous.
+        Array for the distances, C-contiguous.
     before : (m, n, n) int32 ndarray or None
-        Where predecessors go, if the options ask for them.
+        Array for the predecessors, if the options ask for them.
     zero_is_arc : bool
-        Whether a weight of zero is an arc; infinity is none.
+        Whether a weight of zero is an arc. Infinity always means "no arc".
     """
 
     distances: np.ndarray
@@ -69,13 +69,13 @@ class Job(ABC):
     def weights(self) -> np.ndarray:
         """Return the weights, a C-contiguous (m, n, n) array of the dtype of the distances.
 
-        Called in a thread, and again if the weights turn out to be negative.
+        It is called in another thread, and a second time if there are negative weights.
         """
 
 
 @dataclass(frozen=True)
 class Done(Generic[J]):
-    """A job that is done.
+    """A finished job.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Done(Generic[J]):
     remarks : (m,) int32 ndarray
         `Remark` of each graph, without `Remark.NEGATIVE`.
     form : Form
-        What it was done by.
+        The form that solved it.
     kernel_seconds : float
         From the start of the first kernel to the end of the last.
     """
@@ -95,12 +95,12 @@ class Done(Generic[J]):
 
 
 class Pipeline:
-    """Runs jobs on a device, of which several are under way at once.
+    """Runs jobs on a device, several at the same time.
 
-    A slot is a queue with buffers for a group of graphs: their weights come, distances are
-    computed and go back in its order, while other slots do the same. Groups of ordinary arrays are
-    copied to pinned memory before, and from it after that, by a thread each. A device that shares
-    the memory of the host has one slot, and works on the arrays of the caller.
+    A slot is a queue with buffers for a group of graphs. In this queue weights are uploaded,
+    distances are computed and downloaded, in parallel with the other slots. Threads copy ordinary
+    arrays to pinned memory before the upload, and from pinned memory after the download. A device
+    that shares the memory of the host has one slot, and uses the arrays of the caller.
 
     Source: D. Takafuji's thesis, 2020, section 3.5 (the "low-latency implementation"), with a
     group of graphs in the place of one.
@@ -114,9 +114,9 @@ class Pipeline:
     options : AllPairsOptions
         Device, dtype and memory limit.
     graphs : int
-        How many there are, at least 1.
+        Number of graphs, at least 1.
     group : int, optional
-        Graphs of a job; chosen where None.
+        Graphs of a job; None: chosen automatically.
     slots : int, optional
     pinned : bool
         Whether weights and answers are in memory that the device reads and writes itself.
@@ -133,7 +133,7 @@ class Pipeline:
     Raises
     ------
     DeviceMemoryError
-        If one graph in one slot is too much.
+        If the memory is too small for one graph in one slot.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Pipeline:
         self._slots = wanted if slots is None else slots
         self._pinned, self._graphs = pinned, graphs
         while not self._fits():
-            # fewer graphs at a time, then fewer of these at once
+            # first fewer graphs in a group, then fewer slots
             if self.group > 1:
                 self.group = -(-self.group // 2)
             elif self._slots > 1:
@@ -174,7 +174,7 @@ class Pipeline:
         self.device_bytes = self._used() * sum(self._sizes())
 
     def _used(self) -> int:
-        """Return how many slots have something to do."""
+        """Return the number of slots that have work."""
         return min(self._slots, -(-self._graphs // self.group))
 
     def _sizes(self) -> list[int]:
@@ -195,7 +195,7 @@ class Pipeline:
         return self._used() * sum(sizes) <= available and max(sizes) <= largest
 
     def __enter__(self) -> Pipeline:
-        """Make the slots, to be kept from run to run; a run on its own makes and frees them."""
+        """Make slots and keep them for several runs; otherwise each run makes and frees them."""
         kind = Sharing if self._shared else Moving
         pool = _pool() if kind is Moving and not self._pinned else None
         try:
@@ -211,7 +211,7 @@ class Pipeline:
     def __exit__(self, *error: object) -> None:
         """Free the slots."""
         with device_errors(self._options.device, self.device_bytes), ExitStack() as stack:
-            # each of them, whatever becomes of the others
+            # free each slot, also after an error of another
             while self._made:
                 stack.callback(self._made.pop().release)
 
@@ -221,7 +221,7 @@ class Pipeline:
         Raises
         ------
         DeviceError
-            If the device failed, or groups of it waited for each other in vain.
+            If the device failed, or its work-groups stalled.
         """
         if not self._made:
             with self:
@@ -230,7 +230,7 @@ class Pipeline:
         at_device = min(_AT_DEVICE, self._slots)
         copied = (self._slots - at_device) // 2
         free = deque(self._made)
-        # each stage holds some back, so that what they wait for is done meanwhile
+        # each stage delays its items, so that the work they wait for runs in the meantime
         started = (self._start(free.popleft(), job) for job in jobs)
         launched = _later(started, copied, self._launch)
         collected = _later(launched, at_device - 1, _collect)
@@ -260,7 +260,7 @@ class Pipeline:
         slot, job = some
         remarks, seconds = slot.finish()
         if slot.form is self.form and (remarks & Remark.NEGATIVE).any():
-            # the graphs after these may have some as well
+            # later graphs may also have negative weights
             self._negative = True
             return self._finish(_collect(self._launch(self._start(slot, job))))
         return slot, Done(job, remarks & ~Remark.NEGATIVE, slot.form, seconds)
@@ -277,7 +277,7 @@ def _collect(some: _UnderWay[J]) -> _UnderWay[J]:
 
 
 def _later(items: Iterable[A], held: int, step: Callable[[A], B]) -> Iterator[B]:
-    """Yield what a step makes of items, each when so many more of them are there."""
+    """Yield ``step(item)`` for each item, `held` items later."""
     waiting: deque[A] = deque()
     for item in items:
         waiting.append(item)

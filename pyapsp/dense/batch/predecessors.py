@@ -21,7 +21,7 @@ _ITEMS = 64
 
 
 class Search:
-    """Predecessors of many small graphs on the device, each graph searched whole.
+    """Computes predecessors of many small graphs on the device.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Search:
     def enqueue(
         self, queue: cl.CommandQueue, buffers: Buffers, graphs: int, *, zero_is_arc: bool
     ) -> cl.Event:
-        """Enqueue the search; `Remark.UNSOUND` says where it was in vain."""
+        """Enqueue the search; it sets `Remark.UNSOUND` for graphs where it failed."""
         kernel = self._program.kernel("batch_predecessors")
         given = (buffers.weights, buffers.distances, buffers.before, buffers.remarks)
         sizes = ((graphs * self._n * self._items,), (self._items,))
@@ -50,7 +50,7 @@ class Search:
 
 
 def find_predecessors(graph: Graph, options: AllPairsOptions, distances: np.ndarray) -> np.ndarray:
-    """Return the predecessors of final distances, also round arcs of weight zero or below.
+    """Return the predecessors of final distances, also with arcs of weight zero or below.
 
     Parameters
     ----------

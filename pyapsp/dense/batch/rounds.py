@@ -1,4 +1,4 @@
-"""The methods whose launches take many graphs: arranged, updated in rounds, restored."""
+"""Batches with the methods whose kernel launches compute many graphs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TASKS = 2**31 - 2**20  # that a counter holds
 
 
 class Rounds(Form):
-    """Bulk computation: every launch of a method is one for all graphs.
+    """Bulk computation: each kernel launch of a method computes all graphs.
 
     Source: D. Takafuji's thesis, 2020, section 3.3: a third dimension of the launches of
     ``fw-multikernel``, and tasks of all graphs in turn in the one launch of ``fw-singlekernel``.
@@ -42,7 +42,7 @@ class Rounds(Form):
         self, method: FloydWarshall, n: int, options: AllPairsOptions, *, negative: bool
     ) -> None:
         super().__init__(n, options, negative=negative)
-        # a method asks a graph for its size and signs alone
+        # a method uses only the size of a graph, and whether weights are negative
         some = Graph.from_arcs(n, [0], [min(1, n - 1)], [-1 if negative else 1])
         chosen, _ = method.choose_parameters(some, options, rows=False)
         configuration = method.configure(some, options, chosen)
@@ -68,14 +68,14 @@ class Rounds(Form):
         return {**words, **raw_defines(options), "PYAPSP_ITEMS": self._items}
 
     def scratch(self, graphs: int) -> tuple[int, ...]:
-        """Count the matrices, and what the method asks for, of every graph."""
+        """Return the bytes of the matrices and of the method's scratch buffers, for all graphs."""
         matrix = self._word * self._words * self._configuration.size
         return tuple(graphs * each for each in (matrix, *self._configuration.scratch))
 
     def enqueue(
         self, queue: cl.CommandQueue, buffers: Buffers, graphs: int, *, zero_is_arc: bool
     ) -> list[cl.Event]:
-        """Enqueue the arrangement, all rounds, and the way back."""
+        """Enqueue the conversion to the layout of the method, all rounds, and the reverse."""
         configuration = replace(self._configuration, graphs=graphs)
         matrices, size = buffers.scratch[0], configuration.size
         place, group = (np.int32(self.n), np.int32(size)), (self._items, 1, 1)
@@ -105,5 +105,5 @@ class Rounds(Form):
         return events
 
     def finish(self, queue: cl.CommandQueue, buffers: Buffers) -> None:
-        """Let the method look at its scratch."""
+        """Call the method's check of its scratch buffers."""
         self._method.finish(self._configuration, queue, buffers.scratch)

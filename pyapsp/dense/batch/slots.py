@@ -1,4 +1,4 @@
-"""Where a group of graphs is computed: a queue, and device buffers for them.
+"""Slots of the pipeline: a queue and device buffers for a group of graphs.
 
 Destroying the event of a host copy blocks until the copy ends, because PyOpenCL waits in the
 destructor. So a slot keeps its events until `finish`. Copies into and out of pinned memory take
@@ -39,9 +39,8 @@ Answers = tuple[np.ndarray, ...]
 class Slot(ABC):
     """A queue with buffers, for one group of graphs at a time.
 
-    In four steps, of which only the last three wait, each for the step before: `start`, `launch`,
-    `collect` and `finish`. One thread keeps many slots at work, which have the copies within the
-    memory of the host done by others.
+    There are four steps: `start`, `launch`, `collect` and `finish`. The last three wait, each for
+    the step before. One thread controls many slots; other threads make the copies in host memory.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ class Slot(ABC):
     n : int
         Vertices of each graph.
     graphs : int
-        How many there is room for.
+        The largest number of graphs in a group.
     pool : ThreadPoolExecutor or None
         Copies within the memory of the host; without one they are done at once.
     search : Search, optional
@@ -59,7 +58,7 @@ class Slot(ABC):
     Attributes
     ----------
     form : Form
-        What it was last launched with.
+        The form of the last launch.
     """
 
     form: Form
@@ -80,25 +79,25 @@ class Slot(ABC):
         # kept until `finish`: without its event PyOpenCL waits for a copy of host memory
         self._moves: list[cl.Event] = []
         self._tasks: list[Future[Any]] = []
-        # of arrays of the caller, for as long as these are worked on
+        # buffers of arrays of the caller, kept while kernels use them
         self._mine: list[cl.Buffer] = []
         self._scratch_of: Form | None = None
         self._scratch: list[cl.Buffer] = []
 
     @abstractmethod
     def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
-        """Begin to bring the weights of some graphs, an (m, n, n) array.
+        """Start the upload of the weights of a group of graphs, an (m, n, n) array.
 
         Parameters
         ----------
         weights : callable
-            Returns them; called in another thread, maybe.
+            Returns the weights; may be called in another thread.
         answers : tuple of ndarray
-            Where distances go, and int32 predecessors if there is a search.
+            Arrays for the distances and, if there is a search, for int32 predecessors.
         """
 
     def launch(self, form: Form, *, zero_is_arc: bool) -> None:
-        """Enqueue all that leads to the distances."""
+        """Enqueue the kernels that compute the distances."""
         queue, answers = self._queue, self._answers
         self.form = form
         if form is not self._scratch_of:
@@ -117,13 +116,13 @@ class Slot(ABC):
         self._buffers = buffers
 
     def collect(self) -> None:
-        """Wait for the device, and begin to take the answers where they go."""
+        """Wait for the device, and start to copy the answers to their arrays."""
         self._take_back(self._buffers)
         self.form.finish(self._queue, self._buffers)
         self._moves.clear()
 
     def finish(self) -> tuple[np.ndarray, float]:
-        """Wait until the answers are where they go.
+        """Wait until the answers are in their arrays.
 
         Returns
         -------
@@ -141,23 +140,23 @@ class Slot(ABC):
         return self._found.copy(), watch.span("kernel")
 
     def _told(self, m: int) -> np.ndarray:
-        """Return where to tell the remarks."""
+        """Return the array for the remarks."""
         return np.empty(m, _INT)
 
     @abstractmethod
     def _bring(self) -> Buffers:
-        """Enqueue the way of the weights to the device."""
+        """Enqueue the upload of the weights."""
 
     @abstractmethod
     def _send_back(self, buffers: Buffers) -> None:
-        """Enqueue the way of the answers back."""
+        """Enqueue the download of the answers."""
 
     @abstractmethod
     def _take_back(self, buffers: Buffers) -> None:
-        """Wait for all that was enqueued, and begin to have the answers where they go."""
+        """Wait for all enqueued commands, and start to copy the answers to their arrays."""
 
     def _begun(self, work: Callable[[], T]) -> Callable[[], T]:
-        """Have something done, and return what waits for it."""
+        """Start some work in another thread, and return a function that waits for it."""
         if self._pool is None:
             done = work()
             return lambda: done
@@ -174,7 +173,7 @@ class Slot(ABC):
         self._scratch = []
 
     def wait(self) -> None:
-        """Wait for all that is under way, whatever becomes of it."""
+        """Wait for all running work, and ignore its errors."""
         wait(self._tasks)
         self._queue.finish()
 
@@ -186,7 +185,7 @@ class Slot(ABC):
 
 
 class Sharing(Slot):
-    """A slot of a device that works in the memory of the host: on the arrays themselves."""
+    """A slot of a device that uses host memory; kernels use the arrays of the caller."""
 
     def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
         """Take the weights as they are."""
@@ -205,7 +204,7 @@ class Sharing(Slot):
         pass
 
     def _take_back(self, buffers: Buffers) -> None:
-        # a mapping is what makes the host see them
+        # the host sees the values only after a mapping
         for each, buffer in zip(self._answers, _answers(buffers), strict=True):
             access = cl.map_flags.READ
             _, unmap = map_buffer(self._queue, buffer, access, each.size, each.dtype)
@@ -223,9 +222,9 @@ class Sharing(Slot):
 
 
 class Moving(Slot):
-    """A slot of a device with its own memory: values go there and back.
+    """A slot of a device with its own memory: values are uploaded and downloaded.
 
-    Through a pinned array, unless the caller's is one itself.
+    The copies use a pinned array, unless the array of the caller is pinned.
     """
 
     def __init__(
@@ -242,11 +241,11 @@ class Moving(Slot):
         self._values = [self._buffer(each) for each in sizes]
         sizes.append(graphs * _INT.itemsize)
         self._pinned = [_Pinned.of(self._queue, each) for each in sizes]
-        # the search needs the weights beside the distances
+        # the search needs both the weights and the distances
         self._weights = self._values[0] if search is None else self._buffer(size)
 
     def _told(self, m: int) -> np.ndarray:
-        # a copy to other memory would wait for all that is before it
+        # a copy to memory that is not pinned would wait for all earlier commands
         return self._pinned[-1].array((m,), _INT)
 
     def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
@@ -307,12 +306,12 @@ class _Pinned:
         self._bytes, self._free = pinned(queue, size, np.dtype(np.uint8))
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """Return the begin of it as an array."""
+        """Return an array at the start of this memory."""
         return np.frombuffer(self._bytes, dtype, math.prod(shape)).reshape(shape)
 
     @classmethod
     def of(cls, queue: cl.CommandQueue, size: int) -> _Pinned:
-        """Return the smallest idle one that does, unless it is far too large, else a new one."""
+        """Return the smallest unused one that is large enough, not far too large, or a new one."""
         with cls._lock:
             for each in sorted(cls._idle, key=lambda each: each._bytes.size):
                 if each._context == queue.context and size <= each._bytes.size <= 2 * size:
@@ -321,7 +320,7 @@ class _Pinned:
         return cls(queue, size)
 
     def keep(self) -> None:
-        """Keep it for others, and free the oldest ones if there are too many."""
+        """Keep this memory for later use, and free the oldest if there is too much."""
         freed: list[_Pinned] = []
         with self._lock:
             self._idle.append(self)

@@ -1,9 +1,9 @@
-"""Snapshots of a run in a folder, complete after a kill or a loss of power at any moment.
+"""Snapshots of a run in a folder. They stay valid after a kill or a power loss at any moment.
 
-A snapshot is a data file, the rows of the matrix one after the other, and a manifest, which says
-what the run is, how far it was, and what the data file holds. A new data file is complete on the
-disk before the manifest that names it replaces the old one, by a rename, and the old data file goes
-only after that. So there is always one manifest at most, and what it names is whole.
+A snapshot has a data file with the rows of the matrix, and a manifest with the identity of the run,
+its progress, and the content of the data file. A new data file is written and synced first. Then a
+rename replaces the old manifest by the new one. Only then the old data file is removed. So there is
+at most one manifest, and its data file is always complete.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from pyapsp.files import atomic_write, disk_space
 __all__ = ["Checkpoint"]
 
 _MANIFEST = "manifest.json"
-# What a killed save leaves behind: `atomic_write` puts a dot and a random end around the name.
+# Temporary files of a killed save: `atomic_write` adds a dot before and a random end to the name.
 _STRAY = re.compile(rf"{manifest.DATA.pattern}|\.{re.escape(_MANIFEST)}\..+")
 # Bytes under one checksum, in whole rows.
 _BLOCK = 2**24
-# Blocks written to see how fast the disk is.
+# Number of blocks that are written to measure the speed of the disk.
 _TRIAL = 4
 
 _T = TypeVar("_T")
@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 class Checkpoint:
     """The snapshots of one run in a folder of its own, locked while this object is open.
 
-    The lock is held by the process, so it ends with it, however it ends.
+    The lock belongs to the process, so that it is released when the process ends in any way.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Checkpoint:
         self.close()
 
     def close(self) -> None:
-        """Let go of the folder; a snapshot in it stays."""
+        """Release the lock of the folder; a snapshot in it is kept."""
         self._lock.release()
 
     @property
@@ -96,10 +96,10 @@ class Checkpoint:
         return None if self._manifest is None else dict(self._manifest["state"])
 
     def check_space(self, needed: int) -> None:
-        """Refuse a run that the disk has no room for.
+        """Raise an error if the disk is too small for the snapshots of a run.
 
-        A new snapshot is complete before the previous one goes: there must be room for two, or for
-        one beside the one that is there.
+        A new snapshot is complete before the previous one is removed. So there must be space for
+        two, or for one more if a snapshot exists.
 
         Parameters
         ----------
@@ -118,12 +118,12 @@ class Checkpoint:
             raise DiskSpaceError(needed, free, self._hint)
 
     def predict(self, matrix: Matrix) -> float:
-        """Return the seconds that `save` will take, from a small part of it.
+        """Return the predicted seconds of `save`, measured by writing a small part.
 
         Raises
         ------
         CheckpointError, DiskSpaceError
-            If not even that can be written.
+            If this part cannot be written.
         """
         last = min(matrix.n, _TRIAL * _block_rows(matrix))
         started = time.perf_counter()
@@ -135,9 +135,9 @@ class Checkpoint:
         return (time.perf_counter() - started) * matrix.n / max(last, 1)
 
     def save(self, matrix: Matrix, state: Mapping[str, Any]) -> float:
-        """Write a snapshot, which then replaces the previous one.
+        """Write a snapshot, then remove the previous one.
 
-        Nothing may write to the matrix meanwhile.
+        Nothing may write to the matrix during this call.
 
         Parameters
         ----------

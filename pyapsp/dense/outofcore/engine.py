@@ -1,12 +1,12 @@
-"""The passes over a matrix that no device holds: who does what, and what is kept safe.
+"""The passes over a matrix in host memory: the work of each device, and the checkpoints.
 
-A pass closes a pivot block, multiplies its rows by it (the *row panel*), and then updates all other
-rows in any order, on every device at once. After the row panel the state of a run is the matrix and
-the rows of the pass that are still to be updated; that is what a checkpoint holds.
+A pass runs Floyd-Warshall on a pivot block and multiplies its rows by it (the *row panel*). Then it
+updates all other rows in any order, on all devices in parallel. After the row panel the state of a
+run is the matrix and the list of rows that this pass has not updated yet. A checkpoint stores both.
 
-Each pass of b pivots moves every value to the device and back once, so the bandwidth that a run
-needs falls with b. The result does not depend on the order of the rows. So a run that continues
-from a checkpoint gives the same bits as one without a stop.
+Each pass of b pivots copies every value to the device and back once, so that a larger b needs less
+bandwidth. The result does not depend on the order of the rows. So a run that continues from a
+checkpoint gives the same bits as one without an interruption.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pyapsp.dense.outofcore.worker import Worker
 
 __all__ = ["Engine"]
 
-# Seconds between looks at what the devices have done.
+# Seconds between two checks of the progress of the devices.
 _LOOK = 0.05
 
 
@@ -47,7 +47,7 @@ class Engine:
     interval : Interval or None
         When to save.
     decisive : dict
-        What else the state of a checkpoint has to tell.
+        Further data for the state of a checkpoint.
     progress : callable or None
         Called as ``progress(done, total)``, with rows times passes.
     """

@@ -1,4 +1,4 @@
-"""Files of rows: moving them, and what is behind a mapping."""
+"""Reading and writing rows of a file, and the file of a memory map."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BUFFERS = 1024
 def transfer(
     operation: Callable[[int, Any, int], int], file: FileIO, offset: int, rows: np.ndarray
 ) -> None:
-    """Move rows that are neighbours in a file and need not be so in memory.
+    """Copy rows that are contiguous in a file, but need not be contiguous in memory.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Folders that one run has to itself, and whose names are safe on the disk."""
+"""Locked folders, and syncing of the names in a folder to the disk."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Lock", "make", "sync"]
 
 
 class Lock:
-    """The lock of a folder, held from its making to `release` or to the end of the process.
+    """The lock of a folder, held until `release` or the end of the process.
 
-    Its file stays when it is released: who waits for a file that is removed waits for another lock
-    than who makes a new one.
+    The lock file is not removed on release. Otherwise a process that waits for the removed file and
+    a process that makes a new one would hold two different locks.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Lock:
             return False
 
     def release(self) -> None:
-        """Let another run have the folder; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._lock.is_locked:
             with suppress(OSError):
                 if self.in_place:
@@ -84,7 +84,7 @@ def make(folder: Path) -> None:
 
 
 def sync(folder: Path) -> None:
-    """Return when the names in a folder would survive a loss of power."""
+    """Sync a folder, so that the names in it survive a power loss."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What is written beside the data of a checkpoint: what the run is, how far it was, what they hold.
+"""The manifest of a checkpoint: the identity of the run, its progress, the content of the data.
 
 A manifest is JSON with a checksum of itself.
 """
@@ -118,7 +118,7 @@ def encoded(content: Mapping[str, Any]) -> bytes:
 
 
 def _is_whole(found: Mapping[str, Any]) -> bool:
-    """Return whether a manifest says where its data are: in the folder, in so many blocks."""
+    """Return whether a manifest has all fields of its data file."""
     data, matrix = found.get("data"), found.get("matrix")
     if not (isinstance(data, dict) and isinstance(matrix, dict)):
         return False

@@ -1,10 +1,10 @@
-"""How to cut a matrix, and how long the run will take: a model fed with measured speeds.
+"""A model that divides the matrix into parts and predicts the time, from measured speeds.
 
-A pass over b pivots updates (n - b) rows of n values with b steps each, and moves every one of
-these rows to the device and back. The kernels need n / rate a row and step, the transfers two times
-n / bandwidth a row: from some b on the device computes longer than the rows travel. This is the
-model of `pyapsp.dense.bandwidth_model`, with what a poster leaves out: the pivot block and its
-rows, the way of the first part in and of the last one out, copies on the host, and memory.
+A pass over b pivots updates (n - b) rows of n values with b steps each, and copies each of these
+rows to the device and back. Kernels take n / rate for a row and step, transfers take
+2 n / bandwidth for a row. With a large enough b, kernels take longer than transfers. This is the
+model of `pyapsp.dense.bandwidth_model` with some additions: the pivot block and its rows, the
+upload of the first and the download of the last part, copies on the host, and memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Who computes what: as before where a run goes on from a checkpoint.
+"""The work of each device; a resumed run computes the same as the run of its checkpoint.
 
-The result does not depend on how rows are shared, but on the pivot blocks and on the kernels that
-close them.
+The result does not depend on the device of a row. It depends on the pivot blocks, and on the
+kernels for these blocks.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def prepare(
     given: Mapping[str, Any],
     state: Mapping[str, Any] | None,
 ) -> tuple[Team, dict[str, Any], tuple[str, ...]]:
-    """Return who computes what.
+    """Return the work of each device.
 
-    What was tuned may want more memory than the candidates: these are taken where it does not fit,
-    and where the run of the checkpoint took them.
+    Tuned parameters may need more memory than the candidates. The candidates are used if the tuned
+    ones do not fit, or if the run of the checkpoint used them.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def prepare(
     -------
     team : Team
     decisive : dict
-        What a checkpoint has to tell a run that goes on from it, beside how far it is.
+        The data of a checkpoint that a resumed run needs, in addition to the progress.
     notes : tuple of str
 
     Raises
@@ -116,7 +116,7 @@ def _decisive(
     state: Mapping[str, Any] | None,
     tuned: bool,
 ) -> dict[str, Any]:
-    """Return what a checkpoint tells a run that goes on from it, beside how far it is."""
+    """Return the data of a checkpoint that a resumed run needs, in addition to the progress."""
     return {
         "block": team.cut.shape.block,
         "unit": team.unit if state is None else state["unit"],
@@ -130,7 +130,7 @@ def _decisive(
 def _check_same(
     ours: Mapping[str, Any], state: Mapping[str, Any], n: int, options: AllPairsOptions
 ) -> None:
-    """Refuse a checkpoint from which these devices would go on in other steps."""
+    """Raise an error if these devices would continue a checkpoint with other blocks or kernels."""
     blocks = [min(each["block"], n) for each in (state, ours)]
     if blocks[0] != blocks[1] or ours["closing"] != state["closing"]:
         raise CheckpointError(

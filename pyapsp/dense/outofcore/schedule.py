@@ -1,4 +1,4 @@
-"""Which rows of a pass are still to be updated, and who updates them."""
+"""The rows of a pass that are not updated yet, and their distribution to devices."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["Schedule"]
 
 
 class Schedule:
-    """Hands out ranges of rows to several devices until none are left.
+    """Distributes ranges of rows to several devices until none are left.
 
-    The first device takes from the front, the others from the back. A device that would need
-    longer for a range than the others for all that is left gets none.
+    The first device takes rows from the front, the others from the back. A device gets no range if
+    the other devices could update all remaining rows in less time than it needs for this range.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What devices and the host do in a second: measured, in a fraction of one."""
+"""Measured speeds of devices and of the host; the measurement takes less than a second."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SAMPLE, _FACTOR, _LONG_ENOUGH, _TURNS, _SAMPLED = 2**25, 2**26, 0.1, 3, (16, 64
 
 @dataclass(frozen=True)
 class Speeds:
-    """What a device and the host do in a second.
+    """Speeds of a device and of the host, per second.
 
     Attributes
     ----------
@@ -58,9 +58,9 @@ class Speeds:
 
 
 def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Speeds:
-    """Measure a device, for a fraction of a second, in so many bytes of its memory.
+    """Measure the speeds of a device for less than a second, with `memory` bytes of its memory.
 
-    What the matrix holds is read and written back.
+    Values of the matrix are read and written back.
     """
     queue = device.queue()
     item, unit = product.dtype.itemsize, product.unit(product.p)

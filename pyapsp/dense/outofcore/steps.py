@@ -1,8 +1,9 @@
-"""Steps of a device on a matrix that it does not hold: parts come, are computed, and go back.
+"""Steps of a device on a matrix in host memory: a part is uploaded, computed and downloaded.
 
-A *step* brings a part of the matrix into a slot (a device buffer, with a staging buffer on the host
-where the device has memory of its own), computes on it, and takes it back. There are several slots,
-and three queues: while one step computes, the next one comes in and the one before goes out.
+A *step* copies a part of the matrix into a slot, computes on it, and copies it back. A slot is a
+device buffer; if the device has its own memory, there is also a staging buffer on the host. There
+are several slots and three queues: while one step computes, the next is uploaded and the previous
+one is downloaded.
 
 Transfers overlap with kernels on devices with memory of their own. A CPU device has one slot,
 because copies beside kernels only use the time of its cores. Two kinds of copies are not used:

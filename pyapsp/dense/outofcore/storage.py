@@ -1,9 +1,8 @@
 """The matrix of distances in host memory or in a file, read and written by ranges of rows.
 
-The matrix may be far larger than memory. Pages of a mapped file that are touched count as memory
-of the process, and a full disk shows as a signal that kills it. So the file behind a mapping is
-read and written through a descriptor of its own. Linux keeps both views equal, because both are
-the page cache.
+The matrix may be far larger than memory. Accessed pages of a mapped file count as memory of the
+process, and a full disk ends the process by a signal. So the file of a mapping is read and written
+by a separate file descriptor. On Linux both have the same content, because both use the page cache.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ __all__ = ["THREADS", "Matrix"]
 
 # Threads that copy; more than this do not copy faster.
 THREADS = min(8, cores())
-# Bytes that are worth a thread of their own.
+# Bytes of a copy for each thread.
 _PART = 2**22
 # Bytes on which an update works at a time, so that they stay in the cache.
 _CHUNK = 2**20
@@ -36,10 +35,10 @@ class Matrix:
 
     Ranges that do not overlap may be read and written at the same time.
 
-    A `numpy.memmap`, or a view of one, is *on disk* if the file of its name shows what is written
-    through the mapping. Otherwise (copy-on-write, a temporary file without a name, a file moved or
-    deleted since) the descriptor would reach other data, or none. The mapping is then used as
-    plain memory, which is right, and takes the room of plain memory.
+    A `numpy.memmap`, or a view of one, is *on disk* if the file of its name has the values that are
+    written through the mapping. Otherwise (copy-on-write, a temporary file without a name, a file
+    that was moved or deleted) a file descriptor would have other data or none. Then the mapping is
+    used as ordinary memory, and takes as much memory.
 
     Parameters
     ----------
@@ -188,7 +187,7 @@ class Matrix:
         self._share(update, first, source)
 
     def flush(self) -> None:
-        """Return when everything written so far would survive a loss of power."""
+        """Sync everything written so far, so that it survives a power loss."""
         if self._file is not None:
             os.fsync(self._file.fileno())
 

@@ -1,4 +1,4 @@
-"""The devices of a run: measured, and chosen by what they add."""
+"""The choice of the devices of a run, from their measured speeds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["Member", "Team", "limits", "product_for", "products_for", "team_of"]
 
 # The part of a device's memory that may be used: the driver needs some as well.
 _USABLE = 0.9
-# What a helper must add to the speed, by the model.
+# The least part by which a helper must increase the speed, by the model.
 _GAIN = 0.02
 
 
@@ -47,7 +47,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Team:
-    """Who computes what.
+    """The devices of a run, and their work.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
-"""One device at work on a matrix that it does not hold: what a pass asks of it.
+"""The work of one device in a pass over a matrix in host memory.
 
-It closes a pivot block, multiplies the rows of that by it, which stay on the device as the right
-factor, and updates other rows.
+It runs Floyd-Warshall on a pivot block, multiplies the rows of the block by it, keeps them on the
+device as the right factor, and updates other rows.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Worker:
     shape : Shape
     matrix : Matrix
     separated : bool
-        The device multiplies, and the host takes the minimum with the matrix, which then need not
-        travel to the device.
+        The device multiplies, and the host takes the minimum with the matrix, which is then not
+        uploaded.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         buffers, self._buffers = self._buffers, {}
         with device_errors(self.device, self.bytes), ExitStack() as stack:
-            # each of them, whatever becomes of the others; the steps, which use them, end first
+            # free each buffer, also after an error; the steps, which use them, end first
             for buffer in buffers.values():
                 stack.callback(buffer.release)
             stack.callback(self._steps.close)

@@ -1,4 +1,4 @@
-"""Distances summed up, exactly, without the n x n of them."""
+"""Exact summaries of the distances, computed without the n x n matrix."""
 
 from pyapsp.distances.summaries.farthest import diameter
 from pyapsp.distances.summaries.sums import (

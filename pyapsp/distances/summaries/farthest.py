@@ -1,4 +1,4 @@
-"""The diameter, by bounds that a few searches give: rarely are all vertices searched from."""
+"""The diameter. Bounds from a few searches make searches from most vertices unnecessary."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from pyapsp.sparse.totals import totals_of
 
 __all__ = ["diameter"]
 
-# Searches whose distances bound the others, at least; and the part of the vertices that two of them
-# must settle, or else vertices are searched from in batches, and only eccentricities kept.
+# The least number of pivots, whose distances give bounds; and the fraction of the open vertices
+# that the last two pivots must settle. Otherwise the searches continue in batches of this many
+# vertices, and only their eccentricities are kept.
 _PIVOTS, _GAIN, _BATCH = 6, 0.1, 512
 
 
@@ -31,13 +32,15 @@ def diameter(
     device: Any = None,
     memory_limit: int | None = None,
 ) -> int | float:
-    """Return the largest distance between two vertices that are connected; exact.
+    """Return the largest finite distance between two vertices.
 
-    Where u and v reach each other, no vertex is farther from u than d(u, v) plus the eccentricity
-    of v. A search from v so bounds the eccentricities of its strongly connected component, and
-    those whose bound is not above the largest distance found need not be searched from. Vertices
-    far from those before are searched from to find large distances, vertices in the middle of them
-    for small bounds. Exact but for the rounding of sums, where weights are not whole numbers.
+    It is exact if all weights are whole numbers; otherwise sums are rounded.
+
+    If u and v reach each other, the eccentricity of u is at most d(u, v) plus the eccentricity of
+    v. So a search from v gives a bound for each vertex of its strongly connected component. If the
+    bound of a vertex is not above the largest distance found so far, no search from this vertex is
+    needed. The next vertex to search from is either far from the earlier ones, which finds large
+    distances, or in the middle between them, which gives small bounds.
 
     Source: F. W. Takes, W. A. Kosters, determining the diameter of small world networks, CIKM 2011;
     P. Crescenzi et al., on computing the diameter of real-world undirected graphs, TCS 514, 2013.
@@ -50,8 +53,8 @@ def diameter(
     Returns
     -------
     int or float
-        0 where no vertex reaches another. NetworkX's raises where some vertex does not reach
-        another.
+        0 if no vertex reaches another. Pairs without a path are ignored; NetworkX raises an error
+        for them.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def diameter(
     if graph.n == 0:
         raise ParameterError.of("graph", "diameter", "at least one vertex", "a graph without")
     if graph.is_symmetric:
-        graph = graph.symmetrized()  # the distances to a vertex are those from it
+        graph = graph.symmetrized()  # then the distances to a vertex equal those from it
     single = Searches(graph, [0], rows=True, **options)
     graph = single.graph
     back = Searches(graph.reversed(), [0], rows=True, **options) if graph.directed else single
@@ -86,7 +89,7 @@ def diameter(
 
 
 class _Bounds:
-    """What is known of the eccentricities: bounds of those not searched from.
+    """Bounds of the eccentricities of the vertices that were not searched from.
 
     Attributes
     ----------
@@ -103,14 +106,14 @@ class _Bounds:
         self._searched = np.zeros(graph.n, bool)
         self.largest = self._kind.type(0)
         self._sizes: list[int] = []
-        # without directions the first search finds its component, and so most of them all
+        # in an undirected graph the first search finds its component, usually the largest
         self._part: np.ndarray | None = None
         if graph.directed:
             self._part = connected_components(graph.to_scipy(), connection="strong")[1]
 
     def _longest(self, vertices: Any) -> Any:
-        """Return what a path through so many vertices cannot be longer than."""
-        with np.errstate(over="ignore"):  # rounded up, and no larger than a distance can be
+        """Return the largest length of a path through this number of vertices."""
+        with np.errstate(over="ignore"):  # rounded up, and at most infinity of the type
             length = np.subtract(vertices, 1) * (float(self._graph.max_magnitude) * (1 + 2**-50))
         return np.minimum(length, float(infinity(self._kind))).astype(self._kind)
 
@@ -126,7 +129,7 @@ class _Bounds:
             self._upper[rest] = self._longest(np.bincount(parts))[parts]
 
     def open(self) -> np.ndarray:
-        """Return the vertices that may be farther from one than any found."""
+        """Return the vertices whose bound is above the largest distance found."""
         return np.flatnonzero((self._upper > self.largest) & ~self._searched)
 
     def likeliest(self, left: np.ndarray, count: int) -> np.ndarray:
@@ -134,12 +137,12 @@ class _Bounds:
         return left[np.argsort(-self._upper[left], kind="stable")[:count]]
 
     def gains(self, count: int) -> bool:
-        """Return whether the last two pivots settled enough of the vertices that are open."""
+        """Return whether the last two pivots settled enough of the open vertices."""
         self._sizes.append(count)
         return len(self._sizes) <= _PIVOTS or count < (1 - _GAIN) * self._sizes[-3]
 
     def pivot(self, left: np.ndarray) -> int:
-        """Return a vertex of the component with most open ones: far out, or in the middle."""
+        """Return a far or a central vertex of the component with the most open vertices."""
         if self._part is None or not self._searched.any():
             return int(left[np.argmax(self._degrees[left])])
         part = np.argmax(np.bincount(self._part[left]))
@@ -151,7 +154,7 @@ class _Bounds:
         return int(mine[np.argmin(self._lower[mine])])
 
     def add(self, v: int, away: np.ndarray, towards: np.ndarray) -> None:
-        """Take in the distances from a vertex, and those to it."""
+        """Update the bounds by the distances from a vertex, and those to it."""
         if self._part is None:
             self._divide(away)
         assert self._part is not None
@@ -164,13 +167,13 @@ class _Bounds:
         self.settle(np.array([v]), np.array([farthest]))
 
     def settle(self, vertices: np.ndarray, farthest: np.ndarray) -> None:
-        """Take in eccentricities."""
+        """Update the bounds by the eccentricities of these vertices."""
         self._searched[vertices] = True
         self.largest = max(self.largest, self.largest.dtype.type(farthest.max()))
 
 
 def _within(graph: Graph, vertices: np.ndarray) -> csr_array:
-    """Return the arcs between vertices that have none to others."""
+    """Return the arcs between these vertices, which have no arcs to others."""
     counts = np.diff(graph.indptr)[vertices]
     first = np.concatenate([[0], np.cumsum(counts)])
     arcs = np.repeat(graph.indptr[vertices] - first[:-1], counts) + np.arange(first[-1])

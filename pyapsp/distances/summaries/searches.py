@@ -1,4 +1,4 @@
-"""A graph ready for searches from its vertices, of which only sums over rows are kept."""
+"""A graph on the device, for searches of which only sums over rows are kept."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ from pyapsp.sparse.totals import Totals
 
 __all__ = ["Searches"]
 
-# An order that keeps neighbours together is looked for where vertices have at most so many arcs and
-# there are at least so many sources, and is taken if it makes arcs so much shorter.
+# Vertices are reordered so that neighbours are close if the mean number of arcs of a vertex is at
+# most _ARCS, there are at least _SOURCES sources, and arcs become shorter by the factor _SHORTER.
 _ARCS, _SOURCES, _SHORTER = 16, 1024, 2
-# Sources whose bits are in one word; and vertices and arcs that a CPU passes in the time that the
-# launches for a level take; with so many arcs to a vertex, levels are believed to be few.
+# Sources whose bits fit in one word; vertices and arcs that a CPU processes in the time of the
+# launches of a level; and the mean number of arcs from which a graph probably has few levels.
 _ONE_WORD, _LEVEL, _SMALL_WORLD = 32, 500_000, 8
 
 
 class Searches:
-    """Searches from some vertices of a graph, which is on the device as long as this exists.
+    """Searches from vertices of a graph, which stays on the device while this object exists.
 
     Parameters
     ----------
     graph, directed, device, memory_limit
         As for `solve`.
     sources : (k,) sequence of int, optional
-        Which vertices, or as many as will be asked for; all unless given.
+        The vertices to search from, or any sequence of the same length; by default all vertices.
     method : str or Method
-        ``"auto"``, or one that is derived from `SourceBlocks`.
+        ``"auto"``, or a method derived from `SourceBlocks`.
     rows : bool
-        Whether `rows` will be asked for.
+        Whether the caller will use `rows`.
     depth : int, optional
-        About how far the farthest vertices are, if that is known.
+        An estimate of the largest number of levels, if there is one.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources that `totals` has done.
 
     Attributes
     ----------
     graph : Graph
-        Undirected, if it is to be.
+        The graph, made undirected if `directed` is False.
     sources : (k,) int64 ndarray
     infinity : int or float
-        Above all distances, in the type that they are held in.
+        The distance of an unreachable vertex, in the type of the distances on the device.
     kind : numpy.dtype
-        int64 where all weights are whole numbers, else float64: the type of sums.
+        The type of sums: int64 if all weights are whole numbers, else float64.
 
     Raises
     ------
@@ -87,7 +87,7 @@ class Searches:
         self.kind = np.dtype(np.int64 if graph.is_integer else np.float64)
         chosen = choose(device)
         dtype = _held(graph, chosen)
-        # where a distance may be past the range, rows are looked through for it
+        # if a distance may be too large for its type, whole rows are needed to check that
         totals = not rows and holds_all(graph, dtype)
         options = AllPairsOptions(chosen, dtype, memory_limit=memory_limit, totals=totals)
         self._options = replace(options, sources=self.sources)
@@ -95,7 +95,7 @@ class Searches:
         self._place: np.ndarray | None = None
         self._tell = of_sources(progress)
         self._method = _method(method, graph, self._options, depth)
-        # rows keep the caller's order
+        # with `rows` the order of the vertices must stay
         if not rows and self._method.id != "ms-bfs" and self.sources.size >= _SOURCES:
             order = _order(graph)
             if order is not None:
@@ -107,7 +107,7 @@ class Searches:
     def totals(
         self, vertices: np.ndarray, width: Any = None
     ) -> Iterator[tuple[np.ndarray, Totals]]:
-        """Yield sums over the rows of vertices, some at a time: which of them, and the sums."""
+        """Yield sums over the rows of vertices in blocks: places in `vertices`, and their sums."""
         if self._session is None or not vertices.size:
             return
         places = vertices if self._place is None else self._place[vertices]
@@ -144,7 +144,7 @@ def _method(
 
 
 def _breadth_first(graph: Graph, options: AllPairsOptions, depth: int | None) -> str | Method:
-    """Return how to search from some vertices."""
+    """Return the method for an unweighted graph."""
     count = options.count(graph.n)
     if options.device.traits.scalar_groups:
         alone = count * (graph.n + graph.m)
@@ -155,14 +155,14 @@ def _breadth_first(graph: Graph, options: AllPairsOptions, depth: int | None) ->
 
 
 def _held(graph: Graph, device: Any) -> np.dtype:
-    """Return the type to hold distances in: one that holds every path, where there is one."""
+    """Return the type of the distances on the device: one that holds every path, if possible."""
     if graph.is_integer:
         return np.dtype(np.int32 if holds_all(graph, np.dtype(np.int32)) else np.int64)
     return np.dtype(np.float64 if device.capabilities.fp64 else np.float32)
 
 
 def _order(graph: Graph) -> np.ndarray | None:
-    """Return an order of the vertices with neighbours near each other; None if theirs is good."""
+    """Return an order that puts neighbours close together; None if it helps little."""
     if graph.m == 0 or graph.m > _ARCS * graph.n:
         return None
     order = reverse_cuthill_mckee(graph.to_scipy(), symmetric_mode=False)

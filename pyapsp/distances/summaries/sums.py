@@ -1,7 +1,7 @@
-"""Distances summed up: diameter, radius, eccentricities, average length, histogram, closeness.
+"""Sums over rows of distances: eccentricity, radius, average, histogram, closeness, Wiener index.
 
-Exact, without the n x n distances: a block of sources is solved on the device, and only sums over
-its rows come back.
+They are exact and need no n x n matrix. The device computes the rows of a block of sources, and
+only the sums over these rows are downloaded.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ def eccentricity(
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
-    """Return how far the farthest vertex is that each vertex reaches.
+    """Return the eccentricity of vertices: the largest finite distance from each.
 
     Parameters
     ----------
     graph : Graph or graph-like
         As for `solve`.
     sources : (k,) sequence of int, optional
-        Of these vertices only, in this order.
+        Return only the eccentricities of these vertices, in this order.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     method : str or Method
-        ``"auto"`` or a sparse method: ``ms-bfs`` where all weights are 1, ``near-far`` where none
-        is negative, else ``johnson``.
+        ``"auto"`` or a sparse method: ``ms-bfs`` if all weights are 1, ``near-far`` if no weight
+        is negative, ``johnson`` for all weights.
     device, memory_limit
         As for `solve`.
     progress : callable, optional
-        Called as ``progress(done, total)`` with the number of sources; an exception from it ends
-        the run.
+        Called as ``progress(done, total)`` with the number of sources; an exception that it raises
+        ends the run.
 
     Returns
     -------
     (k,) ndarray of int64 or float64
-        Vertices that are not reached do not count: 0 for one that reaches none. NetworkX's raises
-        where some vertex does not reach another.
+        0 for a vertex that reaches no other. Vertices without a path are ignored; NetworkX raises
+        an error for them.
 
     Raises
     ------
@@ -95,7 +95,8 @@ def radius(
 ) -> int | float:
     """Return the smallest eccentricity; parameters and errors are those of `eccentricity`.
 
-    0 where a vertex reaches no other. NetworkX's raises where some vertex does not reach another.
+    It is 0 if a vertex reaches no other. Pairs without a path are ignored; NetworkX raises an error
+    for them.
 
     Raises
     ------
@@ -127,10 +128,11 @@ def average_shortest_path_length(
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> float:
-    """Return the mean distance of the ordered pairs of different vertices that are connected.
+    """Return the mean of the finite distances between different vertices.
 
-    Parameters and errors are those of `eccentricity`. nan where no vertex reaches another.
-    NetworkX's raises where some vertex does not reach another.
+    Each ordered pair counts once. The result is nan if no vertex reaches another. Pairs without a
+    path are ignored; NetworkX raises an error for them. Parameters and errors are those of
+    `eccentricity`.
     """
     searched = Searches(
         graph,
@@ -158,10 +160,10 @@ def wiener_index(
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> int | float:
-    """Return the sum of all distances, each pair once where the graph is undirected.
+    """Return the sum of all distances.
 
-    Parameters and errors are those of `eccentricity`, without `sources`. inf where a vertex does
-    not reach another.
+    In an undirected graph each pair of vertices counts once. The result is inf if a vertex does not
+    reach another. Parameters and errors are those of `eccentricity`, without `sources`.
     """
     searched = Searches(
         graph,
@@ -202,8 +204,9 @@ def closeness_centrality(
     graph, sources, directed, method, device, memory_limit, progress
         As for `eccentricity`.
     improved : bool
-        Multiply by the part of the other vertices that reach it (Wasserman and Faust), so that
-        small components do not look close: NetworkX's ``wf_improved``.
+        Multiply by the fraction of the other vertices that reach the vertex (Wasserman and Faust).
+        Otherwise vertices of small components have a high closeness. This is ``wf_improved`` of
+        NetworkX.
 
     Returns
     -------
@@ -240,25 +243,25 @@ def distance_histogram(
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
-    """Return how many ordered pairs of different vertices there are at each distance.
+    """Return the number of ordered pairs of different vertices at each distance.
 
     Parameters
     ----------
     graph, sources, directed, method, device, memory_limit, progress
         As for `eccentricity`.
     width : int or float
-        Of a bin: bin i has the distances d with ``floor(d / width) == i``.
+        Width of a bin: bin i counts the distances d with ``floor(d / width) == i``.
 
     Returns
     -------
     (bins,) ndarray of int64
-        Up to the largest distance; pairs that are not connected are in none.
+        Counts up to the largest finite distance. Pairs without a path are not counted.
 
     Raises
     ------
     ParameterError
-        If the width is not positive, or a fraction where the weights are whole numbers; or so
-        small that there are more than 2^28 bins.
+        If the width is not positive, if it is a fraction and all weights are whole numbers, or if
+        there would be more than 2^28 bins.
     NegativeWeightError
         If there is a negative weight.
     """
@@ -278,7 +281,7 @@ def distance_histogram(
         raise ParameterError.of("width", "distance_histogram", rule, width)
     if searched.graph.has_negative:
         raise NegativeWeightError("distance_histogram needs non-negative weights")
-    # beyond every distance it makes one bin, whatever the type that distances are held in
+    # a width above every distance makes one bin; it must fit in the type of the distances
     width = min(width, searched.infinity)
     counts = np.zeros(1, np.int64)
     for _, totals in searched.totals(searched.sources, width):
@@ -292,12 +295,12 @@ def distance_histogram(
 
 
 def _sum(totals: Totals) -> int | float:
-    """Return the sum of all distances, of any size where they are whole numbers.
+    """Return the sum of all distances, as a Python int of any size if they are whole numbers.
 
     Raises
     ------
     PrecisionError
-        If that from one source may be past int64.
+        If the sum of one row may not fit in int64.
     """
     far, many = totals.largest.max(initial=0).item(), int(totals.reached.max(initial=0))
     if totals.total.dtype.kind == "i" and far * many >= 2**63:

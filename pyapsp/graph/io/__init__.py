@@ -1,4 +1,4 @@
-"""Reading and writing graphs, by the suffix of the file's name."""
+"""Reading and writing graphs; the suffix of the file name decides the format."""
 
 from __future__ import annotations
 
@@ -37,25 +37,26 @@ def read(path: str | os.PathLike[str], directed: bool | None = None, **options: 
         ``.mtx`` (Matrix Market), ``.gr`` (DIMACS shortest paths), ``.txt .csv .tsv`` (edge
         lists), ``.graph`` (METIS), each also ``.gz``; ``.npz``.
     directed : bool, optional
-        None: what the file says (symmetric ``.mtx`` and ``.graph`` are undirected, ``.npz`` is
-        as it was saved, edge lists may say so in a column ``Type`` or in a first comment; the
-        others are directed). False makes the graph undirected with the smaller weight of the two
-        arcs; True keeps both arcs of each edge as arcs.
+        None: the file decides. Symmetric ``.mtx`` files and ``.graph`` files are undirected,
+        ``.npz`` files have the direction of the saved graph, edge lists may have a column ``Type``
+        or a first comment with it, and all other files are directed. False makes the graph
+        undirected; each edge gets the smaller weight of its two arcs. True makes it directed, with
+        two arcs for each edge.
     **options
-        Edge lists: ``weighted`` (bool), whether there are weights; by default the file says, by
-        the names of its columns or by a third one.
+        For edge lists: ``weighted`` (bool), whether there are weights. By default there are if a
+        column has such a name, or if columns have no names and there is a third one.
 
     Returns
     -------
     Graph
-        Named after the file. Duplicate arcs count as the one of smallest weight. In edge lists
-        the sorted ids are the vertices and stay as labels; in the formats that number their
-        vertices 1..n, row i is the vertex i + 1.
+        Its name is that of the file. Of duplicate arcs the one with the smallest weight is kept.
+        In edge lists the vertices 0..n-1 are the ids in sorted order, and the ids become the
+        labels. In formats that number their vertices 1..n, row i is the vertex i + 1.
 
     Raises
     ------
     FormatError
-        The file breaks its format, or its suffix is not known, or the memory does not suffice.
+        The file violates its format, its suffix is unknown, or it does not fit in memory.
     ParameterError
         The format has no such option, or `directed` is no bool.
     OSError
@@ -81,10 +82,10 @@ def read(path: str | os.PathLike[str], directed: bool | None = None, **options: 
 
 
 def write(graph: Graph, path: str | os.PathLike[str]) -> None:
-    """Write a graph to a file, in the format of its suffix; the whole file or nothing.
+    """Write a graph to a file, in the format of its suffix. After an error there is no new file.
 
-    Only ``.npz`` holds all that a :class:`Graph` does; labels are also kept by edge lists, and
-    ``.mtx`` and ``.graph`` know undirected graphs.
+    Only ``.npz`` keeps all attributes of a :class:`Graph`. Edge lists keep the labels. ``.mtx`` and
+    ``.graph`` files can be undirected.
 
     Parameters
     ----------
@@ -96,9 +97,9 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     FormatError
-        The suffix is not known.
+        The suffix is unknown.
     GraphError
-        The format cannot hold this graph.
+        The format cannot represent this graph.
     OSError
         The file cannot be written.
     """

@@ -1,7 +1,7 @@
-"""Archives of arrays, ``.npz``, from anywhere: nothing in them is run, and damage is named.
+"""Safe reading of ``.npz`` archives from any source: no code in them is run.
 
-What NumPy, zipfile and their parsers raise on damaged content is of a dozen kinds, and changes with
-their versions; here all of it is a `FormatError`.
+For damaged content NumPy, zipfile and their parsers raise a dozen kinds of exceptions, which depend
+on their versions. Here all of them become a `FormatError`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyapsp.graph.io.text import check_size
 
 __all__ = ["load"]
 
-# Of Unicode; surrogates before it are no letters either.
+# The largest code point of Unicode. Surrogates are no valid characters either.
 _LAST_LETTER = 0x10FFFF
 
 
@@ -28,12 +28,12 @@ def load(path: str | os.PathLike[str], fault: str) -> dict[str, np.ndarray]:
     ----------
     path : path-like
     fault : str
-        What is wrong with one that cannot be read, for messages.
+        What to say of a file that cannot be read, for messages.
 
     Raises
     ------
     FormatError
-        It is none, or is damaged, or has objects, or is larger than the memory.
+        It is no archive, is damaged, has arrays of objects, or is larger than the memory.
     OSError
         The file cannot be opened.
     """
@@ -55,7 +55,7 @@ def load(path: str | os.PathLike[str], fault: str) -> dict[str, np.ndarray]:
 
 def _array(arrays: Any, name: str) -> np.ndarray:
     array = arrays[name]
-    if not isinstance(array, np.ndarray):  # NumPy gives the bytes of what is none
+    if not isinstance(array, np.ndarray):  # for other members NumPy returns bytes
         raise ValueError(f"{name} is no array")
     if array.dtype.kind == "U" and array.size:
         letters = np.ascontiguousarray(array).reshape(-1).view(array.dtype.byteorder + "u4")

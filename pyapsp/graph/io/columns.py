@@ -1,4 +1,4 @@
-"""Which column of an edge list is which, by the names in its header.
+"""The columns of an edge list, found by the names in its header.
 
 The names are those that NetworkX, pandas, igraph, Gephi, Neo4j, SNAP, OSMnx and their users write.
 """
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 __all__ = ["KNOWN", "Columns", "by_name", "by_position"]
 
-# Words for the two ends of an arc. A complete pair of an earlier group is taken before later ones:
-# beside source and target, start and end are times.
+# Words for the two ends of an arc. Earlier groups come first: if there are columns source and
+# target, then start and end are times.
 _ENDS: tuple[tuple[tuple[str, str], ...], ...] = (
     (("source", "target"), ("src", "dst"), ("src", "dest"), ("source", "destination")),
     (
@@ -25,7 +25,7 @@ _WEIGHTS = {
     *("weight", "weights", "edgeweight", "w", "wt", "wgt", "cost", "costs", "distance", "dist"),
     *("length", "len", "duration", "traveltime", "value", "val", "data", "sign", "rating"),
 }
-# Columns that are no weights, with or without a weight beside them.
+# Names of columns that are never weights.
 _OTHERS = {
     *("id", "label", "type", "key", "index", "name", "edge", "edgeid", "edgetype", "timestamp"),
     *("date", "timeset", "interval", "relation", "relationship", "kind", "color", "comment"),
@@ -46,7 +46,7 @@ class Columns:
     weight : int or None
         None: every arc has the weight 1.
     direction : int or None
-        A column that may say for each arc whether it is directed.
+        The column that tells for each arc whether it is directed, if there is one.
     """
 
     width: int
@@ -64,18 +64,18 @@ def by_position(width: int, weighted: bool | None) -> Columns:
 
 
 def by_name(names: Sequence[str], weighted: bool | None) -> Columns | None:
-    """Return the columns that a header names, None if it does not name the ends of an arc.
+    """Return the columns by the names of a header, None if it does not name the ends of an arc.
 
     Parameters
     ----------
     names : sequence of str
     weighted : bool, optional
-        None: there is a weight if a column is called so.
+        None: there is a weight if a column has such a name.
 
     Raises
     ------
     ValueError
-        The names fit several columns, or none of those left over is known to be no weight.
+        Several columns may be the same thing, or an unknown column may be the weight.
     """
     words = [_word(name) for name in names]
     ends = _ends(words)
@@ -95,7 +95,7 @@ def by_name(names: Sequence[str], weighted: bool | None) -> Columns | None:
 
 
 def _word(name: str) -> str:
-    """Return a name without case, punctuation, and what Neo4j says of type and group."""
+    """Return a name in lower case, without punctuation and without Neo4j's type and group."""
     if name.strip().isdigit():
         return ""  # DataFrame.to_csv numbers columns that have no names
     name = re.sub(r"\(.*\)|\[.*\]", "", name.casefold())

@@ -1,7 +1,7 @@
 """The shortest-path format of the 9th DIMACS Implementation Challenge, ``.gr``.
 
-Lines ``c`` are comments, ``p sp <n> <m>`` announces the graph, ``a <tail> <head> <weight>`` is an
-arc; vertices count from 1. Weights that are not integers are read and written too.
+Lines ``c`` are comments, ``p sp <n> <m>`` is the header, ``a <tail> <head> <weight>`` is an arc.
+Vertices are numbered from 1. Weights that are not integers are read and written as well.
 
 Source: http://www.diag.uniroma1.it/challenge9/format.shtml
 """
@@ -54,7 +54,7 @@ def read(path: Path) -> Graph:
 
 
 def write(graph: Graph, path: Path) -> None:
-    """Write all arcs; labels are not kept, and an undirected graph is written as both arcs."""
+    """Write all arcs, without labels; an edge of an undirected graph is written as two arcs."""
     tails, heads, _ = graph.arcs()
     lines = [f"p sp {graph.n} {graph.m}"]
     lines += [

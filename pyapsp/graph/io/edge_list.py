@@ -1,9 +1,9 @@
 """Edge lists: one arc a line, ``.txt``, ``.csv`` and ``.tsv``, as SNAP and many others give them.
 
-A line is ``tail head [weight] [anything]``, separated by white space, commas, semicolons or tabs,
-one of them in a file, with as many columns in every line. Lines that start with ``#`` or ``%`` are
-comments. The first line, or the last comment before it, may name the columns, which then come in
-any order; see `columns`.
+A line is ``tail head [weight] [anything]``. The separator is white space, comma, semicolon or tab,
+the same in the whole file. All lines have the same number of columns. Lines that start with ``#``
+or ``%`` are comments. The first line, or the last comment before it, may name the columns; then
+they may be in any order; see `columns`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
 
-# What says in a row whether its arc is directed.
+# Words that tell in a row whether its arc is directed.
 _DIRECTED = {"directed": True, "true": True, "undirected": False, "false": False}
-# Ids that come of a line split at the wrong places: numbers that are no integers or have others
-# beside them, integers in brackets, arrows and bars, what stands before a list of neighbours,
-# attributes, and quotes that do not start a field.
+# Ids that show that a line was split at the wrong places: numbers that are no integers, several
+# numbers, integers in brackets, arrows and bars, the start of a list of neighbours, attributes, and
+# quotes inside a field.
 _NO_ID = re.compile(
     r"[+-]?(?=[0-9.,\s]*[0-9])[0-9]*[.,\s][0-9.,\s]*(e[+-]?[0-9]+)?|[+-]?[0-9]+e[+-][0-9]+"
     r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|[-=<>|~\u2190-\u21ff]+|.*:|.*\{.*\}|\".*",
@@ -38,26 +38,26 @@ _NO_ID = re.compile(
 
 
 def read(path: Path, *, weighted: bool | None = None) -> Graph:
-    """Read a graph; the sorted ids become the vertices 0..n-1 and stay as labels.
+    """Read a graph; the vertices 0..n-1 are the ids in sorted order, and the ids become the labels.
 
-    It is directed unless a first comment (``# Undirected graph`` of SNAP, ``% sym`` of KONECT) or
-    a column ``Type`` (Gephi) says that it is not. In a file of both kinds the undirected arcs also
-    run backwards.
+    It is undirected if a first comment (``# Undirected graph`` of SNAP, ``% sym`` of KONECT) or a
+    column ``Type`` (Gephi) says so, and directed otherwise. In a file with directed and undirected
+    arcs, the reverses of the undirected arcs are added.
 
     Parameters
     ----------
     path : Path
-        The file. If both ids of the first arc are integers, all ids must be; else all are
-        strings.
+        The file. If both ids of the first arc are integers, all ids must be integers. Otherwise all
+        ids are strings.
     weighted : bool, optional
-        Whether there is a weight. None: there is if a column is called so, or if no column has a
-        name and there are three.
+        Whether there is a weight. None: there is if a column has such a name, or if no column has
+        a name and there are three.
 
     Raises
     ------
     FormatError
-        Naming the line that does not have the columns of the first one, or whose id or weight
-        is none; or a header that is not understood; or what may be a header or an arc.
+        A line has other columns than the first, or an invalid id or weight; the header is not
+        understood; or a line may be a header or an arc. The message names the line.
     """
     if weighted not in (None, True, False):
         raise ParameterError.of("weighted", "read", "True, False or None", weighted)
@@ -132,13 +132,13 @@ def _quick(
 def write(graph: Graph, path: Path) -> None:
     """Write all arcs with the labels as ids, and the weights unless all are the integer 1.
 
-    The labels come back in sorted order. An undirected graph is written as both arcs.
+    The reader will sort the labels. An edge of an undirected graph is written as two arcs.
 
     Raises
     ------
     GraphError
-        A vertex has no arc, so the list could not mention it; or a label is not one that
-        reads back as itself.
+        A vertex has no arc, so that it would not be in the list; or a label would be read as
+        another label.
     """
     tails, heads, _ = graph.arcs()
     degrees = np.bincount(tails, minlength=graph.n) + np.bincount(heads, minlength=graph.n)
@@ -151,7 +151,7 @@ def write(graph: Graph, path: Path) -> None:
     ids = _ids(graph, spaces=suffix != ".txt")
     columns = [[ids[tail] for tail in tails.tolist()], [ids[head] for head in heads.tolist()]]
     names = ["source", "target", "weight"]
-    # a header of two names that are vertices, too, might be an arc
+    # if both names of the header are also vertices, the header might be an arc
     unweighted = graph.is_unweighted and graph.dtype.kind == "i"
     if not unweighted or {*names[:2]} & {*ids}:
         columns.append(text.weight_texts(graph))
@@ -172,7 +172,7 @@ def _suffix(path: Path) -> str:
 
 
 def _parse(lines: list[str], found: Layout) -> NDArray[Any]:
-    """Return the columns of all rows; ValueError if they are not what the layout says."""
+    """Return the columns of all rows; ValueError if they do not match the layout."""
     separator, columns = found.separator, found.columns
     body = [line for line in lines if layout.is_row(line)]
     if separator is None and any("#" in line for line in body):
@@ -198,12 +198,12 @@ def _parse(lines: list[str], found: Layout) -> NDArray[Any]:
         usecols=None if every else used,
     )
     if len(arcs) != len(body):
-        raise ValueError  # a quote that is not closed joined lines
+        raise ValueError  # an open quote has joined lines
     return arcs
 
 
 def _even(body: list[str], separator: str | None, width: int) -> bool:
-    """Whether all rows have so many columns."""
+    """Return whether all rows have `width` columns."""
     if any('"' in line for line in body):
         return all(len(layout.fields(line, separator)) == width for line in body)
     if separator is None:
@@ -212,7 +212,7 @@ def _even(body: list[str], separator: str | None, width: int) -> bool:
 
 
 def _refuse_hidden(path: Path, lines: list[str], found: Layout | None) -> None:
-    """Refuse comments that may be arcs between names such as ``#python``."""
+    """Raise an error for comments that may be arcs between names such as ``#python``."""
     if found is not None and (found.whole or found.separator is None):
         return
     for number, line in enumerate(lines, start=1):
@@ -240,7 +240,7 @@ def _refuse_doubtful(
     tails: NDArray[np.int64],
     heads: NDArray[np.int64],
 ) -> None:
-    """Refuse a first line that may be something else than it was taken for."""
+    """Raise an error if the first line can be read in more than one way."""
     what = None
     unnamed = found.bare and found.columns.weight is None
     if found.names is not None and not found.whole:
@@ -267,7 +267,7 @@ def _refuse_doubtful(
 
 
 def _directions(path: Path, lines: list[str], found: Layout, words: list[str]) -> NDArray[np.bool_]:
-    """Return which arcs are directed; all are if no word of the column is about that."""
+    """Return which arcs are directed; all if the column has none of the known words."""
     told = [_DIRECTED.get(word.strip().casefold()) for word in words]
     if all(each is None for each in told):
         return np.ones(len(told), np.bool_)
@@ -300,7 +300,7 @@ def _check_name(name: str) -> None:
 
 
 def _ids(graph: Graph, *, spaces: bool) -> list[str]:
-    """Return the labels as texts, after making sure that each reads back as itself."""
+    """Return the labels as strings; raise an error if one would be read as another label."""
     if graph.labels is None or graph.labels.dtype.kind == "i":
         return [str(label) for label in (range(graph.n) if graph.labels is None else graph.labels)]
     ids: list[str] = graph.labels.tolist()
@@ -323,7 +323,7 @@ def _ids(graph: Graph, *, spaces: bool) -> list[str]:
 
 
 def _fault(path: Path, lines: list[str], found: Layout) -> FormatError:
-    """Return the error that names the first line which is not what the layout says."""
+    """Return the error that names the first line that does not match the layout."""
     columns, number = found.columns, 0
 
     def check(line: str) -> None:

@@ -1,7 +1,7 @@
-"""How an edge list is laid out: its separator, its header, what its comments say.
+"""The layout of an edge list: its separator, its header, and the facts in its comments.
 
-Decided once for a file, from its comments and first lines; where two readings are possible, it is
-an error. Rows are parsed elsewhere.
+It is found from the comments and the first lines of a file. If two layouts are possible, it is an
+error. Rows are parsed in `edge_list`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = [
 
 # the separators a file may use, by suffix
 _SEPARATORS = {".txt": ";,\t", ".csv": ";,\t", ".tsv": "\t;,"}
-#: So many rows must have as many columns as the first, for a separator to be taken for one.
+#: A separator must give the same number of columns in this many rows.
 SAMPLE = 50
 _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[+-]?[0-9]+)?|[+-]?inf|nan", re.I)
-# other formats, by what a line of theirs looks like, and how they are read
+# patterns of lines of other formats, and what the message says of them
 _FOREIGN = (
     (r"%%matrixmarket\b", "a Matrix Market file: call it .mtx"),
     (r"p\s+sp(\s+\d+){2}", "a DIMACS file: call it .gr"),
@@ -44,29 +44,29 @@ _FOREIGN = (
         "no edge list",
     ),
 )
-# In KONECT's words the third column counts parallel arcs, or is always 1.
+# In KONECT files with these words the third column counts parallel arcs, or is always 1.
 _KONECT, _COUNTED = re.compile(r"%\s*(sym|asym|bip)\s+(\w+)"), ("unweighted", "positive")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What must be known to parse the rows of an edge list.
+    """The facts that are needed to parse the rows of an edge list.
 
     Attributes
     ----------
     separator : str or None
         None: white space.
     first, start : int
-        Number of lines before the first that is no comment, and before the first arc.
+        Number of lines before the first line that is no comment, and before the first arc.
     columns : Columns
     whole : bool
-        Whether both ids of the first arc are integers; then all must be.
+        Whether both ids of the first arc are integers. Then all ids must be integers.
     directed : bool
         False if the comments say that the graph is undirected.
     names : tuple of str or None
-        The header's names of the ends, if the header might as well be an arc.
+        The names of the ends in the header, if the header might also be an arc.
     bare : bool
-        Whether nothing names the columns.
+        Whether the columns have no names.
     """
 
     separator: str | None
@@ -91,7 +91,7 @@ def decide(path: Path, suffix: str, lines: Sequence[str], weighted: bool | None)
     lines : sequence of str
         All its lines.
     weighted : bool, optional
-        Whether there is a column of weights; None: as the file says.
+        Whether there is a column of weights; None: the file decides.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def is_row(line: str) -> bool:
 
 
 def without_comment(line: str, separator: str | None) -> str:
-    """Return a line without the comment at its end, which only white space can set apart."""
+    """Return a line without the comment at its end; only if the separator is white space."""
     return re.split(r"\s#", line, maxsplit=1)[0] if separator is None and "#" in line else line
 
 
@@ -153,7 +153,7 @@ def fields(line: str, separator: str | None) -> list[str]:
 
 
 def names_columns(names: Sequence[str]) -> bool:
-    """Whether these words name the columns of arcs, rightly or not."""
+    """Return whether these words name columns of arcs, even if the names are ambiguous."""
     try:
         return columns.by_name(names, None) is not None
     except ValueError:
@@ -171,7 +171,7 @@ def is_number(token: str) -> bool:
 
 
 def _refuse_foreign(path: Path, rows: list[tuple[int, str]]) -> None:
-    """Refuse other formats, and lines that csv cannot split."""
+    """Raise an error for other formats, and for lines that csv cannot split."""
     for number, line in rows:
         for pattern, what in _FOREIGN:
             if re.match(pattern, line.lstrip(), re.IGNORECASE):
@@ -183,7 +183,7 @@ def _refuse_foreign(path: Path, rows: list[tuple[int, str]]) -> None:
 
 
 def _said(path: Path, comments: list[str], weighted: bool | None) -> tuple[bool, bool | None]:
-    """Return direction and weights as the comments of SNAP and KONECT tell them."""
+    """Return from the comments of SNAP and KONECT whether arcs are directed and weighted."""
     directed = True
     for place, line in enumerate(comments):
         konect = _KONECT.match(line) if place == 0 else None
@@ -200,9 +200,9 @@ def _said(path: Path, comments: list[str], weighted: bool | None) -> tuple[bool,
 
 
 def _separator(suffix: str, rows: list[str]) -> str | None:
-    """Return the one mark that splits all rows alike; None is white space.
+    """Return the separator that gives the same number of columns in all rows; None: white space.
 
-    Where several do, it is the one that gives a header, or a number where the weight is.
+    If several do, it is the one that gives a header, or a number in the column of the weight.
     """
     marks: list[str | None] = [*_SEPARATORS[suffix]]
     if suffix == ".txt":
@@ -220,7 +220,7 @@ def _separator(suffix: str, rows: list[str]) -> str | None:
         raise ValueError(
             f"{' or '.join(names)} may separate the columns: use one, and quote what holds another"
         )
-    # if none does, the line that is to blame is found when rows are parsed
+    # if none does, parsing finds the wrong line
     return (alike or used or [None])[0]
 
 
@@ -245,7 +245,7 @@ def _telling(rows: list[str], mark: str | None) -> bool:
 def _commented(
     comments: list[str], separator: str | None, row: list[str], weighted: bool | None
 ) -> Columns | None:
-    """Return the columns that the last comment before the rows names, if it does."""
+    """Return the columns if the last comment before the rows names them, else None."""
     if not comments:
         return None
     names = fields(comments[-1].lstrip().lstrip("#%"), separator)
@@ -255,13 +255,13 @@ def _commented(
 def _header(
     rows: list[tuple[int, str]], separator: str | None, weighted: bool | None
 ) -> Columns | None:
-    """Return the columns that the first row names, None if it is an arc."""
+    """Return the columns if the first row names them, None if it is an arc."""
     first, *rest = (fields(line, separator) for _, line in rows[:2])
     numbers = any(map(is_number, first))
     listed = ", ".join(map(repr, first))
     found = columns.by_name(first, weighted)
     if found is not None:
-        # u v 5 is an arc; source target 5 may be anything
+        # u v 5 is an arc; source target 5 is ambiguous
         if numbers and len(first[found.tail]) == 1:
             return None
         if numbers:
@@ -277,12 +277,12 @@ def _header(
 def _by_position(
     rows: list[tuple[int, str]], separator: str | None, weighted: bool | None
 ) -> Columns:
-    """Return the columns of rows that nothing names."""
+    """Return the columns of rows without names."""
     table = [fields(line, separator) for _, line in rows]
     found = columns.by_position(len(table[0]), weighted)
     if found.weight is not None and separator == "," and all(len(row) == 4 for row in table):
         whole, rest = ([row[place] for row in table] for place in (2, 3))
-        # 0,1,0,05 may be 0.05; a time or a count has no zero in front, and makes no weight zero
+        # 0,1,0,05 may be 0.05; times and counts do not start with 0, nor follow a weight of 0
         decimal = all(map(is_integer, whole)) and all(map(str.isdecimal, rest))
         if decimal and ({*whole} <= {"0", "-0"} or any(re.match("0[0-9]", each) for each in rest)):
             raise ValueError(

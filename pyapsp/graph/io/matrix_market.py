@@ -1,7 +1,8 @@
 """Matrix Market files, ``.mtx``: entry (i, j) is the weight of the arc i -> j.
 
-Parsed here and not by `scipy.io.mmread`, which reads the weight ``1.5`` of an integer file as 1,
-``3x`` as 3, passes over surplus columns, and allocates what the header announces.
+This module does not use `scipy.io.mmread`, because that reads the weight ``1.5`` of an integer file
+as 1 and ``3x`` as 3, ignores surplus columns, and allocates memory for the sizes in the header
+without checking them.
 
 Source: Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935 (1996).
 """
@@ -36,7 +37,7 @@ class _Header:
     layout: str  # coordinate, array
     field: str  # a key of _DTYPES
     symmetry: str  # general, symmetric, skew-symmetric
-    line: int  # where the sizes are
+    line: int  # number of the line with the sizes
     n: int
     entries: int  # lines that follow
 
@@ -159,7 +160,7 @@ def _header(
 
 
 def _square(header: _Header, values: NDArray[Any]) -> NDArray[Any]:
-    """Put the values of an array file, which are column after column, into a matrix."""
+    """Return the values of an array file, which are in column-major order, as a matrix."""
     n = header.n
     if header.symmetry == "general":
         return values.reshape(n, n).T

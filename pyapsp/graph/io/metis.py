@@ -1,7 +1,7 @@
 """METIS graph files, ``.graph``: line i lists the neighbours of vertex i.
 
 The header is ``n m [fmt [ncon]]`` with m edges; the digits of fmt say whether there are vertex
-sizes, vertex weights (ncon of them) and edge weights. Sizes and vertex weights are passed over.
+sizes, vertex weights (ncon of them) and edge weights. Sizes and vertex weights are ignored.
 A blank line is a vertex without neighbours; lines that start with ``%`` are comments.
 
 Source: Karypis: METIS 5.1.0 manual, section 4.1.1 (2013).
@@ -88,14 +88,14 @@ def read(path: Path) -> Graph:
 
 
 def write(graph: Graph, path: Path) -> None:
-    """Write a graph that is undirected, without self-loops, with integer weights.
+    """Write an undirected graph without self-loops and with integer weights.
 
     Labels are not kept.
 
     Raises
     ------
     GraphError
-        The format cannot hold the graph.
+        The format cannot represent the graph.
     """
     tails, heads, _ = graph.arcs()
     if not graph.is_symmetric:
@@ -145,7 +145,7 @@ def _single(
     )
     if not differs.any():
         return None
-    # at the first difference the smaller of the two triples is the one without a partner
+    # at the first difference, the smaller of the two triples is the arc without a reverse
     place = int(differs.argmax())
     i, j = forward[place], backward[place]
     listed = (int(tails[i]), int(heads[i]), int(weights[i]))

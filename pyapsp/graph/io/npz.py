@@ -1,4 +1,4 @@
-"""NumPy archives, ``.npz``: everything a :class:`Graph` holds, or a matrix of SciPy's save_npz."""
+"""NumPy archives, ``.npz``: a complete :class:`Graph`, or a matrix of SciPy's save_npz."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(path: Path) -> Graph:
     Raises
     ------
     FormatError
-        The archive is damaged or holds neither.
+        The archive is damaged, or has neither a graph nor a matrix.
     """
     arrays = archive.load(path, "the archive holds no graph")
     try:
@@ -46,10 +46,10 @@ def read(path: Path) -> Graph:
 
 
 def _matrix(path: Path) -> Any:
-    """Return the matrix in an archive of SciPy's; `from_scipy` checks its index arrays."""
+    """Return the matrix of an archive of `save_npz`; `from_scipy` checks its index arrays."""
     try:
         matrix = scipy.sparse.load_npz(path)
-    except Exception as error:  # it trusts the kinds and shapes of what it finds
+    except Exception as error:  # SciPy does not check types and shapes
         raise FormatError(path, None, f"the archive holds no matrix: {error}") from None
     text.check_vertices(path, None, max(matrix.shape), matrix.nnz)
     return matrix

@@ -1,7 +1,7 @@
-"""What the text formats share: lines in, columns of numbers out, and lines back to a file.
+"""The common part of the text formats: reading lines, parsing columns of numbers, writing lines.
 
-A reader parses in bulk, and only when that fails, or finds something that cannot be, goes
-through the file again line by line to name the faulty line.
+A reader parses all lines at once. Only if that fails, or the values are not valid, it parses the
+file again line by line to find the wrong line.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ __all__ = [
     "write_lines",
 ]
 
-# A header may announce this many vertices that no arc mentions: 128 MiB of row pointers.
+# A header may have this many vertices without arcs: 128 MiB of row pointers.
 MAX_ISOLATED = 2**24
-# Bytes that are decompressed at a time, and the part of the memory that a file may take: lines and
-# numbers made of it take several times as much.
+# Bytes that are decompressed at once, and the part of the memory that a file may take; its lines
+# and numbers take several times as much.
 _CHUNK, _PART = 2**24, 4
 
 
@@ -56,19 +56,19 @@ def name_of(path: Path) -> str:
 
 
 def check_size(path: str | os.PathLike[str], count: int) -> None:
-    """Refuse content for which the memory does not suffice, before the system ends the process.
+    """Raise an error for content that does not fit in memory, before the system ends the process.
 
     Parameters
     ----------
     path : path-like
         The file.
     count : int
-        Bytes, decompressed.
+        Number of bytes, decompressed.
 
     Raises
     ------
     FormatError
-        It is more than a quarter of the memory that the host can give.
+        It is more than a quarter of the available memory.
     """
     available = available_memory()
     if available is not None and count > available // _PART:
@@ -94,7 +94,7 @@ def read_bytes(path: Path) -> bytes:
         content = bytearray()
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
-                # a few bytes may stand for very many
+                # a few compressed bytes may become very many
                 while part := unpacked.read(_CHUNK):
                     content += part
                     check_size(path, len(content))
@@ -111,8 +111,8 @@ def read_lines(path: Path) -> list[str]:
 def lines(path: Path, content: bytes) -> list[str]:
     """Return the lines of text, without their ends; line i of the file is item i - 1.
 
-    Text is UTF-8, or UTF-16 if it starts with the mark of that, as Excel's "Unicode text" does.
-    Bytes that are not UTF-8 (they occur in comments) come as lone surrogates.
+    Text is UTF-8, or UTF-16 if it starts with its byte-order mark, as Excel's "Unicode text" does.
+    Bytes that are not UTF-8 (they occur in comments) become lone surrogates.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def table(
     except ValueError:
         loaded = _load(lines, [*columns, ("weight", "f8")], **options)
     if (np.abs(loaded["weight"]) >= 2.0**63).any():
-        # integers that were too large for int64, unless another weight is no integer
+        # there are integers too large for int64, or another weight is no integer
         texts = _load(lines, [*columns, ("weight", "O")], **options)["weight"]
         if all(re.fullmatch(r"[+-]?[0-9]+", token.strip()) for token in texts):
             raise ValueError("a weight does not fit into int64")
@@ -201,7 +201,7 @@ def locate(
     check : callable
         Takes one line after the other and raises ValueError at a fault.
     at_end : callable
-        Called when every line passed: says what the file lacks.
+        Called if no line has a fault; returns what is missing in the file.
     """
     for number, line in enumerate(lines, start=1):
         try:
@@ -248,13 +248,13 @@ def weight(token: str) -> None:
 def announced(path: Path, line: int, fields: Sequence[str], found: int) -> list[int]:
     """Return the counts of a header, the number of vertices first.
 
-    Nothing may be allocated from a header alone, so the vertices are held against the number
-    `found` of entries that the file really has.
+    Memory must not be allocated from a header alone. So the number of vertices is compared with the
+    number `found` of entries in the file.
 
     Raises
     ------
     FormatError
-        A count is no integer, negative or absurd.
+        A count is no integer, is negative, or is far too large for the entries.
     """
     try:
         counts = [integer(field, "a count") for field in fields]
@@ -267,7 +267,7 @@ def announced(path: Path, line: int, fields: Sequence[str], found: int) -> list[
 
 
 def check_vertices(path: Path, line: int | None, n: int, found: int) -> None:
-    """Refuse more vertices than go with the number of entries that were found."""
+    """Raise an error if there are far more vertices than the entries can have."""
     if n > 2 * found + MAX_ISOLATED:
         raise FormatError(
             path, line, f"{n} vertices are announced, but the file has {found} entries"
@@ -280,12 +280,12 @@ def numbers_from_one(n: int) -> NDArray[np.int64]:
 
 
 def not_weights(weights: NDArray[Any]) -> bool:
-    """Whether NaN or -inf is among the weights."""
+    """Return whether a weight is NaN or -inf."""
     return bool((np.isnan(weights) | np.isneginf(weights)).any())
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines, compressed if the name ends in ``.gz``; all of them or no file."""
+    """Write lines, compressed if the name ends in ``.gz``. After an error there is no new file."""
     content = "".join(f"{line}\n" for line in lines).encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)  # the same graph gives the same bytes
@@ -294,14 +294,14 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def weight_texts(graph: Graph, *, whole: bool = False) -> list[str]:
-    """Return the weights as texts that read back as the same numbers.
+    """Return the weights as strings from which the same numbers are read.
 
     Parameters
     ----------
     graph : Graph
         The graph.
     whole : bool
-        The format has only integers: refuse other weights.
+        Whether the format has only integers. Then other weights are an error.
     """
     if whole and graph.dtype.kind != "i":
         if not graph.is_integer or graph.max_magnitude >= 2**63:
