@@ -105,6 +105,7 @@ def row_blocks(
         memory_limit=memory_limit,
         progress=progress,
         check=check,
+        copy=True,
     )
     # sources that are named: rows are wanted, not a matrix
     rows = request.options.rows(request.input.n)
