@@ -144,12 +144,17 @@ def shares_memory(source: object, array: np.ndarray) -> bool:
 
 
 def _overlap(first: np.ndarray, second: np.ndarray) -> bool:
-    if np.may_share_memory(first, second):
-        return True
-    paths = [each.filename for each in map(_owner, (first, second)) if isinstance(each, np.memmap)]
-    one, other = paths if len(paths) == 2 else (None, None)
-    known = one and other and os.path.exists(one) and os.path.exists(other)
-    return bool(known and os.path.samefile(one, other))
+    one, other = _file(first), _file(second)
+    if one is None or other is None:
+        return np.may_share_memory(first, second)
+    return os.path.samefile(one, other)
+
+
+def _file(array: np.ndarray) -> str | None:
+    """Return the file that an array is mapped from, if there is one."""
+    owner = _owner(array)
+    path = owner.filename if isinstance(owner, np.memmap) else None
+    return path if path and os.path.exists(path) else None
 
 
 def _owner(array: np.ndarray) -> np.ndarray:
