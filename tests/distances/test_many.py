@@ -142,6 +142,16 @@ def test_undirected(device):
         np.testing.assert_array_equal(other.distances, expected)
 
 
+@pytest.mark.parametrize("method", ["auto", "fw-onegroup", "fw-minplus"])
+def test_integers_of_64_bits(method, device):
+    """One compiler ended the process over the tiles of fw-minplus for them."""
+    weights = weights_of(5, 9, dtype=np.int64)
+    solved = pyapsp.solve_many(weights, method, dtype="int64", device=device)
+    distances = np.where(solved < 2**62 - 1, solved, np.inf)
+    for each, answer in zip(weights, distances, strict=True):
+        np.testing.assert_array_equal(answer, csgraph.floyd_warshall(each))
+
+
 @pytest.mark.parametrize("method", ["auto", "fw-onegroup", "fw-naive"])
 def test_an_iterator_may_fill_one_array_again(method, device):
     weights = weights_of(5, 9, dtype=np.float64)
