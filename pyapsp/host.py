@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import DTypeLike
 
 from pyapsp.files import disk_space
@@ -22,6 +23,7 @@ __all__ = [
     "flush",
     "mapped_file",
     "reserve",
+    "shares_memory",
 ]
 
 # Bytes of a copy for each thread, and the largest number of threads. Several cores copy faster than
@@ -119,9 +121,7 @@ def reserve(array: np.ndarray) -> None:
     DiskSpaceError
         If the disk is full.
     """
-    mapped = array
-    while isinstance(mapped.base, np.ndarray):
-        mapped = mapped.base
+    mapped = _owner(array)
     if not isinstance(mapped, np.memmap) or mapped.mode not in ("r+", "w+"):
         return
     path, needed = mapped.filename, mapped.offset + mapped.nbytes
@@ -129,6 +129,40 @@ def reserve(array: np.ndarray) -> None:
     if path and os.path.isfile(path) and os.stat(path).st_size >= needed:
         with disk_space(path, needed, _MORE_ROOM):
             _reserve(path, needed)
+
+
+def shares_memory(source: object, array: np.ndarray) -> bool:
+    """Return whether a write to an array may change something.
+
+    Parameters
+    ----------
+    source : object
+        Arrays and SciPy's sparse arrays are looked into; files that are mapped are memory.
+    array : ndarray
+    """
+    parts = vars(source).values() if scipy.sparse.issparse(source) else [source]
+    return any(_overlap(part, array) for part in parts if isinstance(part, np.ndarray))
+
+
+def _overlap(first: np.ndarray, second: np.ndarray) -> bool:
+    one, other = _file(first), _file(second)
+    if one is None or other is None:
+        return np.may_share_memory(first, second)
+    return os.path.samefile(one, other)
+
+
+def _file(array: np.ndarray) -> str | None:
+    """Return the file that an array is mapped from, if there is one."""
+    owner = _owner(array)
+    path = owner.filename if isinstance(owner, np.memmap) else None
+    return path if path and os.path.exists(path) else None
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    """Return the array that has the memory of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 def _reserve(path: str | os.PathLike[str], size: int) -> bool:

@@ -27,8 +27,9 @@ from pyapsp.paths import AllPairsOptions
 __all__ = ["Tiles"]
 
 # Words in the register tile of a work-item on a CPU, where this form is only there for comparison:
-# one compiler dies of the code for 8 x 8.
-_MOST_ON_CPU = 16
+# one compiler dies of the code for 8 x 8. Another dies of loops over a slice that come to 256 updates
+# of 64-bit integers.
+_MOST_ON_CPU, _UPDATES_ON_CPU = 16, 128
 # How a kernel that copies is told a place: the matrix, its pitch, the first row and column.
 _Place: TypeAlias = tuple[Any, ...]
 
@@ -106,7 +107,9 @@ class Tiles(Product):
     def fits(cls, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the parameters go together and are within the limits of the device."""
         p, capabilities = parameters, options.device.capabilities
-        if options.device.traits.scalar_groups and p["rows"] * p["words"] > _MOST_ON_CPU:
+        register = p["rows"] * p["words"]
+        large = register > _MOST_ON_CPU or register * p["slice"] > _UPDATES_ON_CPU
+        if options.device.traits.scalar_groups and large:
             return False
         items = p["group_x"] * p["group_y"]
         tile_rows, tile_words = p["group_y"] * p["rows"], p["group_x"] * p["words"]

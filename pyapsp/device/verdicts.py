@@ -118,6 +118,9 @@ def _read(path: Path) -> dict[str, str | None] | None:
     """Return what a file says; None where there is none, or no whole one."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):  # RecursionError: nested too deeply
         return None
-    return kept if isinstance(kept, dict) and {"subject", "code", "fault"} <= kept.keys() else None
+    if not isinstance(kept, dict) or not {"subject", "code", "fault"} <= kept.keys():
+        return None
+    texts = isinstance(kept["subject"], str) and isinstance(kept["fault"], str | None)
+    return kept if texts else None

@@ -27,6 +27,7 @@ from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.families import FAMILIES
 from pyapsp.graph.validation import flag
+from pyapsp.host import shares_memory
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows, Weights, sample
 from pyapsp.precision import infinity, resolve
 from pyapsp.registry import Method, Plan, Request, check_limits, method_of, problem
@@ -195,6 +196,8 @@ def solve_many(
     chosen = array_dtype(graphs, dtype)
     distances = np.empty(graphs.shape, chosen) if out is None else out
     check_out(distances, graphs.shape, chosen)
+    if shares_memory(graphs, distances):
+        graphs = graphs.copy()
     before = np.empty(graphs.shape, np.int32) if predecessors else None
     for _ in batch.array(graphs, distances, before):
         pass
@@ -219,7 +222,8 @@ def solve_each(
     ----------
     graphs : (m, n, n) ndarray, or iterable of graphs
         As for `solve_many`. An iterable may be infinite: it is read ahead until the distances take
-        256 MiB. Graphs of about the same size are solved together.
+        256 MiB. Graphs of about the same size are solved together. An array must not change before
+        the last result.
     method, directed, dtype, predecessors, device, memory_limit, group, check
         As for `solve_many`.
 
@@ -305,7 +309,8 @@ class _Batch:
         held = 0
         for number, source in enumerate(graphs):
             with _named(number):
-                graph = as_graph(source, self.directed, copy=False)
+                # an iterator may fill the same array again for the next graph
+                graph = as_graph(source, self.directed)
                 chosen, _ = resolve(graph, dtype, "solve_many")
                 check_weights(graph, chosen)
             window.append(((padded(graph.n), chosen.name), number, graph))

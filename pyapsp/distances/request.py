@@ -12,6 +12,7 @@ from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import as_graph
 from pyapsp.graph.validation import flag
+from pyapsp.host import shares_memory
 from pyapsp.paths import AllPairsOptions, farthest, vertices
 from pyapsp.precision import resolve
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
@@ -35,6 +36,7 @@ def requested(
     checkpoint: str | PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
+    copy: bool = False,
 ) -> Request:
     """Check the arguments of a function; parameters and errors are those of `solve`.
 
@@ -42,13 +44,15 @@ def requested(
     ----------
     owner : str
         Name of the function, for messages.
+    copy : bool
+        Whether the caller may change `graph` before the request is answered.
     """
     cutoff = farthest(cutoff, owner)
     if out is not None and (not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray)):
         raise ParameterError.of("out", owner, "a NumPy array without a mask", type(out).__name__)
     # if `out` shares memory with the weights, the graph needs a copy
-    shared = out is not None and isinstance(graph, np.ndarray) and np.may_share_memory(graph, out)
-    graph = as_graph(graph, flag("directed", owner, directed), copy=shared)
+    shared = out is not None and shares_memory(graph, out)
+    graph = as_graph(graph, flag("directed", owner, directed), copy=copy or shared)
     rows = None if sources is None else vertices(sources, graph.n, owner)
     check_limits(memory_limit, progress, owner)
     asked = method_of("all-pairs", method, owner)

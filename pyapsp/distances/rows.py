@@ -106,6 +106,7 @@ def row_blocks(
         memory_limit=memory_limit,
         progress=progress,
         check=check,
+        copy=True,
     )
     # with explicit sources, methods compute rows and not a matrix
     rows = request.options.rows(request.input.n)

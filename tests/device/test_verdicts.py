@@ -56,7 +56,18 @@ def test_other_code_another_subject_and_another_driver_are_tried_anew():
     assert verdicts.failures(IDENTITY) == {}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", '{"fault": null}', '{"code": "1"}', "\x00"])
+OF_NO_TEXT = [
+    '{"subject": "fw-x int32", "code": "1", "fault": ["wrong"]}',
+    '{"subject": "fw-x int32", "code": "1", "fault": 1}',
+    '{"subject": 1, "code": "1", "fault": "wrong"}',
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[1]", '{"fault": null}', '{"code": "1"}', "\x00", "[" * 100_000, *OF_NO_TEXT],
+    ids=range(7 + len(OF_NO_TEXT)),
+)
 def test_a_damaged_file_is_no_verdict(text):
     ask("wrong")
     (file,) = verdicts.folder(IDENTITY).iterdir()

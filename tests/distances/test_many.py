@@ -142,6 +142,56 @@ def test_undirected(device):
         np.testing.assert_array_equal(other.distances, expected)
 
 
+@pytest.mark.parametrize("method", ["auto", "fw-onegroup", "fw-minplus"])
+def test_integers_of_64_bits(method, device):
+    """One compiler ended the process over the tiles of fw-minplus for them."""
+    weights = weights_of(5, 9, dtype=np.int64)
+    solved = pyapsp.solve_many(weights, method, dtype="int64", device=device)
+    distances = np.where(solved < 2**62 - 1, solved, np.inf)
+    for each, answer in zip(weights, distances, strict=True):
+        np.testing.assert_array_equal(answer, csgraph.floyd_warshall(each))
+
+
+@pytest.mark.parametrize("method", ["auto", "fw-onegroup", "fw-naive"])
+def test_an_iterator_may_fill_one_array_again(method, device):
+    weights = weights_of(5, 9, dtype=np.float64)
+    sparse = csr_array(np.ones((9, 9)))
+
+    def dense_ones():
+        buffer = np.empty((9, 9))
+        for each in weights:
+            buffer[...] = each
+            yield buffer
+
+    def sparse_ones():
+        for each in weights:
+            sparse.data[...] = each.ravel() + 1
+            yield sparse
+
+    for graphs, added in ((dense_ones(), 0), (sparse_ones(), 1)):
+        results = pyapsp.solve_many(graphs, method, device=device)
+        for result, each in zip(results, weights + added, strict=True):
+            np.testing.assert_array_equal(result.distances, csgraph.floyd_warshall(each))
+
+
+def test_answers_over_the_weights(device):
+    """The answer of one graph does not change another, nor what an error says of it."""
+    given = weights_of(41, 9, dtype=np.float64)
+    expected = np.array([csgraph.floyd_warshall(each) for each in given])
+    for read, write in (
+        (slice(None), slice(None)),
+        (slice(40), slice(1, None)),
+        (slice(None, None, -1), slice(None)),
+    ):
+        both = given.copy()
+        answer = pyapsp.solve_many(both[read], out=both[write], group=3, device=device)
+        np.testing.assert_array_equal(answer, expected[read])
+    given[3, 0, 1], given[3, 1, 0] = 1, -5
+    with pytest.raises(NegativeCycleError, match=r"^graph 3: ") as caught:
+        pyapsp.solve_many(given, out=given, device=device)
+    assert caught.value.weight == -4
+
+
 def test_out(device):
     weights = weights_of(5, 9)
     out = np.empty((5, 9, 9), np.int32)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csgraph
+from scipy.sparse import csgraph, csr_array
 
 import pyapsp
 from pyapsp import errors, verify
@@ -536,3 +536,24 @@ def test_few_rows_of_many_take_no_matrix(way, device, monkeypatch):
         [sys.executable, "-c", ALONE, way], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 400
+
+
+@pytest.mark.parametrize("method", ["auto", "fw-minplus", "near-far"])
+@pytest.mark.parametrize("form", [np.array, csr_array])
+def test_a_graph_that_changes_between_blocks_is_the_one_that_was_given(form, method, device):
+    random = np.random.default_rng(10)
+    matrix = np.where(random.random((40, 40)) < 0.2, random.integers(1, 50, (40, 40)), 0.0)
+    given = form(matrix)
+    values = given if isinstance(given, np.ndarray) else given.data
+    blocks = pyapsp.row_blocks(given, method, block=9, predecessors=True, device=device)
+    values[...] = 1
+    expected, seen = csgraph.floyd_warshall(matrix), 0
+    for rows in blocks:
+        values[...] = 2
+        here = expected[rows.sources]
+        np.testing.assert_array_equal(rows.distances, here)
+        row, head = np.nonzero(rows.predecessors >= 0)
+        tail = rows.predecessors[row, head]
+        np.testing.assert_array_equal(here[row, tail] + matrix[tail, head], here[row, head])
+        seen += row.size
+    assert seen == np.isfinite(expected).sum() - 40

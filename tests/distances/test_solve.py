@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csgraph
+from scipy.sparse import csgraph, csr_array
 
 import pyapsp
 from pyapsp import bounds, errors
@@ -716,3 +716,23 @@ def test_an_answer_over_the_weights_does_not_change_the_graph(device):
             if np.isfinite(expected[i, j]) and i != j:
                 path = result.path(i, j)
                 assert sum(matrix[a, b] for a, b in itertools.pairwise(path)) == expected[i, j]
+
+
+def test_an_answer_over_the_arrays_or_the_file_of_the_graph(device, tmp_path):
+    random = np.random.default_rng(9)
+    matrix = random.integers(1, 50, (40, 40)).astype(float)
+    expected = csgraph.floyd_warshall(matrix)
+    out, heads = matrix.copy(), np.tile(np.arange(40), 40)
+    over = csr_array((out.ravel(), heads, np.arange(0, 1601, 40)), shape=(40, 40))
+    np.save(tmp_path / "a.npy", matrix)
+    given, file = (np.load(tmp_path / "a.npy", mmap_mode=mode) for mode in ("r", "r+"))
+    for graph, distances in ((over, out), (given, file)):
+        result = pyapsp.solve(graph, "fw-minplus", out=distances, predecessors=True, device=device)
+        np.testing.assert_array_equal(distances, expected)
+        tails = result.predecessors
+        rows, columns = np.nonzero(tails >= 0)
+        assert rows.size == 40 * 39
+        last = tails[rows, columns]
+        np.testing.assert_array_equal(
+            expected[rows, last] + matrix[last, columns], expected[rows, columns]
+        )
