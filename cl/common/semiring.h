@@ -4,9 +4,9 @@
  *     PYAPSP_GUARD       0         1: integer sums know infinity and clamp at -infinity. Needed as
  *                                  soon as an integer weight is negative: infinity - 1 is not a
  *                                  distance.
- *     PYAPSP_MIN_BUILTIN 0 1: fmin() or min(); 0: a comparison and a select. Both give the same
- *                                  result. Which of them becomes one instruction depends on the
- *                                  compiler, so the host measures both.
+ *     PYAPSP_MIN_BUILTIN 0         1: fmin() or min(); 0: a comparison and a select. Both give the
+ *                                  same result. Which of them becomes one instruction depends on
+ *                                  the compiler, so the host measures both.
  *     PYAPSP_MIN_BITS    0         1: floats are compared as integers of their size, PYAPSP_BITS
  *                                  (int for float, long for double). The result is the same as long
  *                                  as no sum is negative or NaN. It is up to twice as fast where

@@ -10,7 +10,7 @@
  *     PYAPSP_RAW_INFINITY   INFINITY  the distance between vertices that no path connects
  *
  *     remark     the graph has
- *     BAD a weight that is NaN, -inf, or too large for the type
+ *     BAD        a weight that is NaN, -inf, or too large for the type
  *     NEGATIVE   a weight below zero
  *     LONG       a weight so large that a path may be too long for the type
  *     CYCLE      a negative distance on the diagonal, in the answer

@@ -2,8 +2,7 @@
  *
  * Purpose   The n x n matrix is cut into t x t tiles, and t intermediate vertices are treated at
  *           once while the tiles that are needed are in local memory, so that each value is read
- *           from
- *           global memory about 2n/t times instead of 2n times.
+ *           from global memory about 2n/t times instead of 2n times.
  *
  * Layout    distances: size x size values, row-major, size the next multiple of t; vertices past n
  *           are isolated (infinity). predecessors (with PYAPSP_PREDECESSORS): ints of that shape.

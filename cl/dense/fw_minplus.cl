@@ -58,9 +58,9 @@
  *
  * Source    Panels as products with the closed pivot as in K. Matsumoto, N. Nakasato and S. Sedukhin,
  *           Blocked united algorithm for the all-pairs shortest paths problem on hybrid CPU-GPU
- *           systems, 2012, doi:10.1587/transinf.E95.D.2759; register tiles
- *           as in V. Volkov and J. W. Demmel, Benchmarking GPUs to tune dense linear algebra,
- *           SC 2008, doi:10.1109/SC.2008.5214359.
+ *           systems, 2012, doi:10.1587/transinf.E95.D.2759; register tiles as in V. Volkov and J.
+ *           W. Demmel, Benchmarking GPUs to tune dense linear algebra, SC 2008,
+ *           doi:10.1109/SC.2008.5214359.
  */
 #ifndef PYAPSP_ROWS
 #define PYAPSP_ROWS 8
@@ -351,8 +351,8 @@ fw_minplus_pack(__global const value_t *distances, const int size, const int k0,
 }
 
 /* right <- pivot (x) rows of D, and left <- (columns of D (x) pivot) transposed, which is the
- * transposed pivot (x) old. Groups: (tile of columns, tile of k, 2 * graph + (0: right, 1: left)).
- * */
+ * transposed pivot (x) old. Groups: (tile of columns, tile of k, 2 * graph + (0: right, 1:
+ * left)). */
 __kernel GROUP void fw_minplus_panels(__global const value_t *distances, const int size,
                                       const int k0, const int depth, const int low,
                                       __global const value_t *old, __global value_t *left,
@@ -427,8 +427,7 @@ __kernel void fw_minplus_add(__global value_t *distances, const int size, const 
 }
 
 /* Rectangles of matrices that do not fit in device memory. left[k][i] <- block[i][column + k], in
- * tiles
- * of 32 x 32 through local memory. */
+ * tiles of 32 x 32 through local memory. */
 __kernel __attribute__((reqd_work_group_size(32, 4, 1))) void
 fw_minplus_pack_left(__global const value_t *block, const int pitch, const int column,
                      __global value_t *left, const int rows)

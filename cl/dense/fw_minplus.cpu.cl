@@ -25,9 +25,9 @@
  *               fw_minplus_remainder  all others: D <- min(D, c (x) r), from the packed panels
  *           A pivot block is closed by rounds over its tiles; a small matrix is one pivot block.
  *           These launches are short, so few of them are made:
- *               fw_minplus_rows closes a tile; r <- tile (x) r, stored packed only
- *               fw_minplus_pass all rows: D <- min(D, old c (x) r); if there are enough rows, one
- *                                     group at the same time does for the next tile what
+ *               fw_minplus_rows       closes a tile; r <- tile (x) r, stored packed only
+ *               fw_minplus_pass       all rows: D <- min(D, old c (x) r); if there are enough rows,
+ *                                     one group at the same time does for the next tile what
  *                                     fw_minplus_rows did for the first
  *           A matrix of one tile has one launch, fw_minplus_close.
  *
@@ -47,7 +47,7 @@
  *                                    multiple of ROWS: GROUP_ROWS x depth left values should fit in
  *                                    the second-level cache
  *             PYAPSP_GROUP_COLUMNS 64  columns, a multiple of SPAN
- *             PYAPSP_PREFETCH 0 1 where the compiler has Clang's builtin for prefetching; some
+ *             PYAPSP_PREFETCH    0  1 where the compiler has Clang's builtin for prefetching; some
  *                                    compilers ignore prefetch() of OpenCL C
  *
  *           While a register block is computed, the next one, or the first of the next panel, is
@@ -61,11 +61,11 @@
  * Source    Blocked Floyd-Warshall as in Katz and Kider, Graphics Hardware 2008, with panels as
  *           products with the closed pivot as in K. Matsumoto, N. Nakasato and S. Sedukhin, Blocked
  *           united algorithm for the all-pairs shortest paths problem on hybrid CPU-GPU systems,
- *           2012, doi:10.1587/transinf.E95.D.2759; register and cache
- *           blocking as in K. Goto and R. A. van de Geijn, Anatomy of high-performance matrix
- *           multiplication, ACM TOMS 34(3), 2008, doi:10.1145/1356052.1356053. Closed rows times old
- *           columns as in Buluc, Gilbert and Budak, Solving path problems on the GPU, Parallel
- *           Computing 36, 2010, doi:10.1016/j.parco.2009.12.002.
+ *           2012, doi:10.1587/transinf.E95.D.2759; register and cache blocking as in K. Goto and R.
+ *           A. van de Geijn, Anatomy of high-performance matrix multiplication, ACM TOMS 34(3),
+ *           2008, doi:10.1145/1356052.1356053. Closed rows times old columns as in Buluc, Gilbert
+ *           and Budak, Solving path problems on the GPU, Parallel Computing 36, 2010,
+ *           doi:10.1016/j.parco.2009.12.002.
  */
 #ifndef PYAPSP_ROWS
 #define PYAPSP_ROWS 4
@@ -266,8 +266,8 @@ static inline void close_rows(__global value_t *matrix, const int size, const in
 
 /* The rows [low, high) <- min(these rows, their values in the pivot columns (x) the closed pivot
  * rows). The columns need not be closed: the closed rows have the shortest paths from a pivot
- * through all pivots, so a path through several pivots is an arc to the first one and a closed row.
- * */
+ * through all pivots, so a path through several pivots is an arc to the first one and a closed
+ * row. */
 static inline void pass_pivots(__global value_t *matrix, const int size, const int k0,
                                const int depth, const int low, const int high,
                                __global value_t *slab)
@@ -474,8 +474,7 @@ __kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int 
 }
 
 /* Rectangles of matrices that do not fit in device memory. Their factors are packed in chunks of
- * BLOCK
- * steps of k, one after the other, each as slabs. Chunk get_group_id(1) of a left factor: the
+ * BLOCK steps of k, one after the other, each as slabs. Chunk get_group_id(1) of a left factor: the
  * columns of the block from `column` on. */
 __kernel ALONE void fw_minplus_pack_left(__global const value_t *block, const int pitch,
                                          const int column, const int depth, __global value_t *left)

@@ -21,10 +21,9 @@
  *           values, and 2 t in kernel A.
  *
  * Source    D. Takafuji's thesis, 2020, sections 3.2.1-3.2.2 and 3.3 (chapter 3 as an article:
- *           doi:10.1002/cpe.5963), after G. J. Katz and
- *           J. T. Kider, All-pairs shortest-paths for large graphs on the GPU, Graphics Hardware
- *           2008. There the row and column tiles take t steps; here they are products with the
- *           closed pivot.
+ *           doi:10.1002/cpe.5963), after G. J. Katz and J. T. Kider, All-pairs shortest-paths for
+ *           large graphs on the GPU, Graphics Hardware 2008. There the row and column tiles take t
+ *           steps; here they are products with the closed pivot.
  */
 #include "dense/tile_update.h"
 

@@ -27,8 +27,8 @@
  *             dense/batch.h, and
  *             PYAPSP_GROUP_X  16  work-items along a row, GROUP_Y times a power of two
  *             PYAPSP_GROUP_Y  16  work-items along a column, a multiple of 4
- *             PYAPSP_COLUMNS 8 columns of a work-item; a graph has at most GROUP_X * COLUMNS
- *             vertices
+ *             PYAPSP_COLUMNS   8  columns of a work-item; a graph has at most GROUP_X * COLUMNS
+ *                                 vertices
  *
  * Cost      n^3 updates, 2 n^2 values of memory traffic a graph and half a barrier a vertex; for two
  *           pivots 2 (ROWS + COLUMNS) local loads for 2 ROWS x COLUMNS updates.

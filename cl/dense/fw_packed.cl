@@ -4,9 +4,8 @@
  *           one instruction, and the matrix is 32/b times smaller than one of 32-bit values.
  *
  * Layout    Fields of b bits, where 2^b - 1 is infinity. With PYAPSP_FORM 0 a word has 32/b of
- *           them,
- *           the first vertex in the lowest bits; with PYAPSP_FORM 1 a word is one field, and the
- *           vector instructions of the device take several words. For b = 4 and t = 64:
+ *           them, the first vertex in the lowest bits; with PYAPSP_FORM 1 a word is one field, and
+ *           the vector instructions of the device take several words. For b = 4 and t = 64:
  *
  *               64 vertices = 8 words of 8 fields
  *             +---+---+---+---+---+---+---+---+

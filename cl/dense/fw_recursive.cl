@@ -111,8 +111,7 @@ fw_recursive_panels(__global const value_t *closed, __global const value_t *befo
 }
 
 /* Update the block [o0, o1) x [o0, o1) of distances with paths through [c0, c1): distances <-
- * min(distances, P(o, c)
- * x P(c, o)). panels may be distances. */
+ * min(distances, P(o, c) x P(c, o)). panels may be distances. */
 __kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
 fw_recursive_add(__global const value_t *panels, __global value_t *distances, const int size,
                  const int c0, const int c1, const int o0, const int o1)

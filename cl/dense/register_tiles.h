@@ -78,15 +78,15 @@
 #define EACH(count, DO) PYAPSP_JOIN(EACH_, count)(DO)
 
 /* The macros below use these variables of the kernel: rows, the number h; y, the row of the
- * work-item in a block row;
- * mine, where its first strip is in the matrix; size, the values in a row of the matrix. */
+ * work-item in a block row; mine, where its first strip is in the matrix; size, the values in a row
+ * of the matrix. */
 #define KEPT_LOAD(q, next)                                                                         \
     strip_t kept##q = STRIP(__global const, mine + (size_t)(q) * rows * size);
 #define KEPT_STORE(q, next) STRIP(__global, mine + (size_t)(q) * rows * size) = kept##q;
 #define KEPT_TURN(q, next) kept##q = kept##next;
 
-/* Copy the strip that contains column k to local memory; and one step with that copy of column k.
- * */
+/* Copy the strip that contains column k to local memory; and one step with that copy of column
+ * k. */
 #define KEPT_COLUMN(q, next) STRIP(__local, column + ((q) * rows + y) * WIDTH) = kept##q;
 #define KEPT_STEP(q, next)                                                                         \
     {                                                                                              \
@@ -151,8 +151,8 @@ close_panels(__global value_t *distances, const int size, const int K)
                 }
             } else if (y == step)
                 STRIP(__local, row + x) = kept0;
-            /* Not inside the branch: with a loop there, some compilers drop the barriers around it.
-             * */
+            /* Not inside the branch: with a loop there, some compilers drop the barriers around
+             * it. */
             for (int a = is_column ? TILE : item; a < TILE; a += items) {
                 const int from = (a + turn * rows) % TILE;
                 STRIP(__local, column + a * WIDTH) =
@@ -210,8 +210,8 @@ typedef PYAPSP_JOIN(PYAPSP_VALUE, 4) quad_t;
         FACTORS(address)                                                                           \
         SUM_STEP(a, 0) SUM_STEP(b, 1) SUM_STEP(c, 2) SUM_STEP(d, 3)                                \
     }
-/* Update all 16 sums with the t columns of left and the t rows of right; right is one strip wide.
- * */
+/* Update all 16 sums with the t columns of left and the t rows of right; right is one strip
+ * wide. */
 #define SUM_TILE(left, right)                                                                      \
     _Pragma("unroll 8") for (int k = 0; k < TILE; k++)                                             \
     {                                                                                              \

@@ -21,25 +21,26 @@
  * The counters are ints, zero before the launch; b = n/t. All are read and written by atomic
  * operations only, except the place of a stall, which the host reads after the launch:
  *
- *     0 STALLED 1 when a group has stopped waiting; the next ints are its I, J and K
+ *     0              STALLED   1 when a group has stopped waiting; then its I, J and K
  *     32             FINISHED  tasks finished, modulo 2^32
  *     64             tickets   of each stage, b + 1 of them
  *     64 + b + 1     progress  of each tile: rounds finished, b * b
  *     + b * b        columns   of each tile (I, K): how many have read it as column tile, b * b
  *     + b * b        rows      of each tile (K, J): how many have read it as row tile, b * b
- *     + b * b then the last three for the next graph, and so on
+ *     + b * b        the last three for the next graph, and so on
  *
  * One counter of tickets would overflow at 2^31 tasks, so each stage has its own. A group continues
  * with the next stage when all tickets of a stage are taken.
  *
  *     macro             default  meaning
- *     PYAPSP_ORDER 0 0: a stage is a round; tiles that the next pivot waits for come first;
+ *     PYAPSP_ORDER      0        0: a stage is a round; tiles that the next pivot waits for come
+ *                                first;
  *                                1: the next pivot, row and column are moved before tasks that they
  *                                do not need, so that more tasks lie between a task and those that
  *                                wait for it
- *     PYAPSP_PATIENCE 1048576 a group stops waiting after so many checks, each after 32 polls, if
- *                                no group finished a task in that time
- *     PYAPSP_WITHHOLD -1 for tests: the tile I * b + J that never finishes round 0
+ *     PYAPSP_PATIENCE   1048576  a group stops waiting after so many checks, each after 32 polls,
+ *                                if no group finished a task in that time
+ *     PYAPSP_WITHHOLD   -1       for tests: the tile I * b + J that never finishes round 0
  */
 #ifndef DENSE_SOFT_SYNC_H
 #define DENSE_SOFT_SYNC_H
@@ -107,8 +108,7 @@ static inline int2 panel_of(const int i)
 }
 
 /* Tile number i among those with neither coordinate 0: (1, 1), which is the next pivot; then those
- * in
- * its row and column; then all others. */
+ * in its row and column; then all others. */
 static inline int2 other_of(const int i, const int blocks)
 {
     const int nearest = 2 * blocks - 3;

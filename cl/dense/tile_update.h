@@ -2,8 +2,8 @@
  *
  * With I and J the place of P and K the round, Q is always the tile (I, K) and R the tile (K, J):
  *
- *     pivot (K, K) P = Q = R, Floyd-Warshall inside the tile: t steps, each of which needs the one
- *     before
+ *     pivot   (K, K)    P = Q = R, Floyd-Warshall inside the tile: t steps, each of which needs the
+ *                       one before
  *     row     (K, J)    R = P, and Q is the closed pivot
  *     column  (I, K)    Q = P, and R is the closed pivot
  *     other   (I, J)    three different tiles

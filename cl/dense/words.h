@@ -1,8 +1,9 @@
 /* A word of the matrix: one distance, or several side by side in one integer.
  *
  *     macro              default  meaning
- *     PYAPSP_FIELD_BITS 0 b: distances are unsigned fields of b bits, 4, 8 or 16; sums saturate at
- *                                 2^b - 1, which is infinity; 0: one value of common/types.h
+ *     PYAPSP_FIELD_BITS  0        b: distances are unsigned fields of b bits, 4, 8 or 16; sums
+ *                                 saturate at 2^b - 1, which is infinity;
+ *                                 0: one value of common/types.h
  *     PYAPSP_FORM        0        with b > 0, how they are added and compared:
  *                                 0: 32/b fields in a uint, with carries and borrows kept inside
  *                                 each
