@@ -14,8 +14,8 @@
  *
  * Non-negative integers need no guard: infinity + w is never less than infinity. The guard is for
  * signed types, because unsigned types have no negative weights.
- * Floats become NaN only through a negative cycle (-inf + inf). A NaN is never kept, because it
- * compares as not less.
+ * Floats become NaN only through a negative cycle (-inf + inf). A NaN is never kept: comparisons
+ * with it are false, and fmin() ignores it.
  */
 #ifndef COMMON_SEMIRING_H
 #define COMMON_SEMIRING_H

@@ -47,7 +47,7 @@ __kernel void apsp_bfs(__global const long *first, __global const int *heads,
         const int u = queue[next];
         const value_t further = distance[u] + 1;
         if (further >= PYAPSP_INFINITY)
-            return; /* the type has no larger distance: vertices that are not found yet stay at infinity */
+            return; /* the type has no larger distance: other vertices stay at infinity */
         for (long a = first[u]; a < first[u + 1]; a++) {
             const int v = heads[a];
             if (distance[v] == PYAPSP_INFINITY) {

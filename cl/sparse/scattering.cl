@@ -29,8 +29,7 @@
  *
  * Cost      Two launches for each round. One round more than the largest number of arcs on a
  *           shortest path from any of the N sources. Device memory (3 N + 1) n + 2 m words; local
- *           memory
- *           2 B N words. At most m N atomic minima a round.
+ *           memory 2 B N words. At most m N atomic minima a round.
  *
  * Source    P. Harish and P. J. Narayanan, large graph algorithms on the GPU, in LNCS 4873, HiPC
  *           2007, doi:10.1007/978-3-540-77220-0_21, as in F. Okuyama's thesis, 2013, section 3.3.2,

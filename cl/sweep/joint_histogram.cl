@@ -1,7 +1,7 @@
 /* joint_histogram: how often each pair of intensities occurs in two volumes, for each task.
  *
- * Purpose   The body of a sweep that registers images: every task has a volume of its own, and all
- *           compare it with the same reference. A thread counts the voxels of a column in z.
+ * Purpose   The body of a sweep that registers images: every task has its own volume and compares
+ *           it with the same reference. A thread counts the voxels of a column in z.
  *
  * Layout    moving and reference [z][y][x], histogram [moving][reference]:
  *
