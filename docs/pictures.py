@@ -274,7 +274,7 @@ def _sweep() -> tuple[int, int, str]:
     words = (
         "When every thread reads the same entry of its task (arrows: threads 0 and 3 read entry "
         "3), the naive scheme",
-        "reads one entry of each task, far apart; the interleaved one reads V neighbours. If thread "
+        "reads entries far apart, and the interleaved one reads V neighbours. If thread "
         "j reads entry j, both read in order.",
     )
     return 800, 225, drawn + _lines(10, 196, *words)

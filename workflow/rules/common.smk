@@ -141,7 +141,7 @@ def dataset_weights(wildcards):
 
 
 def undirected_option(wildcards):
-    """Return the option that makes every arc an arc in both directions, if the dataset is undirected."""
+    """Return the option that makes arcs undirected, if the edges of the dataset are."""
     return "" if DATASETS.at[wildcards.graph, "directed"] else "--undirected"
 
 
