@@ -33,8 +33,7 @@
  * with the next stage when all tickets of a stage are taken.
  *
  *     macro             default  meaning
- *     PYAPSP_ORDER      0        0: a stage is a round; tiles that the next pivot waits for come
- *                                first;
+ *     PYAPSP_ORDER      0        0: a stage is a round; first come tiles that the next pivot needs;
  *                                1: the next pivot, row and column are moved before tasks that they
  *                                do not need, so that more tasks lie between a task and those that
  *                                wait for it

@@ -58,7 +58,7 @@ LOADS = {
 @pytest.mark.parametrize("arrangement", ["column", "row"])
 @pytest.mark.parametrize("text", LOADS)
 def test_a_replay_loads_what_the_program_loads(text, arrangement, written, device):
-    """y is the sum of the loads. The entries of x are powers of 10, so that digits of y count them."""
+    """y is the sum of the loads. x has powers of 10, so that the digits of y count loads."""
     translation = translate(written(f"{HEAD}#pragma kernel\nvoid run(void)\n{{\n{text}\n}}\n"))
     p, tens = 3, (10 ** np.arange(8)).astype(np.uint32)
     x = np.tile(tens, (p, 1))
