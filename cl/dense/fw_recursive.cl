@@ -89,7 +89,8 @@ static inline void product(__local value_t *piece, __global const value_t *left_
 #endif
 }
 
-/* The closed block [c0, c1) x [c0, c1) applied to the blocks beside it, whose other side is [o0, o1).
+/* Multiply the blocks beside the closed block [c0, c1) x [c0, c1) by it. Their other side is [o0,
+ * o1).
  * Groups below `left_groups` multiply from the left: rows c, columns o; the others from the right:
  * rows o, columns c. The number of the first group is `skip`. closed and after may be the same
  * matrix, where they are different blocks. */

@@ -238,7 +238,7 @@ static inline int4 next_task(counter_t counters, __local int *shared, int *stage
     return (int4)(shared[0], shared[1], shared[2], shared[3]);
 }
 
-/* Tells all groups that a task is finished. Called by the whole group. */
+/* Report to all groups that a task is finished. Called by the whole group. */
 static inline void finish_task(counter_t counters, const int4 task, const int blocks)
 {
     const int I = task.x, J = task.y, K = task.z, graph = task.w;

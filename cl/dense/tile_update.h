@@ -88,7 +88,7 @@ static inline int group_item(void)
 }
 
 /* Where the tile (row, column) of a matrix of `blocks` x `blocks` tiles begins, and how many words
- * lie between two of its rows. */
+ * are between the starts of two of its rows. */
 static inline size_t tile_at(const int blocks, const int row, const int column)
 {
 #if PYAPSP_CONTIGUOUS

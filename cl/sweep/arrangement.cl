@@ -14,8 +14,8 @@
  *             t . . . . .     j c f . .
  *             t . . . . .     j . . . .
  *
- *           On devices where a group is one work-item (PYAPSP_GROUP 1) it copies a tile alone, entry
- *           by entry in lanes.
+ *           On devices where a group is one work-item (PYAPSP_GROUP 1), it copies the whole tile,
+ *           entry by entry, all lanes of an entry together.
  *
  * Parameters  PYAPSP_ITEM  uint  an unsigned type as wide as an entry
  *             PYAPSP_LANES   32  V

@@ -6,8 +6,8 @@
  * Layout    moving and reference [z][y][x], histogram [moving][reference]:
  *
  *               moving      . 3 .          histogram    . . . .
- *               reference   . 2 .    ->             3   . . + .      both volumes are read where
- *                                                           2        they are, the histogram is not
+ *               reference   . 2 .    ->             3   . . + .      indices in the volumes are
+ *                                                           2        fixed; here they depend on data
  *
  * Parameters  PYAPSP_ARRAYS  the arrays of a task, where the file is compiled alone
  *             PYAPSP_WIDTH  512, PYAPSP_HEIGHT 512, PYAPSP_SLICES 16  voxels in x, y and z

@@ -7,7 +7,7 @@
  *           [y][x] in C order. The first two layers are convolutions of 5 x 5 that move on by two:
  *
  *               image  . a b c d e . .      neuron x sees columns 2 x .. 2 x + 4 of each map of the
- *               maps     .   x   .          layer before; of its weights the bias comes first
+ *               maps     .   x   .          layer before; its first weight is the bias
  *
  *           weights1 [6][1 + 25], weights2 [50][6][1 + 25], weights3 [100][1 + 1250], weights4
  *           [10][1 + 100].

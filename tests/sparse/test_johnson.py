@@ -178,7 +178,7 @@ def test_potentials_beyond_every_integer(device):
 
 
 def test_rounding_that_makes_a_cycle_negative_is_said_to(device):
-    """A cycle of five arcs with an exact sum just above 0. Rounded potentials never stop falling."""
+    """A cycle of five arcs with an exact sum just above 0. Rounded potentials fall forever."""
     weights = [
         -16538946.43162227,
         -5146344.67479119,
