@@ -15,7 +15,7 @@
  *             t . . . . .     j . . . .
  *
  *           On devices where a group is one work-item (PYAPSP_GROUP 1), it copies the whole tile,
- *           entry by entry, all lanes of an entry together.
+ *           without local memory.
  *
  * Parameters  PYAPSP_ITEM  uint  an unsigned type as wide as an entry
  *             PYAPSP_LANES   32  V
