@@ -7,7 +7,7 @@
  *
  *               moving      . 3 .          histogram    . . . .
  *               reference   . 2 .    ->             3   . . + .      indices in the volumes are
- *                                                           2        fixed, here they are data
+ *                                                           2        fixed, here data-dependent
  *
  * Parameters  PYAPSP_ARRAYS  the arrays of a task, where the file is compiled alone
  *             PYAPSP_WIDTH  512, PYAPSP_HEIGHT 512, PYAPSP_SLICES 16  voxels in x, y and z
