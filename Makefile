@@ -5,19 +5,19 @@
 # make screenshot  measure on two CPU drivers, and take the picture of the report (needs Chromium)
 # make test    run the tests
 # make lint    check style and types
-# make clean   remove everything that the others made
+# make clean   remove everything that the other targets made
 #
-# Each makes the environment it needs in .venv. It needs nothing but python3 with its venv module.
+# Each target installs what it needs in .venv. Only python3 with its venv module is required.
 
 PYTHON ?= python3
 CORES ?= 2
-# of make records: devices as "pyapsp devices" lists them, with spaces between, and what to measure
+# for make records: devices as "pyapsp devices" lists them, separated by spaces, and what to measure
 DEVICES ?= auto
 CONFIG ?= workflow/config/records.yaml
 VENV := .venv
 BIN := $(VENV)/bin
 comma := ,
-# modules are compiled when they are first imported: most of them never are
+# Modules are not compiled on installation but on their first import: most are never imported.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 
 .PHONY: demo papers records docs screenshot test lint clean
@@ -61,7 +61,7 @@ screenshot: $(VENV)/.test
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CORES)
 
-# Every linter runs, also after one that found something.
+# Every linter runs, also if an earlier one has failed.
 lint: $(VENV)/.dev
 	@failed=; for linter in "ruff check" "ruff format --check" mypy "snakefmt --check Snakefile workflow" \
 	    "snakemake --lint"; do echo "$$linter"; $(BIN)/$$linter || failed="$$failed, $$linter"; done; \
@@ -71,7 +71,7 @@ clean:
 	rm -rf $(VENV) results docs/_build build dist .snakemake .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find docs pyapsp tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The files .venv/.* say what was installed there, so that a second call installs nothing.
+# The files .venv/.* record what is installed, so that a second call installs nothing.
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=")'
 	$(PYTHON) -m venv --clear $(VENV)

@@ -1,7 +1,7 @@
 include: "workflow/Snakefile"
 
 
-# The rules of an included file are never the default target, so the root names its own.
+# Snakemake takes no default target from an included file, so it is defined here.
 rule default:
     default_target: True
     input:

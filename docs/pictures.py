@@ -1,7 +1,7 @@
-"""The pictures of the algorithms, as SVG that takes its ink from the page around it.
+"""The pictures of the algorithms, as SVG in the text colour of the page.
 
-Lines and letters have the colour of the text, areas let the background through, so that a picture
-is right on a light page and on a dark one.
+Lines and letters have the colour of the text, and areas are translucent, so that a picture can be
+read on a light page and on a dark one.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _blocked() -> tuple[int, int, str]:
 
 
 def _outofcore() -> tuple[int, int, str]:
-    """Draw a pass: the closed block of pivots stays, all other rows go through."""
+    """Draw a pass: the closed pivot rows stay on the device, all other rows are streamed."""
     rows = [(22, _GREY, ""), (22, _ORANGE, "b rows of pivots"), (88, "", ""), (22, _BLUE, "rows")]
     drawn, y = [_text(120, 18, "host memory, or a mapped file: n x n")], 30.0
     for height, fill, words in rows:
@@ -116,7 +116,7 @@ def _outofcore() -> tuple[int, int, str]:
         _box(410, 106, 220, 22, _BLUE),
         _text(520, 121, "slot 1: computed", size=11),
         _box(410, 140, 220, 22, _BLUE, 0.15),
-        _text(520, 155, "slot 2: comes and goes", size=11),
+        _text(520, 155, "slot 2: transfers", size=11),
         _arrow((232, 63), (406, 63)),
         _text(315, 56, "once a pass", size=11),
         _arrow((232, 173), (406, 151), both=True),
@@ -125,18 +125,18 @@ def _outofcore() -> tuple[int, int, str]:
         _lines(
             10,
             212,
-            "The left factor of a row is its own b pivot columns (pale), so b updates of every "
-            "value cost one trip there and back.",
+            "The left factor of a row is its own b pivot columns (pale), so every value gets b "
+            "updates for one transfer each way.",
         ),
     ]
     return 660, 225, "".join(drawn)
 
 
 def _near_far() -> tuple[int, int, str]:
-    """Draw vertices in two lists by the smallest cost that waits; rows of costs side by side."""
+    """Draw vertices in two lists by their smallest waiting cost; rows of costs side by side."""
     sources, side = 6, 26
     x0, width, threshold = 10, 300, 160
-    drawn = [_text(x0, 18, "what waits, by its smallest cost", at="start")]
+    drawn = [_text(x0, 18, "waiting vertices, by smallest cost", at="start")]
     drawn += [
         _box(x0, 34, threshold - x0, 44, _ORANGE),
         _box(threshold, 34, x0 + width - threshold, 44, _BLUE, 0.25),
@@ -169,7 +169,7 @@ def _near_far() -> tuple[int, int, str]:
         _lines(
             10,
             184,
-            "A near vertex u offers each neighbour v the way through itself, for all sources of "
+            "A near vertex u offers each neighbour v the path through itself, for all sources of "
             "the block at once: the arc is read once.",
             "Where that lowers a cost, v waits in one of the lists. On a CPU the sources are "
             "vector lanes, on a GPU neighbouring work-items.",
@@ -274,13 +274,13 @@ def _sweep() -> tuple[int, int, str]:
     words = (
         "When every thread reads the same entry of its task (arrows: threads 0 and 3 read entry "
         "3), the naive scheme",
-        "jumps from task to task, and the interleaved one reads V neighbours. Where thread j reads "
-        "entry j, both read in rows.",
+        "reads entries far apart, and the interleaved one reads V neighbours. If thread "
+        "j reads entry j, both read in order.",
     )
     return 800, 225, drawn + _lines(10, 196, *words)
 
 
-#: name -> what draws it: width, height and content
+#: name -> the function that draws it, which returns width, height and content
 PICTURES: dict[str, Callable[[], tuple[int, int, str]]] = {
     "blocked": _blocked,
     "outofcore": _outofcore,

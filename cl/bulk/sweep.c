@@ -1,8 +1,9 @@
-/* Goes round an array and changes every element: what the memory of a device is measured with.
+/* Changes every element of an array, again and again. The memory of a device is measured with it.
  *
  *   A   in and out: numbers
  *
- * N is how many, STEPS how many are changed in all. 2 STEPS accesses and hardly any computation.
+ * N is the number of elements, STEPS the number of changes in all. 2 STEPS accesses with almost no
+ * computation.
  */
 #ifndef N
 #define N 32

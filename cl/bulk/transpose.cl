@@ -1,4 +1,4 @@
-/* transpose: from one array after the other to one element after the other, and back.
+/* transpose: from arrays one after the other to their elements side by side, and back.
  *
  * Purpose   Arrays of p instances come from the host one after the other; a program for bulk
  *           execution that is arranged column-wise has element i of all of them side by side.
@@ -15,7 +15,7 @@
  *                             to be
  *
  *           transpose_tiles has a group of GROUP work-items for each tile, in local memory;
- *           transpose_blocks one work-item for each tile, in its registers and caches.
+ *           transpose_blocks one work-item for each tile, which stays in its registers and caches.
  *
  * Parameters  PYAPSP_BYTES  size of a word: 1, 2, 4 or 8
  *             PYAPSP_TILE   rows and columns of a tile

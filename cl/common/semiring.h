@@ -4,17 +4,18 @@
  *     PYAPSP_GUARD       0         1: integer sums know infinity and clamp at -infinity. Needed as
  *                                  soon as an integer weight is negative: infinity - 1 is not a
  *                                  distance.
- *     PYAPSP_MIN_BUILTIN 0         1: fmin() or min(); 0: a comparison and a choice. The same
- *                                  answer; which one becomes a single instruction is a matter of
- *                                  the compiler, so the host decides by measurement.
+ *     PYAPSP_MIN_BUILTIN 0         1: fmin() or min(); 0: a comparison and a select. Both give the
+ *                                  same result. Which of them becomes one instruction depends on
+ *                                  the compiler, so the host measures both.
  *     PYAPSP_MIN_BITS    0         1: floats are compared as integers of their size, PYAPSP_BITS
- *                                  (int for float, long for double). The same answer as long as no
- *                                  sum is negative or NaN; where additions and float minima share
- *                                  execution units it is up to twice as fast.
+ *                                  (int for float, long for double). The result is the same as long
+ *                                  as no sum is negative or NaN. It is up to twice as fast where
+ *                                  float additions and float minima use the same execution units.
  *
- * Non-negative integers need no guard: infinity + w is never shorter than infinity. The guard is for
- * signed types; a type without a sign holds no negative weight.
- * A NaN, which floats can only reach through a negative cycle (-inf + inf), is never kept.
+ * Non-negative integers need no guard: infinity + w is never less than infinity. The guard is for
+ * signed types, because unsigned types have no negative weights.
+ * Floats become NaN only through a negative cycle (-inf + inf). A NaN is never kept: comparisons
+ * with it are false, and fmin() ignores it.
  */
 #ifndef COMMON_SEMIRING_H
 #define COMMON_SEMIRING_H

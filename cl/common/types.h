@@ -14,9 +14,9 @@
  *     PYAPSP_HAS_FP64   0          1 on devices with double
  *     PYAPSP_HAS_FP16   0          1 on devices with half
  *
- * For integers PYAPSP_INFINITY is about half of the largest number, so that the sum of two distances
- * never wraps round. C adds shorts and ushorts as ints: the sum of two scalar values is to be put
- * into a value_t before it is an argument of an overloaded function.
+ * For integers PYAPSP_INFINITY is about half of the largest number, so that the sum of two
+ * distances cannot overflow. C adds shorts and ushorts as ints, so the sum of two scalar values
+ * must be stored in a value_t before it is passed to an overloaded function.
  */
 #ifndef COMMON_TYPES_H
 #define COMMON_TYPES_H
@@ -66,15 +66,15 @@ typedef PYAPSP_JOIN(int, PYAPSP_WIDTH) index_strip_t;
 #define INDEX_MASK(mask) PYAPSP_JOIN(convert_int, PYAPSP_WIDTH)(mask)
 #define ANY(mask) (PYAPSP_JOIN(ANY_, PYAPSP_WIDTH)(mask) != 0)
 #endif
-/* Whether a bit of a vector of integers is set: any() is the call of a function on CPUs. */
+/* Whether any bit of a vector of integers is set. Not any(), which is a function call on CPUs. */
 #define ANY_2(v) ((v).s0 | (v).s1)
 #define ANY_4(v) ANY_2((v).lo | (v).hi)
 #define ANY_8(v) ANY_4((v).lo | (v).hi)
 #define ANY_16(v) ANY_8((v).lo | (v).hi)
 
 /* The strip at an address, to read or to assign: STRIP(__global const, row + x). The address must be
- * a multiple of the strip's size. Not vload and vstore, which need no alignment: one compiler calls
- * functions for them, and spills every register around each call (2.5 times slower). */
+ * a multiple of the strip's size. vload and vstore would need no alignment, but one compiler makes
+ * them function calls and spills every register around each call, which is 2.5 times slower. */
 #define STRIP(space, address) (*(space strip_t *)(address))
 #define INDEX_STRIP(space, address) (*(space index_strip_t *)(address))
 #define STRIP_ALIGNED __attribute__((aligned(128)))

@@ -1,8 +1,9 @@
-/* Batches: many matrices of weights into the form in which a method updates them, and back.
+/* Batches: converts many matrices of weights to the form that a method works on, and back.
  *
  * Purpose   The methods of fw_multikernel.cl, fw_singlekernel.cl, fw_packed.cl and fw_minplus.cl work
- *           on padded matrices, whose words may be several distances. Bringing weights there on the
- *           device costs one pass over them, and the same pass finds what the host has to know.
+ *           on padded matrices, whose words may be several distances. Converting weights on the
+ *           device costs one pass over them. The same pass makes the remarks that the host needs
+ *           about each graph.
  *
  * Layout    weights, distances, remarks: see dense/batch.h. matrices: m matrices of `size` rows of
  *           size / FIELDS words, infinity past n:
@@ -33,10 +34,11 @@
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_ITEMS, 1, 1)))
 
-/* A distance into field f of a word that is 0 there, out of it again, and whether it does not fit. */
+/* Put a distance into field f of a word, where it must be 0; read it from there; and test whether
+ * it does not fit. */
 #if PYAPSP_FIELD_BITS
 #define TOP ((1u << PYAPSP_FIELD_BITS) - 1u)
-/* the smallest that neither fields nor answer hold */
+/* the smallest number that does not fit in both a field and the type of the answer */
 #define LIMIT fmin((float)TOP, (float)FAR)
 
 static inline int misfit(const raw_t d)

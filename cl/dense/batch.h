@@ -1,8 +1,8 @@
-/* Weights of many graphs as the caller has them, and what is to be known about each graph.
+/* Weights of many graphs in the caller's form, and remarks on each graph.
  *
  * The weights are m matrices of n x n raw values, one after the other, each in rows: the values of a
- * 3-D array. Their distances come back in the same form. Beside them is a word of remarks for each
- * graph, which is 0 before. The host reads it in place of the weights, which are many.
+ * 3-D array. Their distances come back in the same form. Each graph also has a word of remarks,
+ * which is 0 before the launch. The host reads this word, so that it need not look at all weights.
  *
  *     macro                 default   meaning
  *     PYAPSP_RAW            float     type of weights and distances
@@ -10,7 +10,7 @@
  *     PYAPSP_RAW_INFINITY   INFINITY  the distance between vertices that no path connects
  *
  *     remark     the graph has
- *     BAD        a weight that is no number, or -inf, or too large for the type
+ *     BAD        a weight that is NaN, -inf, or too large for the type
  *     NEGATIVE   a weight below zero
  *     LONG       a weight so large that a path may be too long for the type
  *     CYCLE      a negative distance on the diagonal, in the answer
@@ -37,8 +37,8 @@
 typedef PYAPSP_RAW raw_t;
 #define FAR ((raw_t)(PYAPSP_RAW_INFINITY))
 
-/* Infinity is no arc; neither is zero, unless `zeros`. Integers have no infinity of their own: there
- * the distance of what is not connected is none, in weights that were made here (`zeros`). */
+/* Whether a weight means no arc: infinity always does, zero does unless `zeros`. Integers have no
+ * infinity. In integer weights that pyapsp made (`zeros`), PYAPSP_RAW_INFINITY means no arc. */
 static inline int no_arc(const raw_t weight, const int zeros)
 {
 #if PYAPSP_RAW_INTEGER
@@ -48,7 +48,7 @@ static inline int no_arc(const raw_t weight, const int zeros)
 #endif
 }
 
-/* Remarks on a weight; `longest` is so large that n - 1 smaller ones do not pass the range. */
+/* Remarks on a weight. The sum of n - 1 weights below `longest` is in the range of the type. */
 static inline int remarks_on(const raw_t weight, const int zeros, const float longest)
 {
     int remarks = weight < 0 ? NEGATIVE : 0;

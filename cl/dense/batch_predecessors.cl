@@ -1,8 +1,8 @@
 /* Batches: predecessors of many graphs, from weights and final distances.
  *
  * Purpose   The last vertex before j on a shortest path from i is a tail k for which d(i,k) + w(k,j) is
- *           smallest. Small graphs are searched whole: that is quicker than to find out first which
- *           arcs are on shortest paths, as dense/predecessors.cl does.
+ *           smallest. In small graphs all tails are tried: that is faster than first finding the
+ *           arcs that can be on shortest paths, as dense/predecessors.cl does.
  *
  * Layout    weights, distances, remarks: see dense/batch.h. before: m matrices of n x n ints, -9999
  *           where there is none. A group treats row i of a graph:
@@ -13,9 +13,9 @@
  *               +-+-+-+-+-+           |   | j |   |
  *                                     +---+---+---+
  *
- *           Only tails that are nearer to i than j count, so that predecessors cannot go round. Where
- *           another one has a smaller sum, by an arc of weight zero or below, the graph is UNSOUND, and
- *           the host finds its predecessors otherwise.
+ *           Only tails that are nearer to i than j are candidates, so that predecessors cannot form
+ *           a cycle. If another tail has a smaller sum, because of an arc of weight zero or less,
+ *           the graph is marked UNSOUND, and the host finds its predecessors in another way.
  *
  * Parameters  those of common/types.h, common/semiring.h and dense/batch.h, and
  *             PYAPSP_ITEMS  64  work-items of a group
@@ -38,8 +38,8 @@
 typedef strip_t loose_strip_t __attribute__((aligned(sizeof(PYAPSP_VALUE))));
 typedef index_strip_t loose_index_strip_t __attribute__((aligned(4)));
 
-/* The columns [at, end) of a row, as many at a time as a strip has. ANY says whether something is true
- * of one of them. */
+/* The columns [at, end) of a row, one strip at a time. ANY says whether a condition holds for one
+ * of the columns. */
 #define SEARCH(at, end, step, values_t, loose_t, indices_t, loose_indices_t, MASK, ANY)            \
     for (; at + step <= end; at += step * PYAPSP_ITEMS) {                                          \
         const values_t goal = LOOSE(loose_t, __global const, row + at);                            \

@@ -1,8 +1,8 @@
 /* fw-blocked: iterative blocked Floyd-Warshall with tiles in local memory.
  *
  * Purpose   The n x n matrix is cut into t x t tiles, and t intermediate vertices are treated at
- *           once while the tiles they need sit in local memory, so that each value is read from
- *           global memory about 2n/t times instead of 2n times.
+ *           once while the tiles that are needed are in local memory, so that each value is read
+ *           from global memory about 2n/t times instead of 2n times.
  *
  * Layout    distances: size x size values, row-major, size the next multiple of t; vertices past n
  *           are isolated (infinity). predecessors (with PYAPSP_PREDECESSORS): ints of that shape.
@@ -32,8 +32,9 @@
  *           registers through the t steps of k, is several times faster.
  *
  *           In the first two launches step k reads row k and column k of the tile while other
- *           work-items update it. Both are copied aside first, between two barriers: no work-item
- *           ever reads what another may be writing, also when a negative cycle makes them change.
+ *           work-items update it. Both are first copied to other local arrays, between two
+ *           barriers, so that no work-item reads a value while another writes it. This also holds
+ *           when a negative cycle makes row or column k change.
  *
  * Parameters  those of common/types.h and common/semiring.h, and
  *             PYAPSP_TILE          32  t, a multiple of WIDTH * GROUP_X and of ROWS * GROUP_Y
@@ -140,8 +141,9 @@ static inline void put_index(__global int *matrix, __local const int *tile, cons
 }
 #endif
 
-/* One tile through the t steps of its pivot: tile[y, x] <- min(tile[y, x], left[y, k] + right[k, x]).
- * left, right or both may be the tile itself. The last three are not used without predecessors. */
+/* The t steps of the pivot on one tile: tile[y, x] <- min(tile[y, x], left[y, k] + right[k, x]).
+ * left, right or both may be the tile itself. The last three arguments are used only with
+ * predecessors. */
 static inline void close_tile(__local value_t *tile, __local const value_t *left,
                               __local const value_t *right, __local value_t *column,
                               __local value_t *row, __local int *via,
@@ -221,7 +223,8 @@ __kernel GROUP void fw_blocked_panels(__global value_t *distances PREDECESSORS_A
 }
 
 /* Third launch, (size/t - 1)^2 groups: the min-plus product of a column tile and a row tile,
- * accumulated into the tile where they meet. Nothing read here changes, so k needs no barrier. */
+ * added to the tile in their row and column. The factors do not change, so the steps of k need no
+ * barrier. */
 __kernel GROUP void fw_blocked_remainder(__global value_t *distances PREDECESSORS_ARGUMENT,
                                          const int size, const int K)
 {

@@ -1,12 +1,12 @@
 /* fw-minplus for GPUs: blocked Floyd-Warshall as one min-plus product on register tiles.
  *
- * Purpose   All but a vanishing part of blocked Floyd-Warshall is D <- min(D, left (x) right). Here
- *           the panels are products, too (with the closed pivot as one factor), so that one tuned
- *           kernel does nearly everything.
+ * Purpose   Nearly all of the work of blocked Floyd-Warshall is D <- min(D, left (x) right). Here
+ *           the panels are products, too, with the closed pivot as one factor, so that one tuned
+ *           kernel does nearly all of the work.
  *
  * Layout    distances: size x size values, row-major; vertices past n are isolated. Both factors of
- *           a product are held with k outermost, which for the left factor means transposed, so
- *           that neighbouring work-items read neighbouring values of either:
+ *           a product are stored with k as the slowest index, so the left factor is transposed.
+ *           Then neighbouring work-items read neighbouring values of both factors:
  *
  *                       k0       k0 + depth
  *               . . . | c c c c | . .            old    depth x size  c and the pivot, transposed
@@ -21,18 +21,18 @@
  *               fw_minplus_panels     left and right
  *               fw_minplus_remainder  D <- min(D, left (x) right) everywhere. The closed pivot has a
  *                                     zero diagonal, so this also writes the panels into D.
- *           A pivot block of several tiles is closed by the same launches with low = k0,
- *           high = k0 + depth and the tiles as pivots. The matrices of several graphs follow each
- *           other, and so do their factors: a third dimension of these launches counts graphs (of
- *           fw_minplus_panels, pairs of panels).
+ *           A pivot block of several tiles is closed by the same launches with low = k0, high = k0
+ *           + depth and the tiles as pivots. The matrices of several graphs follow each other, and
+ *           so do their factors. The third dimension of these launches is the graph; in
+ *           fw_minplus_panels it is the graph and one of its two panels.
  *
- *           Three more kernels are for rectangles, for a matrix that the device does not hold; see
- *           there.
+ *           The last three kernels are for rectangles of a matrix that does not fit in device
+ *           memory; see there.
  *
  *           A group of GROUP_X x GROUP_Y work-items owns a tile of the product; a work-item owns
  *           ROWS x WORDS words of it in registers, in runs of VECTOR. Both factors pass through
- *           local memory in slices of SLICE steps, doubly buffered: the next slice is on its way
- *           from global memory while this one is used.
+ *           local memory in slices of SLICE steps, with two buffers: the next slice is loaded from
+ *           global memory while the current one is used.
  *
  *               GROUP_X * WORDS words
  *             +--------+--------+----      work-item 0 owns the words 0, that is WORDS / VECTOR runs
@@ -57,9 +57,10 @@
  *           minima.
  *
  * Source    Panels as products with the closed pivot as in K. Matsumoto, N. Nakasato and S. Sedukhin,
- *           Blocked united algorithm for the all-pairs shortest paths problem, 2012; register tiles
- *           as in V. Volkov and J. W. Demmel, Benchmarking GPUs to tune dense linear algebra,
- *           SC 2008, doi:10.1109/SC.2008.5214359.
+ *           Blocked united algorithm for the all-pairs shortest paths problem on hybrid CPU-GPU
+ *           systems, 2012, doi:10.1587/transinf.E95.D.2759; register tiles as in V. Volkov and J.
+ *           W. Demmel, Benchmarking GPUs to tune dense linear algebra, SC 2008,
+ *           doi:10.1109/SC.2008.5214359.
  */
 #ifndef PYAPSP_ROWS
 #define PYAPSP_ROWS 8
@@ -99,7 +100,7 @@
 #define TILE_ROWS (GROUP_Y * ROWS)
 #define TILE_WORDS (GROUP_X * WORDS)
 
-/* Words, vectors of words, and what one update is. PYAPSP_UPDATE_TWO does two steps of k at once,
+/* Words, vectors of words, and one update. PYAPSP_UPDATE_TWO does two steps of k at once,
  * for instructions that take the minimum of three. */
 #if PYAPSP_PACKED
 #define WORD uint
@@ -147,7 +148,7 @@ static inline pair_t extend_pair(const pair_t a, const pair_t b)
     PYAPSP_UPDATE(c, a1, b1)
 #endif
 
-/* Both halves of a word are the value: the left factor is the same for every column. */
+/* A word with the value in both halves: the left factor is the same for every column. */
 #if PYAPSP_PACKED
 #define INFINITE_WORD SPREAD((value_t)(PYAPSP_INFINITY))
 #define SPREAD(value) ((uint)as_ushort(value) * 0x10001u)
@@ -160,8 +161,9 @@ static inline pair_t extend_pair(const pair_t a, const pair_t b)
 #define LEFT_LOADS (SLICE * TILE_ROWS / VECTOR / ITEMS)
 #define RIGHT_LOADS (SLICE * TILE_WORDS / VECTOR / ITEMS)
 
-/* The tile <- min(before, left (x) right), or without `before` when `fresh`, a constant. All pointers are at the tile; a row of the left factor is
- * the values of one step of k for the rows of the tile. Pitches are in values (left) and in words. */
+/* The tile <- min(before, left (x) right), or left (x) right alone if `fresh`, which is a constant.
+ * All pointers point to the tile. A row of the left factor has the values of one step of k for the
+ * rows of the tile. Pitches are in values (left) and in words. */
 static inline void multiply(__global const value_t *left, const int left_pitch,
                             __global const word_t *right, const int right_pitch,
                             __global const word_t *before, const int before_pitch,
@@ -214,7 +216,7 @@ static inline void multiply(__global const value_t *left, const int left_pitch,
     int buffer = 0;
     for (int k = 0; k < depth; k += SLICE) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        /* past the end the last slice is read again: no work-item leaves the others */
+        /* after the last slice it is read again, so that all work-items do the same steps */
         const int next = min(k + SLICE, depth - SLICE);
         FETCH(next)
         __local const word_t *left_at = lefts + buffer * SLICE * TILE_ROWS + y * VECTOR;
@@ -267,11 +269,12 @@ static inline void multiply(__global const value_t *left, const int left_pitch,
 }
 
 /* Floyd-Warshall inside the TILE x TILE block at (k0, k0), one group of 16 x 16 work-items, each with
- * every 16th row and column of it in registers. In step k the owners of row k and column k lay them
- * out in local memory; the next step uses another place, so that one barrier a step is enough. */
+ * every 16th row and column of it in registers. In step k the work-items that own row k and column
+ * k copy them to local memory. The next step uses another buffer, so that one barrier a step is
+ * enough. */
 #define SIDE (PYAPSP_TILE / 16)
 #if PYAPSP_PACKED && !PYAPSP_GUARD
-/* 16-bit sums fit an int, which needs no narrowing after each operation */
+/* 16-bit sums fit in an int, which needs no conversion back to 16 bits after each operation */
 typedef int wide_t;
 #define EXTEND_WIDE(a, b) ((a) + (b))
 #define SHORTER_WIDE(candidate, current) min(candidate, current)
@@ -329,8 +332,8 @@ fw_minplus_close(__global value_t *distances, const int size, const int k0)
             corner[(size_t)r * 16 * size + s * 16] = tile[r][s];
 }
 
-/* old[k][i] <- D[i][k0 + k] for the rows [low, low + 32 * groups): tiles of 32 x 32 through local
- * memory, so that both sides are read and written in rows. */
+/* old[k][i] <- D[i][k0 + k] for the rows [low, low + 32 * groups): tiles of 32 x 32 go through
+ * local memory, so that both matrices are accessed along their rows. */
 __kernel __attribute__((reqd_work_group_size(32, 4, 1))) void
 fw_minplus_pack(__global const value_t *distances, const int size, const int k0, const int low,
                 __global value_t *old)
@@ -347,8 +350,9 @@ fw_minplus_pack(__global const value_t *distances, const int size, const int k0,
         old[(size_t)(k + r) * size + row + x] = tile[x][r];
 }
 
-/* right <- pivot (x) rows of D, and left <- (columns of D (x) pivot), transposed, which is
- * transposed pivot (x) old. Groups (tile of columns, tile of k, 2 * graph + which). */
+/* right <- pivot (x) rows of D, and left <- (columns of D (x) pivot) transposed, which is the
+ * transposed pivot (x) old. Groups: (tile of columns, tile of k, 2 * graph + (0: right, 1:
+ * left)). */
 __kernel GROUP void fw_minplus_panels(__global const value_t *distances, const int size,
                                       const int k0, const int depth, const int low,
                                       __global const value_t *old, __global value_t *left,
@@ -374,8 +378,8 @@ __kernel GROUP void fw_minplus_panels(__global const value_t *distances, const i
              lefts, rights);
 }
 
-/* D <- min(D, left (x) right) on the tiles from (row, column) on. Rows from row_gap and columns from
- * column_gap on lie `gap` further: what is there is left out. */
+/* D <- min(D, left (x) right) on the tiles from (row, column) on. `gap` rows from row_gap on and
+ * `gap` columns from column_gap on are skipped. */
 __kernel GROUP void fw_minplus_remainder(__global value_t *distances, const int size,
                                          const int depth, const int row, const int row_gap,
                                          const int column, const int column_gap, const int gap,
@@ -397,8 +401,8 @@ __kernel GROUP void fw_minplus_remainder(__global value_t *distances, const int 
              tile, size / PER_WORD, tile, size / PER_WORD, depth, 0, lefts, rights);
 }
 
-/* The same in two launches, for devices that do not hold D: the product of the tiles of [low, high)^2
- * from (low, low) on, ... */
+/* The same in two launches, for devices on which D does not fit. First the product of the tiles of
+ * [low, high)^2 from (low, low) on. */
 __kernel GROUP void fw_minplus_multiply(__global value_t *product, const int size, const int depth,
                                         const int low, __global const value_t *left,
                                         __global const value_t *right)
@@ -412,7 +416,7 @@ __kernel GROUP void fw_minplus_multiply(__global value_t *product, const int siz
              size / PER_WORD, tile, size / PER_WORD, depth, 1, lefts, rights);
 }
 
-/* ... and D <- min(D, product), one value for each work-item. */
+/* Then D <- min(D, product), one value for each work-item. */
 __kernel void fw_minplus_add(__global value_t *distances, const int size, const int low,
                              __global const value_t *product)
 {
@@ -422,8 +426,8 @@ __kernel void fw_minplus_add(__global value_t *distances, const int size, const 
     distances[at] = SHORTER(candidate, current);
 }
 
-/* Rectangles, of matrices that the device does not hold. left[k][i] <- block[i][column + k], in tiles
- * of 32 x 32 through local memory. */
+/* Rectangles of matrices that do not fit in device memory. left[k][i] <- block[i][column + k], in
+ * tiles of 32 x 32 through local memory. */
 __kernel __attribute__((reqd_work_group_size(32, 4, 1))) void
 fw_minplus_pack_left(__global const value_t *block, const int pitch, const int column,
                      __global value_t *left, const int rows)
@@ -438,8 +442,8 @@ fw_minplus_pack_left(__global const value_t *block, const int pitch, const int c
         left[(size_t)(k + r) * rows + row + x] = tile[x][r];
 }
 
-/* Rows of values from one matrix into another, one work-item for each: drivers copy rectangles
- * many times slower than this. */
+/* Copy a rectangle from one matrix into another, one work-item for each value. The drivers' own
+ * copies of rectangles are many times slower. */
 __kernel void fw_minplus_copy(__global const value_t *from, const int from_pitch,
                               const int from_row, const int from_column, __global value_t *to,
                               const int to_pitch, const int to_row, const int to_column)
@@ -449,8 +453,8 @@ __kernel void fw_minplus_copy(__global const value_t *from, const int from_pitch
         from[(size_t)(from_row + row) * from_pitch + from_column + column];
 }
 
-/* The columns of a block from `first` on <- min(themselves, left (x) right) with the columns of the
- * right factor from `at` on; the factors are `rows` and `width` values wide. */
+/* The columns of a block from `first` on <- min(these columns, left (x) right), with the columns of
+ * the right factor from `at` on; the factors are `rows` and `width` values wide. */
 __kernel GROUP void fw_minplus_rectangle(__global value_t *block, const int pitch, const int first,
                                          const int depth, const int rows,
                                          __global const value_t *left,

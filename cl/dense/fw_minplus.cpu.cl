@@ -1,15 +1,15 @@
 /* fw-minplus for CPUs: blocked Floyd-Warshall as one min-plus product on packed panels.
  *
- * Purpose   A core adds and compares a register block at full speed only while its operands come
- *           from the nearest cache in the order in which they are used. So everything here is one
- *           micro-kernel, ROWS x (STRIPS x WIDTH) accumulators in registers, and the panels it reads
- *           are packed in its order once per round.
+ * Purpose   A core adds and compares at full speed only if its operands come from the first-level
+ *           cache, in the order in which they are used. So all the work is done by one micro-kernel
+ *           with ROWS x (STRIPS x WIDTH) accumulators in registers. The panels that it reads are
+ *           packed in its order once per round.
  *
  * Layout    distances: size x size values in rows of `columns` values; vertices past n are isolated.
- *           Rows of a multiple of 2 KiB would meet in few sets of the caches: `columns` is then a cache
- *           line more than `size`, except in the blocks of rectangles.
+ *           If a row is a multiple of 2 KiB, the values of a column share few sets of the caches.
+ *           Then `columns` is one cache line more than `size`, except in the blocks of rectangles.
  *           Slab r of left factors is ROWS rows of the matrix, slab s of right factors is
- *           SPAN = STRIPS * WIDTH columns; both are stored with k outermost:
+ *           SPAN = STRIPS * WIDTH columns; both are stored with k as the slowest index:
  *
  *                       k0       k0 + depth          left[r]  = | ROWS values, k = k0     |
  *               . . . | c c c c | . .                           | ROWS values, k = k0 + 1 |  ...
@@ -23,19 +23,19 @@
  *               fw_minplus_pack       the closed pivot as left and as right slabs
  *               fw_minplus_panels     r <- pivot (x) r and c <- c (x) pivot; both are packed, too
  *               fw_minplus_remainder  all others: D <- min(D, c (x) r), from the packed panels
- *           A pivot block, which is all of a small matrix, is closed by rounds over its tiles, where
- *           launches are short and their number counts:
- *               fw_minplus_rows       a tile, closed, and r <- tile (x) r, only packed
- *               fw_minplus_pass       all rows: D <- min(D, old c (x) r); where there is much to do,
- *                                     one group meanwhile does for the next tile what
+ *           A pivot block is closed by rounds over its tiles; a small matrix is one pivot block.
+ *           These launches are short, so few of them are made:
+ *               fw_minplus_rows       closes a tile; r <- tile (x) r, stored packed only
+ *               fw_minplus_pass       all rows: D <- min(D, old c (x) r); if there are enough rows,
+ *                                     one group at the same time does for the next tile what
  *                                     fw_minplus_rows did for the first
  *           A matrix of one tile has one launch, fw_minplus_close.
  *
- *           Five more kernels are for rectangles, for a matrix that the device does not hold; see
- *           there.
+ *           The last five kernels are for rectangles of a matrix that does not fit in device
+ *           memory; see there.
  *
  *           One work-item per group, no barriers. Panels are computed in place, in the matrix or
- *           packed: a group owns all of its slab.
+ *           packed, which is safe because one group writes all of its slab.
  *
  * Parameters  those of common/types.h and common/semiring.h, and
  *             PYAPSP_ROWS        4  rows of the register block: 1, 2, 4, 6, 8 or 12
@@ -44,25 +44,28 @@
  *             PYAPSP_STEP        4  pivots of a round inside a tile: a multiple of ROWS and of UNROLL
  *             PYAPSP_BLOCK     256  the largest depth
  *             PYAPSP_GROUP_ROWS  96  rows of the matrix that a group of the remainder treats, a
- *                                    multiple of ROWS: GROUP_ROWS x depth left values should fit the
- *                                    second cache
+ *                                    multiple of ROWS: GROUP_ROWS x depth left values should fit in
+ *                                    the second-level cache
  *             PYAPSP_GROUP_COLUMNS 64  columns, a multiple of SPAN
- *             PYAPSP_PREFETCH    0  1 where the compiler has Clang's builtin for it, which becomes an
- *                                    instruction where prefetch() of OpenCL C becomes nothing
+ *             PYAPSP_PREFETCH    0  1 where the compiler has Clang's builtin for prefetching; some
+ *                                    compilers ignore prefetch() of OpenCL C
  *
- *           The register block that comes next, or its like in the next panel, is fetched while one is
- *           computed: it is far away, and its rows follow no pattern that hardware would know.
+ *           While a register block is computed, the next one, or the first of the next panel, is
+ *           prefetched. Its rows are far apart in memory, so that the hardware does not prefetch
+ *           them.
  *
- * Cost      n^3 updates, 2 n values packed for each step of k, and tiles closed, by every core or one; a step
- *           of the micro-kernel is ROWS + STRIPS loads for ROWS x STRIPS vector additions and minima.
+ * Cost      n^3 updates, 2 n values packed for each step of k, and the tiles closed, by every core
+ *           or by one. A step of the micro-kernel is ROWS + STRIPS loads for ROWS x STRIPS vector
+ *           additions and minima.
  *
  * Source    Blocked Floyd-Warshall as in Katz and Kider, Graphics Hardware 2008, with panels as
  *           products with the closed pivot as in K. Matsumoto, N. Nakasato and S. Sedukhin, Blocked
- *           united algorithm for the all-pairs shortest paths problem, 2012; register and cache
- *           blocking as in K. Goto and R. A. van de Geijn, Anatomy of high-performance matrix
- *           multiplication, ACM TOMS 34(3), 2008, doi:10.1145/1356052.1356053. Closed rows times old
- *           columns as in Buluc, Gilbert and Budak, Solving path problems on the GPU, Parallel
- *           Computing 36, 2010, doi:10.1016/j.parco.2009.12.002.
+ *           united algorithm for the all-pairs shortest paths problem on hybrid CPU-GPU systems,
+ *           2012, doi:10.1587/transinf.E95.D.2759; register and cache blocking as in K. Goto and R.
+ *           A. van de Geijn, Anatomy of high-performance matrix multiplication, ACM TOMS 34(3),
+ *           2008, doi:10.1145/1356052.1356053. Closed rows times old columns as in Buluc, Gilbert
+ *           and Budak, Solving path problems on the GPU, Parallel Computing 36, 2010,
+ *           doi:10.1016/j.parco.2009.12.002.
  */
 #ifndef PYAPSP_ROWS
 #define PYAPSP_ROWS 4
@@ -125,8 +128,8 @@
 #error "PYAPSP_STRIPS must be 1, 2, 3 or 4"
 #endif
 
-/* The micro-kernel: ROWS x SPAN values at `block`, rows `columns` apart, <- min(themselves,
- * left (x) right). It is a macro because `right` may be in local or in global memory. After it the
+/* The micro-kernel: ROWS x SPAN values at `block`, rows `columns` apart, <- min(these values, left
+ * (x) right). It is a macro because `right` may be in local or in global memory. After it the
  * values are in the matrix and still in sum_<row>_<strip>. */
 #define LOAD_ONE(r, s)                                                                             \
     strip_t sum_##r##_##s =                                                                        \
@@ -135,7 +138,7 @@
 #define STORE_ONE(r, s)                                                                            \
     STRIP(__global, block + (size_t)(r) * columns + (s) * PYAPSP_WIDTH) = sum_##r##_##s;
 #define STORE_ROW(r) EACH_STRIP(STORE_ONE, r)
-/* Of a group that goes down rows [top, bottom) and then on to the next columns: where it goes from i, j. */
+/* The block after (i, j): a group goes down the rows [top, bottom), then to the next columns. */
 #define NEXT(i, bottom, top, j)                                                                    \
     (distances + (size_t)((i) + ROWS < (bottom) ? (i) + ROWS : (top)) * columns +                  \
      ((i) + ROWS < (bottom) ? (j) : (j) + SPAN))
@@ -176,7 +179,8 @@
 #error "PYAPSP_UNROLL must be 1, 2 or 4"
 #endif
 
-/* Three functions: the right slab may be in local memory, and the left factor in rows, `pitch` apart. */
+/* Three functions, because the right slab may be in local memory, and the left factor may be in
+ * rows, `pitch` values apart. */
 #define RIGHT_SPACE __global
 #define LEFT_AT(r) left_at[r]
 #define LEFT_STEP ROWS
@@ -231,7 +235,8 @@ static inline void multiply_row(__global value_t *block, const int columns,
 }
 #undef RIGHT_SPACE
 
-/* A left slab from ROWS rows of `depth` values. Compilers do better with the rows written out. */
+/* A left slab from ROWS rows of `depth` values. With the rows written out, compilers make faster
+ * code. */
 #define PACK_STEP(r) slab[k * ROWS + r] = rows[(size_t)(r) * pitch + k];
 static inline void pack_rows(__global value_t *slab, __global const value_t *rows, const int pitch,
                              const int depth)
@@ -241,7 +246,7 @@ static inline void pack_rows(__global value_t *slab, __global const value_t *row
     }
 }
 
-/* Floyd-Warshall with `depth` pivots from k0 on, on their own rows. */
+/* Floyd-Warshall with `depth` pivots from k0 on, for the rows of these pivots. */
 static inline void close_rows(__global value_t *matrix, const int size, const int k0,
                               const int depth)
 {
@@ -259,9 +264,10 @@ static inline void close_rows(__global value_t *matrix, const int size, const in
     }
 }
 
-/* The rows [low, high) <- min(themselves, their columns of the pivots (x) the closed rows of these).
- * Columns need no closing: the closed rows have the shortest paths that pass pivots, so a path through
- * any number of them is found by its first. */
+/* The rows [low, high) <- min(these rows, their values in the pivot columns (x) the closed pivot
+ * rows). The columns need not be closed: the closed rows have the shortest paths from a pivot
+ * through all pivots, so a path through several pivots is an arc to the first one and a closed
+ * row. */
 static inline void pass_pivots(__global value_t *matrix, const int size, const int k0,
                                const int depth, const int low, const int high,
                                __global value_t *slab)
@@ -281,7 +287,7 @@ static inline void pass_pivots(__global value_t *matrix, const int size, const i
     }
 }
 
-/* A matrix of one tile. One group; `slab` has room for STEP rows of a slab. */
+/* Closes a matrix of one tile. One group; `slab` has the size of STEP rows of a slab. */
 __kernel ALONE void fw_minplus_close(__global value_t *distances, const int size,
                                      __global value_t *slab)
 {
@@ -291,9 +297,9 @@ __kernel ALONE void fw_minplus_close(__global value_t *distances, const int size
     }
 }
 
-/* Rounds inside a pivot block, [low, high) of rows and columns. First the rows of the pivot tile: closed,
- * as right slabs, the tile itself among them. `tile` has room for it, and for STEP rows of a slab; of the
- * slabs, every `step`-th from `part` on. */
+/* Rounds inside a pivot block, the rows and columns [low, high). First the rows of the pivot tile
+ * are closed and packed as right slabs, the tile itself among them. `tile` has the size of the tile
+ * and of STEP rows of a slab. Every `step`-th slab from `part` on is computed. */
 static inline void close_tile(__global const value_t *distances, const int columns, const int k0,
                               const int depth, const int low, const int high,
                               __global value_t *tile, const int part, const int step,
@@ -315,7 +321,7 @@ static inline void close_tile(__global const value_t *distances, const int colum
             for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
                 STRIP(__global, packed + k * SPAN + s) =
                     STRIP(__global const, rows + (size_t)k * columns + column + s);
-        /* What is read may have been lowered already: by a path through the pivot, which is closed,
+        /* A value that is read may be new already. Then it has a path through the closed pivot,
          * so the minimum is the same. */
         for (int i = 0; i < depth; i += ROWS)
             multiply_column(packed + i * SPAN, packed + (i + ROWS) * SPAN, SPAN,
@@ -323,8 +329,8 @@ static inline void close_tile(__global const value_t *distances, const int colum
     }
 }
 
-/* Then the rows [first, last): those of the pivot tile are there, the others pass their old columns of
- * it through them. */
+/* Then the rows [first, last). Those of the pivot tile are copied from the packed slabs; the others
+ * are updated with the product of their old pivot columns and these slabs. */
 static inline void pass_tile(__global value_t *distances, const int columns, const int k0,
                              const int depth, const int low, const int high, const int first,
                              const int last, __global value_t *left, __global const value_t *right)
@@ -348,8 +354,8 @@ static inline void pass_tile(__global value_t *distances, const int columns, con
     }
 }
 
-/* Every group closes the tile anew, in its own part of `tiles`, rather than wait for another; then slabs
- * take turns. */
+/* Every group closes the tile itself, in its own part of `tiles`, instead of waiting for another
+ * group. Then the slabs are shared among the groups. */
 __kernel ALONE void fw_minplus_rows(__global const value_t *distances, const int columns,
                                     const int k0, const int depth, const int low, const int high,
                                     __global value_t *tiles, __global value_t *right)
@@ -360,9 +366,10 @@ __kernel ALONE void fw_minplus_rows(__global const value_t *distances, const int
                (int)get_num_groups(0), right);
 }
 
-/* `ahead` rows after the tile are the next tile, unless it is 0: one group passes them, and closes it
- * while the others pass the other rows, `stripe` of them each. That group is in the middle, because
- * runtimes give the first half of the groups to the first thread. */
+/* The next tile has `ahead` rows after this one; 0 if there is none. One group updates these rows
+ * and closes the next tile, while the others update the other rows, `stripe` of them each. That
+ * group has the middle number, because runtimes give the first half of the groups to the first
+ * thread. */
 __kernel ALONE void fw_minplus_pass(__global value_t *distances, const int columns, const int k0,
                                     const int depth, const int low, const int high,
                                     const int stripe, __global value_t *left,
@@ -378,7 +385,7 @@ __kernel ALONE void fw_minplus_pass(__global value_t *distances, const int colum
         return;
     }
     group -= group > closing;
-    /* of the other rows, with the next tile left out */
+    /* rows are counted without those of the next tile */
     const int first = low + group * stripe, last = min(first + stripe, high - ahead);
     pass_tile(distances, columns, k0, depth, low, high, first, min(last, next), left, right);
     pass_tile(distances, columns, k0, depth, low, high, max(first, next) + ahead, last + ahead,
@@ -406,8 +413,8 @@ __kernel ALONE void fw_minplus_pack(__global const value_t *distances, const int
     }
 }
 
-/* The panels of the pivot, in the matrix and packed. A group for each right slab of the columns, then
- * one for each left slab of the rows; those of the pivot itself do nothing. */
+/* The panels of the pivot, in the matrix and packed. There is a group for each right slab of the
+ * columns, then one for each left slab of the rows; groups of the pivot's own slabs do nothing. */
 __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int columns, const int k0,
                                       const int depth, const int size,
                                       __global const value_t *pivot_left,
@@ -435,7 +442,7 @@ __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int col
         if (row >= k0 && row < k0 + depth)
             return;
         __global value_t *panel = distances + (size_t)row * columns + k0;
-        /* What is read may have been lowered already: by a path through the pivot, which is closed,
+        /* A value that is read may be new already. Then it has a path through the closed pivot,
          * so the minimum is the same. */
         for (int j = 0; j < depth; j += SPAN)
             multiply_column(panel + j, panel + (size_t)ROWS * columns + j, columns, panel, columns,
@@ -444,8 +451,8 @@ __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int col
     }
 }
 
-/* All that is not in a panel: GROUP_COLUMNS x GROUP_ROWS values for each group. A right slab stays in
- * the nearest cache while the left slabs pass. */
+/* All values outside the panels, GROUP_COLUMNS x GROUP_ROWS for each group. A right slab stays in
+ * the first-level cache while it is combined with each left slab. */
 __kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int columns,
                                          const int k0, const int depth, const int size,
                                          __global const value_t *left,
@@ -466,8 +473,8 @@ __kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int 
     }
 }
 
-/* Rectangles, of matrices that the device does not hold. Their factors are packed in chunks of BLOCK
- * steps of k, one after the other, each as slabs. Chunk get_group_id(1) of a left factor: the
+/* Rectangles of matrices that do not fit in device memory. Their factors are packed in chunks of
+ * BLOCK steps of k, one after the other, each as slabs. Chunk get_group_id(1) of a left factor: the
  * columns of the block from `column` on. */
 __kernel ALONE void fw_minplus_pack_left(__global const value_t *block, const int pitch,
                                          const int column, const int depth, __global value_t *left)
@@ -479,7 +486,7 @@ __kernel ALONE void fw_minplus_pack_left(__global const value_t *block, const in
               block + (size_t)row * pitch + column + first, pitch, steps);
 }
 
-/* The place of step k of a column in a right factor of depth x width values. */
+/* The index of step k of a column in a right factor of depth x width values. */
 static inline size_t right_place(const int k, const int depth, const int width, const int column)
 {
     const int first = k / PYAPSP_BLOCK * PYAPSP_BLOCK;
@@ -487,8 +494,8 @@ static inline size_t right_place(const int k, const int depth, const int width, 
     return (size_t)first * width + (size_t)column * steps + (size_t)(k - first) * SPAN;
 }
 
-/* Columns of a right factor, those from `at` on: its steps k from `first` on are `rows` rows of a
- * block, from its column `start` on. A group for each slab. */
+/* Pack the columns of a right factor from `at` on. Its steps k from `first` on are `rows` rows of a
+ * block, from the column `start` of the block on. A group for each slab. */
 __kernel ALONE void fw_minplus_pack_right(__global const value_t *block, const int pitch,
                                           const int start, const int rows, __global value_t *right,
                                           const int depth, const int width, const int first,
@@ -503,7 +510,7 @@ __kernel ALONE void fw_minplus_pack_right(__global const value_t *block, const i
     }
 }
 
-/* The same back: rows of a block from a right factor. */
+/* The inverse: rows of a block from a right factor. */
 __kernel ALONE void fw_minplus_unpack_right(__global value_t *block, const int pitch,
                                             const int start, const int rows,
                                             __global const value_t *right, const int depth,
@@ -518,7 +525,7 @@ __kernel ALONE void fw_minplus_unpack_right(__global value_t *block, const int p
     }
 }
 
-/* A row of `columns` values from one matrix into another, for each group. */
+/* Each group copies a row of `columns` values from one matrix into another. */
 __kernel ALONE void fw_minplus_copy(__global const value_t *from, const int from_pitch,
                                     const int from_column, __global value_t *to, const int to_pitch,
                                     const int to_column, const int columns)
@@ -529,9 +536,9 @@ __kernel ALONE void fw_minplus_copy(__global const value_t *from, const int from
             STRIP(__global const, from + (size_t)row * from_pitch + from_column + j);
 }
 
-/* The columns of a block from `start` on <- min(themselves, left (x) right), with the columns of the
- * right factor from `at` on: GROUP_COLUMNS x GROUP_ROWS values for each group, which stay in the second
- * cache while chunk after chunk passes. */
+/* The columns of a block from `start` on <- min(these columns, left (x) right), with the columns of
+ * the right factor from `at` on. Each group has GROUP_COLUMNS x GROUP_ROWS values, which stay in
+ * the second-level cache while all chunks are processed. */
 __kernel ALONE void fw_minplus_rectangle(__global value_t *block, const int pitch, const int start,
                                          const int rows, const int columns, const int depth,
                                          __global const value_t *left,

@@ -1,8 +1,8 @@
 /* fw-minplus with the instructions of NVIDIA GPUs for pairs of 16-bit values.
  *
- * Purpose   OpenCL C has no word for the packed 16-bit addition and minimum of these GPUs (compute
- *           capability 9.0 and later), which do two updates at the price of one. Everything else is
- *           the portable file, cl/dense/fw_minplus.cl.
+ * Purpose   OpenCL C has no function for the packed 16-bit addition and minimum of these GPUs
+ *           (compute capability 9.0 and later), which do two updates in the time of one. Everything
+ *           else is in the portable file, cl/dense/fw_minplus.cl.
  *
  * Layout    As there, with PYAPSP_PACKED 1: a word holds the values of two neighbouring columns.
  *

@@ -1,9 +1,10 @@
 /* fw-mm: iterative blocked Floyd-Warshall with the tiles off the pivot as a matrix product.
  *
  * Purpose   Nearly all of the work of blocked Floyd-Warshall is, for each pivot, the min-plus product
- *           of a column of tiles and a row of tiles. Here that is done as fast matrix multiplication
- *           was done on GPUs by Volkov and Demmel: each work-item keeps a column of results in
- *           registers, and needs one value from local memory and one from a register per update.
+ *           of a column of tiles and a row of tiles. Here the product is computed as in the fast
+ *           matrix multiplication on GPUs by Volkov and Demmel: each work-item keeps a column of
+ *           results in registers, and reads one value from local memory and one from a register per
+ *           update.
  *
  * Layout    distances: size x size values, row-major, size the next multiple of t; vertices past n
  *           are isolated (infinity). Round K, three launches: close_pivot and close_panels
@@ -21,9 +22,9 @@
  *                |     | c |         |
  *                +-----+---+---------+
  *
- *           PYAPSP_GROUP work-items of one strip each, or several in turn, share the 64 columns. 64
- *           work-items and strips of 1 is the published form; one work-item with wide strips is for
- *           CPUs.
+ *           PYAPSP_GROUP work-items share the 64 columns; each has one strip, or several one after
+ *           the other. The published form has 64 work-items and strips of 1; one work-item with
+ *           wide strips is for CPUs.
  *
  * Parameters  those of common/types.h, common/semiring.h and dense/register_tiles.h; l is the
  *           argument `submatrices`. GROUP * WIDTH must divide 64.
@@ -37,7 +38,8 @@
  */
 #include "dense/register_tiles.h"
 
-/* ceil(size/64 / l) x (size - t)/16 groups. Nothing that is read here changes. */
+/* ceil(size/64 / l) x (size - t)/16 groups. No value that is read here is written, except by the
+ * work-item that reads it. */
 __kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
 fw_mm_others(__global value_t *distances, const int size, const int K, const int submatrices)
 {

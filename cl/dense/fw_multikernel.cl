@@ -1,10 +1,11 @@
 /* fw-multikernel: blocked Floyd-Warshall in three kernels per round, P in registers.
  *
- * Purpose   The launches that the single kernel of fw_singlekernel.cl is compared with: both call
- *           the same functions for a tile, so that they differ only in how tiles are put in order.
+ * Purpose   The baseline that fw_singlekernel.cl is compared with. Both call the same functions for
+ *           a tile, so that they differ only in how tiles are ordered.
  *
- * Layout    matrix: n x n words, n the next multiple of t; vertices past the last are isolated. Those
- *           of several graphs follow each other, and get_group_id(2) is the graph. In round K of n/t:
+ * Layout    matrix: n x n words, n the next multiple of t; vertices past the last are isolated. The
+ *           matrices of several graphs follow each other, and get_group_id(2) is the graph. In
+ *           round K of n/t:
  *
  *                  K
  *            . . | B | . .       fw_multikernel_a   the pivot tile A = (K, K), one group
@@ -19,10 +20,10 @@
  * Cost      3 n/t launches, n^3 updates, about 4 n^3/t values of memory traffic; local memory 2 t^2
  *           values, and 2 t in kernel A.
  *
- * Source    D. Takafuji's thesis, 2020, sections 3.2.1-3.2.2 and 3.3, after G. J. Katz and
- *           J. T. Kider, All-pairs shortest-paths for large graphs on the GPU, Graphics Hardware
- *           2008. There the row and column tiles take t steps; here they are products with the
- *           closed pivot.
+ * Source    D. Takafuji's thesis, 2020, sections 3.2.1-3.2.2 and 3.3 (chapter 3 as an article:
+ *           doi:10.1002/cpe.5963), after G. J. Katz and J. T. Kider, All-pairs shortest-paths for
+ *           large graphs on the GPU, Graphics Hardware 2008. There the row and column tiles take t
+ *           steps; here they are products with the closed pivot.
  */
 #include "dense/tile_update.h"
 

@@ -1,7 +1,7 @@
 /* fw-naive: Floyd-Warshall, one launch per intermediate vertex k.
  *
- * Purpose   The baseline of every comparison, and the twin that every other dense method is tested
- *           against: nothing in it is clever, so nothing in it can hide.
+ * Purpose   The baseline of every comparison, and the reference that every other dense method is
+ *           tested against. It is the textbook algorithm without optimisations.
  *
  * Layout    distances: n x n values, row-major; row i holds the distances from vertex i.
  *           predecessors (with PYAPSP_PREDECESSORS): n x n ints of the same shape.
@@ -14,7 +14,8 @@
  *
  *           One work-item per element, in groups that may reach past n. Row k and column k do not
  *           change in step k (a path through k to k is no shorter unless there is a negative cycle),
- *           so the work-items of step k leave them alone: what they read, nobody writes.
+ *           so the work-items of step k do not write them: no work-item writes a value that another
+ *           one reads.
  *
  * Parameters  those of common/types.h with PYAPSP_WIDTH 1 and of common/semiring.h, and
  *             PYAPSP_PREDECESSORS  0   1: keep the last vertex before j on the path from i

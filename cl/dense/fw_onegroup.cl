@@ -1,8 +1,9 @@
 /* fw-onegroup for GPUs: a group holds the whole matrix of a graph in its registers.
  *
- * Purpose   A small graph leaves most of a device idle, and many of them one after the other wait for
- *           launches. Here every group solves a graph of its own: weights are read once, distances
- *           written once, and between them only pivot rows and columns leave the registers.
+ * Purpose   One small graph does not use the whole device, and solving many of them one after the
+ *           other spends most of the time on launches. Here every group solves its own graph.
+ *           Weights are read once and distances are written once. In between, only pivot rows and
+ *           columns leave the registers, through local memory.
  *
  * Layout    weights, distances, remarks: see dense/batch.h. A work-item owns every GROUP_Y-th row of
  *           every GROUP_X-th column:
@@ -16,16 +17,18 @@
  *              0 |  .  *  .  .  .  *  .  .
  *              ...
  *
- *           Two pivots at a time: the owners of their rows and columns lay them out in local memory,
- *           and every work-item closes its part of the two rows (paths through both pivots), then
- *           lowers its values by old columns times closed rows. The next two pivots use another
- *           place, so that one barrier for each pair is enough.
+ *           Two pivots are treated at a time. The work-items that own their rows and columns copy
+ *           them to local memory. Every work-item closes its part of the two rows (paths through
+ *           both pivots), then updates its values with the product of the old columns and the
+ *           closed rows. The next two pivots use another buffer, so that one barrier for each pair
+ *           is enough.
  *
  * Parameters  those of common/types.h and common/semiring.h, for strips of one value, of
  *             dense/batch.h, and
  *             PYAPSP_GROUP_X  16  work-items along a row, GROUP_Y times a power of two
  *             PYAPSP_GROUP_Y  16  work-items along a column, a multiple of 4
- *             PYAPSP_COLUMNS   8  columns of a work-item; GROUP_X * COLUMNS vertices are the most
+ *             PYAPSP_COLUMNS   8  columns of a work-item; a graph has at most GROUP_X * COLUMNS
+ *                                 vertices
  *
  * Cost      n^3 updates, 2 n^2 values of memory traffic a graph and half a barrier a vertex; for two
  *           pivots 2 (ROWS + COLUMNS) local loads for 2 ROWS x COLUMNS updates.

@@ -1,8 +1,9 @@
 /* fw-onegroup for CPUs: each core solves one graph after the other, in its own caches.
  *
- * Purpose   A small graph leaves most of a device idle, and many of them one after the other wait for
- *           launches. Here a group, one work-item, takes a whole graph: nothing is shared, nothing
- *           waits, and the matrix stays in the nearest cache that holds it.
+ * Purpose   One small graph does not use all cores, and solving many of them one after the other
+ *           spends most of the time on launches. Here a group of one work-item solves a whole
+ *           graph. Nothing is shared between groups, there is no barrier, and the matrix stays in
+ *           the smallest cache that holds it.
  *
  * Layout    weights, distances, remarks: see dense/batch.h. A group has `room` values of scratch, for
  *           a padded matrix of size x size values and the rows of a round as right slabs
@@ -16,9 +17,11 @@
  *              |i i i i i|           . . . . . . . . .
  *              +---------+
  *
- *           The rows r are closed first, then they pass on their paths: see `pass_pivots`.
+ *           The rows r are closed first, then all other rows are updated through them: see
+ *           `pass_pivots`.
  *
- *           Groups take graphs from a counter: who has the easy ones takes more.
+ *           Groups take the next graph from a shared counter, so that a group whose graphs take
+ *           less time solves more of them.
  *
  * Parameters  those of dense/fw_minplus.cpu.cl and dense/batch.h; BLOCK is a multiple of STEP
  *
@@ -35,8 +38,8 @@
 typedef strip_t loose_strip_t __attribute__((aligned(sizeof(PYAPSP_VALUE))));
 #define LOOSE_STRIP(space, address) (*(space loose_strip_t *)(address))
 
-/* The weights into the padded matrix; returns the remarks. Extremes say it of all weights, and what is
- * no number differs from itself. */
+/* Copy the weights into the padded matrix; return the remarks. They follow from the smallest and
+ * the largest weight, and from whether a weight differs from itself, as only NaN does. */
 static inline int fetch_graph(__global const raw_t *weights, __global value_t *matrix, const int n,
                               const int size, const int zeros, const float longest)
 {

@@ -1,8 +1,8 @@
-/* fw-recursive: recursive blocked Floyd-Warshall, made of min-plus products.
+/* fw-recursive: recursive blocked Floyd-Warshall, as min-plus products.
  *
- * Purpose   The matrix is halved in both directions again and again, down to t x t tiles that are
- *           closed as in fw-mm. Everything else is min-plus products of ever larger blocks, so that
- *           a fast matrix product does nearly all of the work.
+ * Purpose   The matrix is halved recursively in both directions, down to t x t tiles, which are
+ *           closed as in fw-mm. Everything else is min-plus products of larger and larger blocks,
+ *           so that nearly all of the work is a fast matrix product.
  *
  * Layout    distances: size x size values, row-major, size the next multiple of t; vertices past n
  *           are isolated (infinity). scratch: a matrix of the same shape. A step of the recursion on
@@ -15,16 +15,17 @@
  *             +-----+-----+    21  <- 22 * 21'        12  <- 12' * 22                 panels
  *                              11  <- 11 + 12 * 21                                    add
  *
- *           12' and 21' are in scratch: a product that overwrote its own factor would read what other
- *           work-items are writing. The way back to distances is the second product, so that this
- *           costs no copy. Also the recursion on 22 needs scratch, in its own place.
+ *           12' and 21' are in scratch: a product that overwrites its own factor would read values
+ *           that other work-items are writing. The second product writes its result back to
+ *           distances, so that no copy is needed. The recursion on 22 uses scratch, too, at the
+ *           place of 22.
  *
  *           Both products of a line are one launch ("merged"), or one each as published. Every
- *           product takes the old value into the minimum; where the closed factor has a zero
- *           diagonal, that changes nothing.
+ *           product includes the old value in the minimum. Where the closed factor has a zero
+ *           diagonal, this does not change the result.
  *
- *           A group computes 16 x 64 values in registers (dense/register_tiles.h), going through the
- *           left factor in pieces of 16 x t. The last submatrix of a row may reach past the block.
+ *           A group computes 16 x 64 values in registers (dense/register_tiles.h), reading the left
+ *           factor in pieces of 16 x t. The last submatrix of a row may reach past the block.
  *
  * Parameters  those of common/types.h, common/semiring.h and dense/register_tiles.h. GROUP * WIDTH
  *           must divide 64.
@@ -39,8 +40,8 @@
 #include "dense/register_tiles.h"
 
 /* 16 x 64 values of after <- min(before, left x right), from (row, column) on, left of column end.
- * The sum goes over the columns [low, high) of the left matrix, whole tiles. All work-items of the
- * group must come here. */
+ * The minimum is over the columns [low, high) of the left matrix, whole tiles. All work-items of
+ * the group must call this. */
 static inline void product(__local value_t *piece, __global const value_t *left_matrix,
                            __global const value_t *right_matrix,
                            __global const value_t *before_matrix, __global value_t *after_matrix,
@@ -49,7 +50,8 @@ static inline void product(__local value_t *piece, __global const value_t *left_
 {
     __global const value_t *left = left_matrix + (size_t)row * size;
 #if STRIPS == 1
-    /* past the end of the block a work-item goes through the motions on columns that nobody writes */
+    /* past the end of the block a work-item computes on valid columns and stores nothing, so that
+     * it reaches every barrier */
     const int mine = first + (int)get_local_id(0) * WIDTH;
     const int column = (mine < end) ? mine : end - WIDTH;
     __global const value_t *before = (mine < end) ? before_matrix + (size_t)row * size + column
@@ -66,7 +68,8 @@ static inline void product(__local value_t *piece, __global const value_t *left_
         EACH_16(SUM_STORE)
     }
 #else
-    /* a work-item has more strips than registers: between two pieces the sums are in the matrix */
+    /* a work-item has more strips than fit in registers: between two pieces the sums are in the
+     * matrix */
     for (int from = low; from < high; from += TILE) {
         barrier(CLK_LOCAL_MEM_FENCE);
         copy_left(piece, left + from, size);
@@ -86,10 +89,11 @@ static inline void product(__local value_t *piece, __global const value_t *left_
 #endif
 }
 
-/* The closed block [c0, c1) x [c0, c1) applied to the blocks beside it, whose other side is [o0, o1).
+/* Multiply the blocks beside the closed block [c0, c1) x [c0, c1) by it. Their other side is [o0,
+ * o1).
  * Groups below `left_groups` multiply from the left: rows c, columns o; the others from the right:
- * rows o, columns c. The launch begins with group `skip`. closed and after may be the same matrix,
- * in which they touch different blocks. */
+ * rows o, columns c. The number of the first group is `skip`. closed and after may be the same
+ * matrix, where they are different blocks. */
 __kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
 fw_recursive_panels(__global const value_t *closed, __global const value_t *before,
                     __global value_t *after, const int size, const int c0, const int c1,
@@ -107,8 +111,8 @@ fw_recursive_panels(__global const value_t *closed, __global const value_t *befo
             first + place % across * SUBMATRIX_COLUMNS, end, c0, c1);
 }
 
-/* The block [o0, o1) x [o0, o1) of distances by way of [c0, c1): distances <- min(distances, P(o, c)
- * x P(c, o)). panels may be distances. */
+/* Update the block [o0, o1) x [o0, o1) of distances with paths through [c0, c1): distances <-
+ * min(distances, P(o, c) x P(c, o)). panels may be distances. */
 __kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
 fw_recursive_add(__global const value_t *panels, __global value_t *distances, const int size,
                  const int c0, const int c1, const int o0, const int o1)

@@ -1,12 +1,13 @@
-/* fw-singlekernel: blocked Floyd-Warshall in one launch, tiles wait for each other in the kernel.
+/* fw-singlekernel: blocked Floyd-Warshall in one launch, with tiles that wait for each other.
  *
- * Purpose   Three launches per round leave the device idle at the end of each, and while one group
- *           closes the pivot. Here groups go on to tiles of the next round as soon as what they need
- *           is there.
+ * Purpose   With three launches per round, part of the device is idle at the end of each launch,
+ *           and while one group closes the pivot. Here groups start tiles of the next round as soon
+ *           as the tiles that they read are ready.
  *
- * Layout    matrix: n x n words, n the next multiple of t; vertices past the last are isolated. Those
- *           of several graphs follow each other, and their tasks take turns.
- *           counters: see dense/soft_sync.h, with the order of the tasks and the waiting.
+ * Layout    matrix: n x n words, n the next multiple of t; vertices past the last are isolated. The
+ *           matrices of several graphs follow each other; their tasks are interleaved.
+ *           counters: see dense/soft_sync.h, which also has the order of the tasks and what they
+ *           wait for.
  *
  *             round 0        round 1            each tile of round K waits for itself in
  *             A B B B        . b . .            round K - 1, and a tile
@@ -15,8 +16,8 @@
  *             B c c c        . b . .
  *
  *           A group is launched once and takes one task after the other until none is left. All
- *           tasks are one program (dense/tile_update.h): steps inside the pivot are none for the
- *           others, so that every barrier is reached by the whole group.
+ *           tasks run the same code (dense/tile_update.h). The number of steps inside the tile is t
+ *           for the pivot and 0 for other tiles, so that the whole group reaches every barrier.
  *
  * Parameters  those of common/types.h, common/semiring.h, dense/words.h, dense/tile_update.h and
  *             dense/soft_sync.h.
@@ -26,8 +27,8 @@
  *           2 t^2 + 2 t values.
  *
  * Source    D. Takafuji's thesis, 2020, section 3.2.3, figures 3.3 and 3.4 (single kernel soft
- *           synchronisation), and section 3.3, figure 3.6 (many graphs). The waiting for readers and
- *           the watchdog are additions.
+ *           synchronisation), and section 3.3, figure 3.6 (many graphs); chapter 3 as an article:
+ *           doi:10.1002/cpe.5963. Waiting for readers and the watchdog are our additions.
  */
 #include "dense/tile_update.h"
 #include "dense/soft_sync.h"

@@ -1,8 +1,8 @@
 /* fw-twolevel: iterative blocked Floyd-Warshall, tiles blocked a second time in local memory.
  *
- * Purpose   Large tiles read the matrix less often, but two of them may not fit local memory, or
- *           leave room for few groups. Here only t' columns of the one factor and t' rows of the
- *           other are there at a time, while the tile that is updated stays in registers.
+ * Purpose   Large tiles read the matrix less often, but two of them may not fit in local memory, or
+ *           only few groups fit on the device. Here local memory holds only t' columns of one
+ *           factor and t' rows of the other at a time. The tile that is updated stays in registers.
  *
  * Layout    distances: size x size values, row-major, size the next multiple of t; vertices past n
  *           are isolated (infinity). Round K, three launches: close_pivot and close_panels
@@ -24,9 +24,9 @@
  *          t' columns, in local       A = tile (I, J), in registers: work-item (x, y) keeps
  *          memory, transposed         strip x of the rows y, y + t', y + 2t', ...
  *
- *           A group treats l tiles of a tile row, one after the other; it keeps nothing of B from one
- *           to the next. The published form reads B through the texture cache of its GPU; here it is
- *           a plain read, which GPUs cache since.
+ *           A group treats l tiles of a tile row, one after the other; it reads B again for each.
+ *           The published form reads B through the texture cache of its GPU; here it is a plain
+ *           read, which newer GPUs cache.
  *
  * Parameters  those of common/types.h, common/semiring.h and dense/register_tiles.h, and
  *             PYAPSP_KEPT  16   t/t': a power of two, at most t. l is the argument `tiles`.
@@ -51,8 +51,8 @@
         kept##q = SHORTER(candidate, kept##q);                                                     \
     }
 
-/* ceil((size/t - 1) / l) x (size/t - 1) groups. Nothing that is read here changes, but for the local
- * copies. */
+/* ceil((size/t - 1) / l) x (size/t - 1) groups. No tile that is read here is written, except the
+ * local copies. */
 __kernel __attribute__((reqd_work_group_size(TILE / WIDTH, SUBTILE, 1))) void
 fw_twolevel_others(__global value_t *distances, const int size, const int K, const int tiles)
 {

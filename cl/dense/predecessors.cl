@@ -1,15 +1,16 @@
 /* predecessors: the last vertex before each vertex, found from final distances.
  *
- * Purpose   Methods that compute distances alone get their predecessors here, once, at the end: the
+ * Purpose   Methods that compute only distances get their predecessors here, once, at the end. The
  *           predecessor of j on the path from i is the tail k of the arc (k, j) that makes
  *           d(i,k) + w(k,j) smallest. With exact sums that minimum is d(i,j); with rounding it is
  *           within rounding of it, whatever the order in which the method added. An arc that is
- *           longer than the distance between its ends is on no shortest path, and is put aside first:
- *           most arcs of a dense graph with random weights. Neither step needs more of the distances
- *           than some rows: the first those of the tails of the arcs, the second those of the sources.
+ *           longer than the distance between its ends is on no shortest path, and is removed first;
+ *           in a dense graph with random weights these are most arcs. Each step needs only some
+ *           rows of the distances: the first those of the tails of the arcs, the second those of
+ *           the sources.
  *
  * Layout    distances: row-major, `columns` values in a row, the first n of them vertices. They are
- *           the rows of the vertices from `top` on; `rows` of them are there.
+ *           the rows of `rows` vertices, from `top` on.
  *           before: rows x n ints, row-major, -9999 where there is none.
  *           Arcs by tail, for predecessors_sift: those from row k are first[k] <= a < first[k + 1],
  *           to ends[a], of length weights[a]; matters[a] becomes 1 if it may be the last of a path.
@@ -23,21 +24,22 @@
  *               vertex 1 | d d d d d d d d d ...      an arc into j, for many sources at once:
  *                  ...   |  ...                       row of its tail + weight
  *
- *           A group treats SOURCES = GROUP_X * STRIPS * WIDTH sources and 32 vertices j. Its answers
- *           go through local memory, to be written in rows.
+ *           A group treats SOURCES = GROUP_X * STRIPS * WIDTH sources and 32 vertices j. Its
+ *           results go through local memory, so that they are written along the rows.
  *
  * Parameters  those of common/types.h and common/semiring.h, and
  *             PYAPSP_STRIPS   1  strips of sources of a work-item: 1, 2 or 4
  *             PYAPSP_GROUP_X 32  work-items along the sources; 1 when WIDTH is more than 1
  *             PYAPSP_GROUP_Y  8  work-items along the vertices
- *             PYAPSP_SLACK float the type in which rounding is judged: double for double
+ *             PYAPSP_SLACK float the type of the tolerance for rounding: double for double
  *
  * Cost      rows * m' sums for m' arcs as long as the distance between their ends; m comparisons in
  *           all to find them.
  *
- * Source    A shortest path ends in an arc in equality: T. H. Cormen et al., Introduction to
- *           Algorithms, the predecessor subgraph. On cycles of weight zero the arcs in equality can
- *           go round: the host mends that (pyapsp/dense/predecessors.py).
+ * Source    The last arc (k, j) of a shortest path has d(i,k) + w(k,j) = d(i,j): T. H. Cormen et
+ *           al., Introduction to Algorithms, the predecessor subgraph. On cycles of weight zero
+ *           such arcs can form a cycle of predecessors: the host corrects these
+ *           (pyapsp/dense/predecessors.py).
  */
 #ifndef PYAPSP_STRIPS
 #define PYAPSP_STRIPS 1
@@ -61,7 +63,7 @@
 #define OWN (PYAPSP_STRIPS * PYAPSP_WIDTH)
 #define SOURCES (PYAPSP_GROUP_X * OWN)
 #define TILE 32
-/* one int between rows keeps work-items that read a column out of each other's way */
+/* one more int in each row, so that work-items that read a column use different banks */
 #define PITCH (SOURCES + (PYAPSP_WIDTH == 1))
 
 #if PYAPSP_STRIPS == 1
@@ -74,8 +76,9 @@
 #error "PYAPSP_STRIPS must be 1, 2 or 4"
 #endif
 
-/* Which arcs matter. The GROUP_X work-items of a row share its arcs. An arc may exceed the distance
- * by what rounding does: relative * (|w| + |d|) + absolute, both 0 for exact sums. */
+/* Which arcs may be on a shortest path. The GROUP_X work-items of a row share its arcs. An arc may
+ * exceed the distance by the tolerance for rounding: relative * (|w| + |d|) + absolute, both 0 for
+ * exact sums. */
 __kernel GROUP void predecessors_sift(__global const value_t *distances, const int columns,
                                       const int rows, __global const long *first,
                                       __global const int *ends, __global const value_t *weights,
@@ -91,7 +94,8 @@ __kernel GROUP void predecessors_sift(__global const value_t *distances, const i
 #if PYAPSP_INTEGER
         matters[a] = weight <= distance;
 #else
-        /* one product for each, as the sum of two large numbers may be infinite, and 0 times that NaN */
+        /* two products, because the sum of two large numbers may be infinite, and 0 times infinity
+         * is NaN */
         const PYAPSP_SLACK d = distance, w = weight;
         matters[a] = w <= d + (relative * fabs(w) + relative * fabs(d) + absolute);
 #endif
@@ -116,7 +120,7 @@ __kernel GROUP void predecessors_slab(__global const value_t *distances, const i
             slab[(size_t)(k + y) * span + s + x] = tile[x][y];
 }
 
-/* The answer for the sources of a slab. Groups (SOURCES sources, TILE vertices). */
+/* The predecessors for the sources of a slab. Groups (SOURCES sources, TILE vertices). */
 __kernel GROUP void predecessors_search(__global int *before, const int n, const int rows,
                                         const int start, const int span, const int top,
                                         const int begin, const int end,
@@ -158,8 +162,8 @@ __kernel GROUP void predecessors_search(__global int *before, const int n, const
         }
 }
 
-/* suspects[i] <- 1 where the distances of row i do not all fall towards the source, from vertex to
- * predecessor: only there can predecessors go round. The GROUP_X work-items of a row share it. */
+/* suspects[i] <- 1 if in row i some predecessor is not nearer to the source than its vertex: only
+ * there can predecessors form a cycle. The GROUP_X work-items of a row share it. */
 __kernel GROUP void predecessors_falling(__global const value_t *distances, const int columns,
                                          const int n, const int rows, __global const int *before,
                                          __global int *suspects)

@@ -1,12 +1,14 @@
-/* Tiles in registers: what fw-mm, fw-twolevel and fw-recursive have in common.
+/* Tiles in registers: shared by fw-mm, fw-twolevel and fw-recursive.
  *
  * Purpose   The pivot tile, and its row and column tiles, are closed with every value in a register
- *           of the work-item that updates it: local memory only holds what all need at step k, one
- *           row and one column. And the min-plus product of 16 rows by a strip, with 16 results in
- *           registers, for the methods that treat the other tiles as a matrix product.
+ *           of the work-item that updates it. Local memory holds only what all work-items need at
+ *           step k: one row and one column. The file also has the min-plus product of 16 rows and a
+ *           strip, with 16 results in registers, for the methods that treat the other tiles as a
+ *           matrix product.
  *
  * Layout    A t x t tile belongs to a group of t/WIDTH x h work-items. Work-item (x, y) keeps strip
- *           x of the rows y, y + h, y + 2h, ...: t/h strips ("kept"), h rows being one block row.
+ *           x of the rows y, y + h, y + 2h, ...: t/h strips ("kept"), where h rows are one block
+ *           row.
  *
  *               t columns
  *             +-----------+
@@ -17,13 +19,14 @@
  *             | ...       |  t/h block rows
  *             +-----------+
  *
- *           A register has no number that a program could compute with, so row k is always in kept0:
- *           after h steps the kept strips turn by one block row, and after t/h turns they are back.
- *           column[] is in the order of the registers.
+ *           A program cannot index registers by a variable, so row k is always in kept0. After
+ *           every h steps the kept strips are rotated by one block row; after t/h rotations they
+ *           are in their first order. column[] is in the order of the registers.
  *
- *           Between two barriers row and column are copied aside, then all update: no work-item reads
- *           what another may be writing, also when a negative cycle makes row and column k change.
- *           Column k is copied as the strips that contain it, because a vector has no numbered parts.
+ *           Between two barriers row k and column k are copied to local memory; then all work-items
+ *           update. So no work-item reads a value while another writes it, also when a negative
+ *           cycle makes row and column k change. Column k is copied as the strips that contain it,
+ *           because the elements of a vector cannot be indexed by a variable.
  *
  *     macro               default   meaning
  *     PYAPSP_TILE         32        t: 16, 32 or 64
@@ -55,7 +58,7 @@
 #define TILE PYAPSP_TILE
 #define WIDTH PYAPSP_WIDTH
 
-/* Statements for each of 1, 2, 4, ... 64 numbered variables, told its number and the next. */
+/* Statements for each of 1, 2, 4, ..., 64 numbered variables, with its number and the next one. */
 #define EACH_1(DO) DO(0, 1)
 #define EACH_2(DO) EACH_1(DO) DO(1, 2)
 #define EACH_4(DO) EACH_2(DO) DO(2, 3) DO(3, 4)
@@ -74,14 +77,16 @@
     DO(60, 61) DO(61, 62) DO(62, 63) DO(63, 64)
 #define EACH(count, DO) PYAPSP_JOIN(EACH_, count)(DO)
 
-/* In what follows the kernel has: rows, the number h; y, the row of the work-item in a block row;
- * mine, where its first strip is in the matrix; size, the values in a row of the matrix. */
+/* The macros below use these variables of the kernel: rows, the number h; y, the row of the
+ * work-item in a block row; mine, where its first strip is in the matrix; size, the values in a row
+ * of the matrix. */
 #define KEPT_LOAD(q, next)                                                                         \
     strip_t kept##q = STRIP(__global const, mine + (size_t)(q) * rows * size);
 #define KEPT_STORE(q, next) STRIP(__global, mine + (size_t)(q) * rows * size) = kept##q;
 #define KEPT_TURN(q, next) kept##q = kept##next;
 
-/* The strip that contains column k to local memory, and one step with column k as it is there. */
+/* Copy the strip that contains column k to local memory; and one step with that copy of column
+ * k. */
 #define KEPT_COLUMN(q, next) STRIP(__local, column + ((q) * rows + y) * WIDTH) = kept##q;
 #define KEPT_STEP(q, next)                                                                         \
     {                                                                                              \
@@ -118,7 +123,8 @@ close_pivot(__global value_t *distances, const int size, const int K)
 }
 
 /* The row and column tiles of the closed tile (K, K), 2 (size/t - 1) groups: get_group_id(1) is 0 for
- * the row tiles, whose column k is the pivot's, and 1 for the column tiles, whose row k is. */
+ * the row tiles, for which column k comes from the pivot, and 1 for the column tiles, for which row
+ * k does. */
 __kernel __attribute__((reqd_work_group_size(TILE / WIDTH, TILE / PYAPSP_PANEL_KEPT, 1))) void
 close_panels(__global value_t *distances, const int size, const int K)
 {
@@ -145,7 +151,8 @@ close_panels(__global value_t *distances, const int size, const int K)
                 }
             } else if (y == step)
                 STRIP(__local, row + x) = kept0;
-            /* Not in the branch: with a loop there some compilers lose the barriers around it. */
+            /* Not inside the branch: with a loop there, some compilers drop the barriers around
+             * it. */
             for (int a = is_column ? TILE : item; a < TILE; a += items) {
                 const int from = (a + turn * rows) % TILE;
                 STRIP(__local, column + a * WIDTH) =
@@ -162,8 +169,8 @@ close_panels(__global value_t *distances, const int size, const int K)
 }
 
 /* Min-plus products in submatrices of 16 rows and 64 columns. The group keeps 16 rows of the left
- * factor in local memory (B' of the thesis), turned so that the 16 values that meet one row of the
- * right factor lie side by side:
+ * factor in local memory (B' of the thesis), transposed, so that the 16 values that are added to
+ * one row of the right factor are side by side:
  *
  *                              right: row k, one strip of it in a register (C')
  *                                    +----------------------------------+
@@ -173,8 +180,8 @@ close_panels(__global value_t *distances, const int size, const int K)
  *                              |     | below the other, in registers    |
  *                              +-----+----------------------------------+
  *
- * 20 and not 16, so that neighbouring k are not all in the same bank when the rows are written, and
- * four values can still be read at once. */
+ * The stride is 20 instead of 16, so that neighbouring k are in different banks when the rows are
+ * written, and four values can still be read at once. */
 #define SUBMATRIX_ROWS 16
 #define SUBMATRIX_COLUMNS 64
 #define LEFT_STRIDE 20
@@ -203,7 +210,8 @@ typedef PYAPSP_JOIN(PYAPSP_VALUE, 4) quad_t;
         FACTORS(address)                                                                           \
         SUM_STEP(a, 0) SUM_STEP(b, 1) SUM_STEP(c, 2) SUM_STEP(d, 3)                                \
     }
-/* All 16 sums through the t columns of left and the t rows of right; right is one strip wide. */
+/* Update all 16 sums with the t columns of left and the t rows of right; right is one strip
+ * wide. */
 #define SUM_TILE(left, right)                                                                      \
     _Pragma("unroll 8") for (int k = 0; k < TILE; k++)                                             \
     {                                                                                              \

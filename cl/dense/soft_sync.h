@@ -1,42 +1,45 @@
-/* Soft synchronisation: the tiles of all rounds in one launch, each as soon as it can be.
+/* Soft synchronisation: the tiles of all rounds in one launch, each started as soon as its input is
+ * ready.
  *
- * A task is one tile (I, J) in one round K. A group takes tickets from a counter; tickets follow an
- * order in which every task comes after all that it waits for. So whoever holds the smallest ticket
- * of those not finished waits for nobody, and a group never waits for one that has not started:
- * any number of groups will do, and none has to be resident.
+ * A task is one tile (I, J) in one round K. A group takes tickets from a counter; tickets are in an
+ * order in which every task comes after all tasks that it waits for. So the group with the smallest
+ * unfinished ticket waits for no other group, and a group never waits for a task that no group has
+ * taken. Therefore any number of groups works, and the groups need not all be resident at the same
+ * time.
  *
  * A task waits until
  *     the tile (I, J) has finished round K - 1;
  *     the tiles (I, K) and (K, J), which it reads, have finished round K;
- *     and, where its own tile was in row or column K - 1, until that has been read in round K - 1
- *     by all b - 1 others: they may still be reading what this task is about to overwrite. (Without
- *     that a slow group would read newer, also valid, lengths: harmless for the answer, but a race,
- *     and the rounding of floats would differ from run to run.)
+ *     if (I, J) is in row or column K - 1, all b - 1 other tiles that read it in round K - 1 have
+ *     done so, because this task overwrites it. (Without this, a slow group would read newer
+ *     lengths, which are also valid. The answer would be right, but it would be a data race, and
+ *     the rounding of floats would differ from run to run.)
  *
- * Many graphs take turns: m tickets in a row are the same task of m graphs. So m times as many tasks lie
- * between two that wait for each other.
+ * With m graphs, m consecutive tickets are the same task of the m graphs. So m times as many tasks
+ * lie between a task and one that waits for it.
  *
- * The counters, ints that are zero before the launch, b = n/t. All are read and written by atomic
- * operations alone, except where a stall was, which the host reads after the launch:
+ * The counters are ints, zero before the launch; b = n/t. All are read and written by atomic
+ * operations only, except the place of a stall, which the host reads after the launch:
  *
- *     0              STALLED   1 when a group gave up waiting; then its I, J and K
+ *     0              STALLED   1 when a group has stopped waiting; then its I, J and K
  *     32             FINISHED  tasks finished, modulo 2^32
  *     64             tickets   of each stage, b + 1 of them
  *     64 + b + 1     progress  of each tile: rounds finished, b * b
  *     + b * b        columns   of each tile (I, K): how many have read it as column tile, b * b
  *     + b * b        rows      of each tile (K, J): how many have read it as row tile, b * b
- *     + b * b        the last three of the next graph, and so on
+ *     + b * b        the last three for the next graph, and so on
  *
- * One counter of tickets would wrap round beyond 2^31 tasks, so each stage has its own, and a group
- * goes on to the next stage when one is sold out.
+ * One counter of tickets would overflow at 2^31 tasks, so each stage has its own. A group continues
+ * with the next stage when all tickets of a stage are taken.
  *
  *     macro             default  meaning
- *     PYAPSP_ORDER      0        0: a stage is a round, tiles that the next pivot waits for first;
- *                                1: the next pivot, row and column are moved ahead of what they do
- *                                not need, so that more tasks lie between a task and its successors
- *     PYAPSP_PATIENCE   1048576  looks at the counters, in none of which any group has finished
- *                                anything, after which a group gives up. It looks every 32 polls.
- *     PYAPSP_WITHHOLD   -1       for tests: this tile, I * b + J, never finishes round 0
+ *     PYAPSP_ORDER      0        0: a stage is a round; first come tiles that the next pivot needs;
+ *                                1: the next pivot, row and column are moved before tasks that they
+ *                                do not need, so that more tasks lie between a task and those that
+ *                                wait for it
+ *     PYAPSP_PATIENCE   1048576  a group stops waiting after so many checks, each after 32 polls,
+ *                                if no group finished a task in that time
+ *     PYAPSP_WITHHOLD   -1       for tests: the tile I * b + J that never finishes round 0
  */
 #ifndef DENSE_SOFT_SYNC_H
 #define DENSE_SOFT_SYNC_H
@@ -55,16 +58,16 @@
 #define TICKETS 64
 #define POLLS 32
 
-/* Where the counters of the tiles are. */
+/* The indices of the counters of the tiles. */
 #define PROGRESS(blocks, graph)                                                                    \
     (TICKETS + (size_t)(blocks) + 1 + (graph) * 3 * (size_t)(blocks) * (blocks))
 #define COLUMN_READS(blocks, graph) (PROGRESS(blocks, graph) + (size_t)(blocks) * (blocks))
 #define ROW_READS(blocks, graph) (COLUMN_READS(blocks, graph) + (size_t)(blocks) * (blocks))
 
-/* Orders what this work-item, and by the barrier its group, wrote or read before against what follows
- * anywhere on the device. The fences and barriers of OpenCL C 1.2 do not: with them groups have read
- * stale tiles. The host builds this file as OpenCL C 2.0 or later, and refuses devices without; the
- * other form is there so that any tool can parse it. */
+/* Orders the earlier accesses of this work-item, and with a barrier those of its group, before
+ * later accesses anywhere on the device. The fences and barriers of OpenCL C 1.2 do not do this:
+ * with them, groups have read old tiles. The host builds this file as OpenCL C 2.0 or later, and
+ * refuses devices without it. The other form is there so that any tool can parse the file. */
 #if __OPENCL_C_VERSION__ >= 200
 #define DEVICE_FENCE()                                                                             \
     atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device)
@@ -74,7 +77,7 @@
 
 typedef volatile __global int *counter_t;
 
-/* An atomic read, which OpenCL C 1.2 has no other word for. */
+/* An atomic read. OpenCL C 1.2 has no other function for it. */
 static inline int look(counter_t counter)
 {
     return atomic_or(counter, 0);
@@ -85,7 +88,7 @@ static inline int stages_of(const int blocks)
     return blocks + PYAPSP_ORDER;
 }
 
-/* How many tasks a stage has, of one graph: see task_of. */
+/* The number of tasks of a stage for one graph: see task_of. */
 static inline int tasks_of(const int stage, const int blocks)
 {
 #if PYAPSP_ORDER
@@ -103,8 +106,8 @@ static inline int2 panel_of(const int i)
     return i & 1 ? (int2)(i / 2 + 1, 0) : (int2)(0, i / 2 + 1);
 }
 
-/* Of the tiles with neither coordinate 0, number i: (1, 1), which is the next pivot; then those in
- * its row and column; then all others. */
+/* Tile number i among those with neither coordinate 0: (1, 1), which is the next pivot; then those
+ * in its row and column; then all others. */
 static inline int2 other_of(const int i, const int blocks)
 {
     const int nearest = 2 * blocks - 3;
@@ -115,16 +118,16 @@ static inline int2 other_of(const int i, const int blocks)
     return (int2)(2 + (i - nearest) / (blocks - 2), 2 + (i - nearest) % (blocks - 2));
 }
 
-/* The task of a ticket: (I, J, K, 0), the last being the graph. Tiles are numbered from the pivot, round
- * the edges. */
+/* The task of a ticket: (I, J, K, 0), where the last is for the graph. Tiles are numbered from the
+ * pivot on, modulo b. */
 static inline int4 task_of(const int stage, const int ticket, const int blocks)
 {
     const int panels = 2 * (blocks - 1);
     int K = stage;
     int2 tile;
 #if PYAPSP_ORDER
-    /* Stage 0: pivot, row and column of round 0. Stage K + 1: the others of round K, the nearest
-     * first; behind those the pivot of round K + 1, and half way through the rest its row and
+    /* Stage 0: pivot, row and column of round 0. Stage K + 1: the other tiles of round K, the
+     * nearest first; after these the pivot of round K + 1; and after half of the rest its row and
      * column. The last stage has no next round. */
     const int nearest = 2 * blocks - 3;
     const int before = nearest + (blocks - 2) * (blocks - 2) / 2;
@@ -154,9 +157,9 @@ static inline int4 task_of(const int stage, const int ticket, const int blocks)
     return (int4)((tile.x + K) % blocks, (tile.y + K) % blocks, K, 0);
 }
 
-/* Waits until a counter has reached a value; 0 when it gave up, or another group did. A group that
- * works while others wait is no stall, however long it takes, unless nothing at all gets finished
- * for a very long time. */
+/* Wait until a counter has reached a value. Return 0 if this group or another one stopped waiting.
+ * It is a stall only if no group finishes any task for a very long time; a long task of another
+ * group is none. */
 static inline int await(counter_t counters, const size_t index, const int value, const int4 task)
 {
     int finished = look(counters + FINISHED);
@@ -199,9 +202,9 @@ static inline int await_all(counter_t counters, const int4 task, const int block
     return 1;
 }
 
-/* The next task of this group, when all that it waits for is done: (I, J, K, graph), or -1 in the
- * first when there is none. `stage` is where the group looks for it, 0 at first. Called by the whole
- * group, for which its first work-item waits. */
+/* The next task of this group, after all that it waits for is done: (I, J, K, graph), with I = -1
+ * when there is none. `stage` is the stage whose tickets the group takes, 0 at first. Called by the
+ * whole group; its first work-item waits. */
 static inline int4 next_task(counter_t counters, __local int *shared, int *stage, const int blocks,
                              const int graphs)
 {
@@ -235,7 +238,7 @@ static inline int4 next_task(counter_t counters, __local int *shared, int *stage
     return (int4)(shared[0], shared[1], shared[2], shared[3]);
 }
 
-/* Tells all groups that a task is finished. Called by the whole group. */
+/* Report to all groups that a task is finished. Called by the whole group. */
 static inline void finish_task(counter_t counters, const int4 task, const int blocks)
 {
     const int I = task.x, J = task.y, K = task.z, graph = task.w;

@@ -2,16 +2,17 @@
  *
  * With I and J the place of P and K the round, Q is always the tile (I, K) and R the tile (K, J):
  *
- *     pivot   (K, K)    P = Q = R, Floyd-Warshall inside the tile: t steps that build on each other
+ *     pivot   (K, K)    P = Q = R, Floyd-Warshall inside the tile: t steps, each of which needs the
+ *                       one before
  *     row     (K, J)    R = P, and Q is the closed pivot
  *     column  (I, K)    Q = P, and R is the closed pivot
  *     other   (I, J)    three different tiles
  *
  * Once the pivot is closed (it holds the shortest paths among its vertices, 0 on the diagonal), row
- * and column tiles are one product of it with their old values, just like the others: no step has to
+ * and column tiles are one product of it and their old values, like the other tiles: no step has to
  * wait for the one before.
  *
- * Q and R sit in local memory, P in registers. A group has GROUP_X x GROUP_Y work-items. Each owns
+ * Q and R are in local memory, P in registers. A group has GROUP_X x GROUP_Y work-items. Each owns
  * strips of WIDTH words in ROWS rows that are GROUP_Y apart, and several such blocks in turn when
  * there are fewer work-items than blocks:
  *
@@ -87,7 +88,7 @@ static inline int group_item(void)
 }
 
 /* Where the tile (row, column) of a matrix of `blocks` x `blocks` tiles begins, and how many words
- * lie between two of its rows. */
+ * are between the starts of two of its rows. */
 static inline size_t tile_at(const int blocks, const int row, const int column)
 {
 #if PYAPSP_CONTIGUOUS
@@ -131,8 +132,8 @@ static inline void put(__global value_t *matrix, __local const value_t *tile, co
         STRIP(__global, origin + y * pitch + x) = STRIP(__local const, tile + y * COLUMNS + x);
 }
 
-/* The first `steps` steps of Floyd-Warshall inside a tile: TILE of them, or none. Step k reads row k
- * and column k while other work-items update them, so both are copied aside first. */
+/* The first `steps` steps of Floyd-Warshall inside a tile: TILE of them, or none. Other work-items
+ * update row k and column k during step k, so both are copied to other local arrays first. */
 static inline void close_tile(__local value_t *tile, __local value_t *column, __local value_t *row,
                               const int steps)
 {
@@ -187,8 +188,8 @@ static inline void multiply(__global value_t *matrix, __local const value_t *lef
 }
 
 #if PYAPSP_CONTIGUOUS
-/* From rows one after the other to tiles one after the other, and back; a work-item per strip, of
- * blocks * COLUMNS / WIDTH by blocks * TILE by graphs. */
+/* From a matrix in rows to one in tiles, and back. A work-item per strip: blocks * COLUMNS / WIDTH
+ * x blocks * TILE x graphs of them. */
 #define IN_ROWS(blocks)                                                                            \
     (get_global_id(2) * matrix_words(blocks) + get_global_id(1) * (size_t)blocks * COLUMNS +       \
      get_global_id(0) * PYAPSP_WIDTH)

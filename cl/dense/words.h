@@ -1,10 +1,12 @@
-/* What a word of the matrix is: one distance, or several side by side in one integer.
+/* A word of the matrix: one distance, or several side by side in one integer.
  *
  *     macro              default  meaning
- *     PYAPSP_FIELD_BITS  0        b: distances are unsigned fields of b bits, 4, 8 or 16, that stop
- *                                 at 2^b - 1, which is infinity; 0: one value of common/types.h
+ *     PYAPSP_FIELD_BITS  0        b: distances are unsigned fields of b bits, 4, 8 or 16; sums
+ *                                 saturate at 2^b - 1, which is infinity;
+ *                                 0: one value of common/types.h
  *     PYAPSP_FORM        0        with b > 0, how they are added and compared:
  *                                 0: 32/b fields in a uint, with carries and borrows kept inside
+ *                                 each
  *                                 1: one field in a uchar or ushort, strips of them being vectors
  *
  * Eight fields of 4 bits in a word, the first vertex in the lowest:
@@ -14,8 +16,8 @@
  *        | 7 | 6 | 5 | 4 | 3 | 2 | 1 | 0 |      H: the highest bit of each field, 0x88888888
  *        +---+---+---+---+---+---+---+---+      ONES: the lowest bit of each field, 0x11111111
  *
- * What the tile functions use: value_t and strip_t of words, FIELDS per word, factor(word, f) to
- * make a left operand of field f, extend() and SHORTER().
+ * The tile functions use: value_t and strip_t of words, FIELDS per word, factor(word, f), which
+ * makes a left operand of field f, extend() and SHORTER().
  */
 #ifndef DENSE_WORDS_H
 #define DENSE_WORDS_H
@@ -55,7 +57,7 @@ static inline value_t factor(const value_t word, const int f)
 #define ONES (0xffffffffu / FIELD)
 #define H (ONES << (PYAPSP_FIELD_BITS - 1))
 
-/* Field f in every field. */
+/* A word with field f in every field. */
 static inline value_t factor(const value_t word, const int f)
 {
     return (word >> (f * PYAPSP_FIELD_BITS) & FIELD) * ONES;
@@ -67,8 +69,8 @@ static inline strip_t whole_fields(const strip_t top)
     return (top << 1) - (top >> (PYAPSP_FIELD_BITS - 1));
 }
 
-/* The sum of each field, stopped at 2^b - 1. Without the highest bits no sum leaves its field; the
- * carry out of a highest bit is the majority of its two bits and the carry that came into it. */
+/* The sum of each field, saturated at 2^b - 1. Sums without the highest bits stay in their fields.
+ * The carry out of a highest bit is the majority of its two bits and the carry into it. */
 static inline strip_t extend(const value_t a, const strip_t b)
 {
     const strip_t first = (strip_t)(a);
@@ -77,8 +79,9 @@ static inline strip_t extend(const value_t a, const strip_t b)
     return (low ^ ((first ^ b) & H)) | whole_fields(over);
 }
 
-/* The smaller of each field. Where the highest bits are equal the other bits decide: with the
- * highest bit set before, no borrow leaves a field, and it stays set where nothing was borrowed. */
+/* The smaller of each field. Where the highest bits are equal, the other bits decide: the highest
+ * bit is set before the subtraction, so no borrow leaves a field, and it stays set where nothing
+ * was borrowed. */
 static inline strip_t shorter(const strip_t a, const strip_t b)
 {
     const strip_t rest = (a | H) - (b & ~H);
@@ -100,7 +103,7 @@ static inline value_t factor(const value_t word, const int f)
     return word;
 }
 
-/* Either form is one saturating addition where the device has such an instruction. */
+/* Both forms become one saturating addition on devices with such an instruction. */
 static inline strip_t extend(const value_t a, const strip_t b)
 {
 #if PYAPSP_MIN_BUILTIN

@@ -1,25 +1,27 @@
 /* roofs: how many updates a second the device can do, and how many bytes it can copy.
  *
- * Purpose   A speed means little beside another machine's, and much beside what its own machine can
- *           do. These loops do nothing but the update d = min(d, a + b), on values that stay in
- *           registers, or nothing but a copy: no method can be faster on this device.
+ * Purpose   The speed of a method is compared with an upper bound for its device. These loops do
+ *           only the update d = min(d, a + b) on values in registers, or only a copy. No method can
+ *           be faster on this device.
  *
- * Layout    values: one strip for all (the b), then one strip per work-item (where it starts, and
- *           where it leaves its result, without which a compiler would drop the work).
+ * Layout    values: one strip for all work-items (b), then one strip per work-item. The latter has
+ *           its first value, and gets its result. Without a result the compiler would remove the
+ *           loop.
  *
- *           Each work-item keeps N strips, each of which is lowered to its neighbour's plus b:
+ *           Each work-item keeps N strips. Each is lowered to its neighbour plus b:
  *
  *               c0 <- min(c0, c1 + b)   c1 <- min(c1, c2 + b)   ...   c(N-1) <- min(c(N-1), c0 + b)
  *
- *           The compiler does not know b, so no sum can leave the loop; and an update waits for one
- *           that lies N - 1 updates back, so the arithmetic units are kept busy. There are kernels for N = 8,
- *           13 and 28: which is fastest depends on the latency and the number of registers. Without
- *           PYAPSP_THREE those of 8 and 28 make two sums before the two minima: processors that deal out
- *           instructions to units in turns (Zen 4) then have one for each. They are the same updates.
+ *           The compiler does not know b, so it cannot move a sum out of the loop. An update
+ *           depends on the one N - 1 updates before, so that the arithmetic units are always busy.
+ *           There are kernels for N = 8, 13 and 28: which is fastest depends on the latency and the
+ *           number of registers. Without PYAPSP_THREE those of 8 and 28 compute two sums, then the
+ *           two minima. Processors that assign instructions to units in a fixed rotation (Zen 4)
+ *           then have one instruction for each unit. The updates are the same.
  *
- *           With PYAPSP_THREE, two updates are one step, c0 <- min(c0, c1 + b, c2 + 2 b): some devices
- *           have a minimum of three. The second sum differs from the first of the next step, so that
- *           none is made once and used twice.
+ *           With PYAPSP_THREE, two updates are one step, c0 <- min(c0, c1 + b, c2 + 2 b): some
+ *           devices have a minimum of three. The second sum differs from the first sum of the next
+ *           step, so that the compiler cannot use one sum twice.
  *
  * Parameters  those of common/types.h and common/semiring.h, and
  *             PYAPSP_THREE  0   1: two updates with one minimum of three
@@ -28,7 +30,7 @@
  *           copy: reads and writes 16 bytes a step.
  *
  * Source    S. Williams, A. Waterman, D. Patterson, Roofline, CACM 52(4), 2009,
- *           doi:10.1145/1498765.1498785; J. D. McCalpin, STREAM, for the copy.
+ *           doi:10.1145/1498765.1498785; J. D. McCalpin, STREAM (the copy).
  */
 #ifndef PYAPSP_THREE
 #define PYAPSP_THREE 0
@@ -78,7 +80,8 @@
     PAIR(c24, c25, c26, c27) PAIR(c26, c27, c0, c1)
 #define FOUR_TIMES(round) round round round round
 
-/* The result depends on every strip, and is what it was at the start: a launch may follow another. */
+/* The result depends on every strip, and equals the value at the start, so that launches can be
+ * repeated. */
 #define KEEP(c) c0 = SHORTER(c, c0);
 
 #define START                                                                                      \
@@ -126,8 +129,8 @@ __kernel void roofs_updates_28(__global value_t *values, const int rounds)
     STRIP(__global, own) = c0;
 }
 
-/* `each` steps of a work-item, `stride` apart: the whole of a block that is its own on a CPU, and
- * with its neighbours side by side on a GPU. */
+/* `each` steps of a work-item, `stride` apart. On a CPU a work-item copies its own block; on a GPU
+ * neighbouring work-items copy neighbouring values. */
 __kernel void roofs_copy(__global uint4 *to, __global const uint4 *from, const int each,
                          const int stride)
 {

@@ -1,9 +1,10 @@
 /* roofs, packed: updates of two 16-bit values in one 32-bit word.
  *
- * Purpose   As roofs.cl, for GPUs that add and compare pairs of 16-bit values in one instruction
- *           without a compiler that finds it: the instructions are named here, in PTX.
+ * Purpose   As roofs.cl, for GPUs that add and compare pairs of 16-bit values in one instruction.
+ *           Their compiler does not generate these instructions from OpenCL C, so they are written
+ *           here in PTX.
  *
- * Layout    As roofs.cl, a word in place of a strip: the values are pairs.
+ * Layout    As roofs.cl, with words of two values instead of strips.
  *
  * Parameters  PYAPSP_HAS_PACKED16  0   1: the device has the instructions; 0: ordinary code that
  *                                      gives the same answer

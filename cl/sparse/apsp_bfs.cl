@@ -1,12 +1,12 @@
 /* apsp-bfs: a breadth-first search from every source, each by one work-item.
  *
- * Purpose   Distances where every arc counts 1. Nothing in it is parallel but the sources: what it
- *           takes to search from all vertices when no work is shared.
+ * Purpose   Distances where every arc has length 1. Only the sources are parallel. It is a
+ *           baseline: the time of searching from all vertices without sharing any work.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v.
  *           distances: a row of n values for each source, infinity before the launch.
  *           queues: a row of n ints for each source, the vertices in the order in which they are
- *           found; what is between next and found still has to be looked at:
+ *           found. The neighbours of those between next and found are still to be visited:
  *
  *               | s | v v v | v v v v v v | . . . . . . . . |
  *                           ^ next        ^ found           n
@@ -18,8 +18,9 @@
  *
  * Cost      n + m steps for each source.
  *
- * Source    D. Takafuji's thesis, 2020, section 3.4.1: what the single-kernel Floyd-Warshall is
- *           compared with for the diameter and the average length of paths.
+ * Source    D. Takafuji's thesis, 2020, section 3.4.1, where it is compared with the single-kernel
+ *           Floyd-Warshall for the diameter and the average path length; chapter 3 as an article:
+ *           doi:10.1002/cpe.5963.
  */
 #ifndef PYAPSP_PREDECESSORS
 #define PYAPSP_PREDECESSORS 0
@@ -46,7 +47,7 @@ __kernel void apsp_bfs(__global const long *first, __global const int *heads,
         const int u = queue[next];
         const value_t further = distance[u] + 1;
         if (further >= PYAPSP_INFINITY)
-            return; /* the type holds no more: what was not found stays at infinity */
+            return; /* the type has no larger distance: other vertices stay at infinity */
         for (long a = first[u]; a < first[u + 1]; a++) {
             const int v = heads[a];
             if (distance[v] == PYAPSP_INFINITY) {

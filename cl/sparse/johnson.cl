@@ -1,14 +1,14 @@
-/* johnson: potentials that make no weight negative.
+/* johnson: potentials with which no weight is negative.
  *
  * Purpose   Bellman-Ford from a vertex that has an arc of weight zero to every other: the distances
- *           h from there make w(u,v) + h(u) - h(v) >= 0 for every arc. If they do not settle, there is
- *           a negative cycle.
+ *           h from there make w(u,v) + h(u) - h(v) >= 0 for every arc. If they do not converge,
+ *           there is a negative cycle.
  *
  * Layout    The arcs that enter v: tails[first[v] .. first[v + 1]] with their weights.
  *           before, after: the potentials of the last round and of this one, one for each vertex; at
  *           first all are 0, which is the first round.
  *           parents: the tail of the arc that last lowered the potential of a vertex, -1 before that.
- *           Where these go round, the cycle is negative.
+ *           If parents form a cycle, that cycle is negative.
  *
  *               before  | h h h h h |          every work-item reads before and owns
  *                          \  |  /             one entry of after and of parents

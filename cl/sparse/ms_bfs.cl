@@ -1,12 +1,13 @@
 /* ms_bfs: breadth-first search from many sources at once, one bit for each.
  *
- * Purpose   In a small world all searches meet in the same vertices within a few levels. A vertex has
- *           a row of bits, one for each source of a block; a level ors the rows of the neighbours:
- *           32 searches cross an arc in one operation. Two directions: pull, where every vertex that
- *           is not complete gathers from its neighbours and stops when it is; and push, where the few
- *           vertices of a small frontier scatter. The host changes between them from level to level.
- *           A distance is never stored as a number while searching: its binary digits are bits, too,
- *           in planes, written once, when the bit of the pair is found.
+ * Purpose   In a small-world graph all searches reach the same vertices within a few levels. A
+ *           vertex has a row of bits, one for each source of a block. A level computes the bitwise
+ *           or of the rows of the neighbours, so that 32 searches cross an arc in one operation.
+ *           There are two directions. In pull, every vertex that is not complete gathers from its
+ *           neighbours, and stops when it is complete. In push, the few vertices of a small
+ *           frontier scatter. The host chooses the direction for each level. During the search
+ *           distances are not stored as numbers: each binary digit is a bit in a plane, written
+ *           once, when the bit of the pair is found.
  *
  * Layout    Rows of WORDS words for each (block, v); block g has the sources 32 WORDS g and on.
  *
@@ -18,8 +19,8 @@
  *           A row is LANES work-items wide, each with STRIPS vectors of WIDTH words. Neighbouring
  *           work-items take neighbouring words, then neighbouring rows (SCATTERED), or each takes a
  *           range of rows. The arcs that enter a vertex are cut into pieces of limited length, so
- *           that no row keeps the others waiting: piece c goes from pieces[c] to pieces[c + 1] and
- *           belongs to owners[c].
+ *           that other rows need not wait for a long one: piece c goes from pieces[c] to pieces[c +
+ *           1] and belongs to vertex owners[c].
  *
  * Parameters  PYAPSP_LANES      32  work-items for a row
  *             PYAPSP_STRIPS      1  vectors for a work-item
@@ -30,9 +31,10 @@
  * Cost      Pull: at most m WORDS words read for each level and block; push: the arcs of the
  *           frontier. Device memory 3 + (digits of the longest distance) bits for each pair.
  *
- * Source    M. Then et al., the more the merrier: efficient multi-source graph traversal, PVLDB 8(4),
- *           2014 (bits for sources); S. Beamer, K. Asanovic, D. Patterson, direction-optimizing
- *           breadth-first search, SC 2012. Distances in bit planes: ours.
+ * Source    M. Then et al., the more the merrier: efficient multi-source graph traversal, PVLDB
+ *           8(4), 2014, doi:10.14778/2735496.2735507 (bits for sources); S. Beamer, K. Asanovic, D.
+ *           Patterson, direction-optimizing breadth-first search, SC 2012, doi:10.1109/SC.2012.50.
+ *           Distances in bit planes: ours.
  */
 #ifndef PYAPSP_LANES
 #define PYAPSP_LANES 32
@@ -61,16 +63,16 @@
 typedef strip_t bits_t;
 #define ALIGNED __attribute__((aligned(4 * PYAPSP_WIDTH)))
 
-/* What is told of a level to the host and to the next level: entries of the next frontier, if there is
- * a list, the most arcs one has, and, as numbers of 64 bits in two halves, their arcs and the pairs
- * found; then, a bit for each, which sources found something. */
+/* What a level reports to the host and to the next level. ENTRIES: vertices in the next frontier,
+ * if there is a list. WIDEST: the largest degree among them. ARCS and PAIRS, 64-bit numbers in two
+ * halves: their arcs and the pairs found. ALIVE: a bit for each source that found a vertex. */
 #define ENTRIES 0
 #define WIDEST 1
 #define ARCS 2
 #define PAIRS 4
 #define ALIVE 16
 
-/* Add to a number in two halves. */
+/* Add to a 64-bit number in two halves. */
 static inline void add_long(__global uint *number, const ulong value)
 {
     const uint low = (uint)value;
@@ -80,7 +82,7 @@ static inline void add_long(__global uint *number, const ulong value)
         atomic_add(number + 1, high);
 }
 
-/* Put a row into the list of the next frontier, unless its mark says that it is there. */
+/* Put a row into the list of the next frontier, unless its mark shows that it is in the list. */
 static inline void enlist(__global int *marks, __global uint *list, __global uint *state,
                           const uint row, const int level, const long degree)
 {
@@ -91,8 +93,8 @@ static inline void enlist(__global int *marks, __global uint *list, __global uin
     add_long(&state[ARCS], (ulong)degree);
 }
 
-/* How many bits are set; in vectors by sums of ever larger parts of a word, because compilers take
- * the function of a vector apart. */
+/* The number of bits that are set. In vectors it is computed by sums of larger and larger parts of
+ * a word, because compilers split popcount() of a vector into single words. */
 static inline uint ones(const bits_t bits)
 {
 #if PYAPSP_WIDTH == 1
@@ -109,13 +111,14 @@ static inline uint ones(const bits_t bits)
 #endif
 }
 
-/* The frontier's row of a vertex of this block. */
+/* The row of the frontier for vertex u of this block. */
 #define ROW(u) (frontier + (block + (u)) * (PYAPSP_LANES * PYAPSP_STRIPS) + lane)
 
-/* The vectors of a row that a work-item has: what is kept of each is to be in a register. */
+/* For each vector of the work-item's row. Unrolled, so that arrays indexed by k are in
+ * registers. */
 #define EACH(k) _Pragma("unroll") for (int k = 0; k < PYAPSP_STRIPS; k++)
 
-/* Rows that a work-item takes, of count. */
+/* The rows of a work-item, of count in all. */
 #if PYAPSP_SCATTERED
 #define FOR_ROWS(row, count)                                                                       \
     for (size_t row = get_global_id(1); row < (count); row += get_global_size(1))
@@ -126,8 +129,8 @@ static inline uint ones(const bits_t bits)
          row < min((size_t)(count), (get_global_id(1) + 1) * share); row++)
 #endif
 
-/* One work-item for each (v and word in turn, block). Nothing is seen, but in places without a source
- * everything: no row is to look for these. */
+/* One work-item for each (v and word, block). Clear the bits of all sources, and set the bits
+ * without a source, so that no row is searched for these. */
 __kernel void ms_bfs_clear(__global uint *seen, const int n, const int count)
 {
     const size_t i = get_global_id(0), block = get_global_id(1);
@@ -156,8 +159,9 @@ __kernel void ms_bfs_start(__global const int *sources, __global uint *seen,
     enlist(marks, list, state, row, 1, leaving[sources[s] + 1] - leaving[sources[s]]);
 }
 
-/* What a work-item has to tell of a level: pairs, and which sources are in them; the arcs of the
- * rows that found something, and the most of one. Told at the end: counters that all share are slow. */
+/* What a work-item reports of a level: the pairs found and their sources; the arcs of the rows that
+ * found something, and the largest degree of one. It is reported once, at the end, because counters
+ * that all work-items share are slow. */
 #define TELL_NOTHING                                                                               \
     ulong pairs = 0, arcs = 0;                                                                     \
     uint widest = 0;                                                                               \
@@ -165,7 +169,7 @@ __kernel void ms_bfs_start(__global const int *sources, __global uint *seen,
     EACH(k)                                                                                        \
         living[k] = (bits_t)(0);
 
-/* Keep what is fresh in vector k of a row, and the digits of its level. */
+/* Store the new bits of a vector of a row, and the digits of their level. */
 static inline void keep(__global bits_t *seen, __global uint *planes, const size_t place,
                         const bits_t fresh, const int level, const ulong plane)
 {
@@ -175,7 +179,7 @@ static inline void keep(__global bits_t *seen, __global uint *planes, const size
             ((__global bits_t *)(planes + digit * plane))[place] |= fresh;
 }
 
-/* Add to a number in two halves, in local memory. */
+/* Add to a 64-bit number in two halves, in local memory. */
 static inline void gather(__local uint *number, const ulong value)
 {
     const uint low = (uint)value, before = atomic_add(number, low);
@@ -184,7 +188,7 @@ static inline void gather(__local uint *number, const ulong value)
         atomic_add(number + 1, high);
 }
 
-/* Tell of the sources of a block; all work-items of a group come here. */
+/* Report for the sources of a block. All work-items of a group must call this. */
 static inline void tell(__global uint *state, const uint block, const int lane,
                         const bits_t *living, const ulong pairs, const ulong arcs,
                         const uint widest, __local uint *sum)
@@ -223,9 +227,9 @@ static inline void tell(__global uint *state, const uint block, const int lane,
         widest = max(widest, (uint)degree);                                                        \
     }
 
-/* Gather the frontier along the arcs that enter; the third index is the block. next becomes the next
- * frontier: all rows are written but those with several pieces, which are left to ms_bfs_join. A row
- * is complete when it has all sources that are alive: those that found something a level before. */
+/* Gather the frontier along the entering arcs; the third index is the block. next becomes the next
+ * frontier: all its rows are written, except those with several pieces, which ms_bfs_join writes. A
+ * row is complete when it has the bits of all sources that found a vertex in the level before. */
 __kernel GROUP void ms_bfs_pull(__global const long *pieces, __global const int *owners,
                                 __global const int *tails, __global bits_t *seen,
                                 __global const bits_t *frontier, __global bits_t *next,
@@ -374,7 +378,7 @@ __kernel GROUP void ms_bfs_push(__global const long *first, __global const int *
     }
 }
 
-/* After ms_bfs_push: what was found becomes the frontier, in the rows of the list. */
+/* After ms_bfs_push: the found bits become the frontier, in the rows of the list. */
 __kernel GROUP void ms_bfs_settle(__global const uint *list, __global bits_t *seen,
                                   __global bits_t *frontier, __global bits_t *next,
                                   __global uint *planes, __global uint *state, const int n,

@@ -1,30 +1,31 @@
-/* ms_bfs_rows: what follows ms_bfs: distances, sums of them and predecessors, from bits.
+/* ms_bfs_rows: distances, their sums and predecessors, from the bits of ms_bfs.
  *
  * Purpose   The search leaves a bit for each pair that is connected, and the binary digits of its
- *           distance in planes. A row of the answer has numbers, one after the other.
+ *           distance in planes. These kernels convert them to rows of numbers.
  *
  * Layout    bits [block][v][word], as in ms_bfs.cl; the source in place s of a word is its bit s.
- *           Four planes, with one digit of each source, become four words, with four digits of each
- *           fourth source; ones only say that there is no distance.
+ *           Four planes, each with one digit of every source, are converted to four words, each
+ *           with four digits of every fourth source. A distance with all digits 1 means not
+ *           reachable.
  *
  *             ..hgfedcba   digit 0        ..eeeeaaaa
  *             ..hgfedcba   digit 1   ->   ..ffffbbbb
  *             ..hgfedcba   digit 2        ..ggggcccc
  *             ..hgfedcba   digit 3        ..hhhhdddd
  *
- *           A work-item does so for STRIPS V vertices and one word of sources, and then writes a
- *           piece of the row of each source.
+ *           A work-item does this for STRIPS V vertices and one word of sources. Then it writes a
+ *           part of the row of each source.
  *
  * Parameters  those of common/types.h; a work-item stores WIDTH values at a time, and
  *             PYAPSP_WORDS     16  words of a vertex
  *             PYAPSP_VERTICES   1  V, vertices of a vector, a multiple of WIDTH
  *             PYAPSP_STRIPS     1  vectors of a work-item
- *             PYAPSP_LANE    uint  holds the distance of one, and as many sources as it has bits:
- *                                  ushort where all distances are below 2^15
+ *             PYAPSP_LANE    uint  holds one distance, or the bits of as many sources as it has
+ *                                  bits: ushort if all distances are below 2^15
  *             PYAPSP_LANE_BITS 32  bits of it
  *
- * Cost      For a pair two operations, and four for each further four digits, V at a time, and one
- *           store: the memory of the answer is what takes the time.
+ * Cost      Two operations for each pair, and four for each further four digits, for V pairs at a
+ *           time, and one store. The time is that of writing the answer to memory.
  *
  * Source    ours.
  */
@@ -48,7 +49,7 @@
 
 #define WORDS PYAPSP_WORDS
 #define NO_PREDECESSOR (-9999)
-/* Rows begin anywhere. */
+/* A row need not begin at a multiple of the strip's size. */
 typedef strip_t loose_t __attribute__((aligned(sizeof(value_t))));
 typedef PYAPSP_LANE lane_t;
 #if PYAPSP_VERTICES == 1
@@ -66,9 +67,9 @@ typedef PYAPSP_JOIN(PYAPSP_LANE, PYAPSP_WIDTH) part_t;
 #define V PYAPSP_VERTICES
 #define STRIPS PYAPSP_STRIPS
 #define PARTS (32 / PYAPSP_LANE_BITS)
-/* of four digits: n is below 2^31, or 2^15 */
+/* fields of four digits: n is below 2^31, or 2^15 */
 #define MOST_FIELDS (PYAPSP_LANE_BITS / 4)
-/* One or two bits set and as many not set, in turns. */
+/* Alternating one or two bits that are set and as many that are not. */
 #define EVERY(bits) ((lanes_t)((lane_t)((bits) == 1 ? 0x55555555u : 0x33333333u)))
 
 /* The bits of V vertices for the sources of a lane, which are in a part of each word. */
@@ -87,12 +88,14 @@ static inline lanes_t lanes_of(const uint *words, const int part)
 #endif
 }
 
-/* Two words with as many bits for each source become two with twice as many: for every second source. */
+/* Two words with `bits` bits for each source become two words with twice as many bits for every
+ * second source: LOWER for the even ones, UPPER for the odd ones. */
 #define LOWER(x, y, bits) ((x & EVERY(bits)) | ((y & EVERY(bits)) << bits))
 #define UPPER(x, y, bits) (((x >> bits) & EVERY(bits)) | (y & ~EVERY(bits)))
 
-/* A work-item for each (STRIPS V vertices, word, block). There are count rows; a distance has as many
- * fields of four digits that it is below all ones, which means that there is none. */
+/* A work-item for each (STRIPS V vertices, word, block). There are count rows. A distance has so
+ * many fields of four digits that it is below the number with all digits 1, which means not
+ * reachable. */
 __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes,
                           __global value_t *rows, const int n, const int digits,
                           const ulong plane, const int count, const int fields)
@@ -103,7 +106,8 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
         return;
     const size_t own = ((size_t)get_global_id(2) * n + from) * WORDS + w;
     const lane_t nowhere = (lane_t)(((ulong)1 << 4 * fields) - 1);
-    /* The words lie far apart: none is read twice. Beyond some they are of no meaning. */
+    /* The words are far apart in memory, so each is read only once. Only the first `some` columns
+     * have values. */
     uint words[1 + 4 * MOST_FIELDS][STRIPS * V] __attribute__((aligned(64)));
     for (int d = 0; d <= digits; d++) {
         __global const uint *bits = (d == 0 ? seen : planes + (d - 1) * plane) + own;
@@ -145,8 +149,8 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
                 const strip_t far = (strip_t)(PYAPSP_INFINITY);
                 *(__global loose_t *)(to + i) = near == (strip_t)((value_t)nowhere) ? far : near;
             }
-            /* By way of an int: beside a ushort that becomes a float one compiler keeps a constant in
-             * half precision, and then converts it as an integer. */
+            /* Converted through an int: next to a conversion from ushort to float, one compiler
+             * keeps the constant in half precision and then converts its bits as an integer. */
             for (int i = some / PYAPSP_WIDTH * PYAPSP_WIDTH; i < some; i++) {
                 const int near = each[i];
                 to[i] = near == (int)nowhere ? (value_t)PYAPSP_INFINITY : (value_t)near;
@@ -155,7 +159,7 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
     }
 }
 
-/* The number of vertices that each source reaches, and the sum of their distances, of a range of
+/* The number of vertices that each source reaches, and the sum of their distances, over a range of
  * vertices: a work-item for each (source, word, block x ranges). */
 #if V == 1
 __kernel void ms_bfs_totals(__global const uint *seen, __global const uint *planes,
@@ -180,9 +184,10 @@ __kernel void ms_bfs_totals(__global const uint *seen, __global const uint *plan
     reached[place] = count;
 }
 #else
-/* The same, a work-item for all sources of a word. A plane has digit d of the distances, so the sum is
- * that of 2^d times its bits. Bits k, k + 8, k + 16 and k + 24 of a word are counted in the bytes of
- * number k, which are added up before one overflows. */
+/* The same, with one work-item for all sources of a word. A plane has digit d of the distances, so
+ * the sum of distances is the sum of 2^d times the number of bits in plane d. The four bytes of
+ * bytes<k> count the bits k, k + 8, k + 16 and k + 24 of words. They are added to the sums before
+ * one overflows. */
 #define EIGHT(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
 #define CLEAR(k) bytes##k = 0;
 #define COUNT(k) bytes##k += word >> k & 0x01010101u;
@@ -231,8 +236,9 @@ __kernel void ms_bfs_totals(__global const uint *seen, __global const uint *plan
 }
 #endif
 
-/* Predecessors: a work-item for each (v, word, block). Of the arcs that enter, the first whose tail
- * is one nearer; distances are compared digit by digit, for 32 sources at once. */
+/* Predecessors: a work-item for each (v, word, block). The predecessor is the tail of the first
+ * entering arc whose tail is nearer by 1. Distances are compared digit by digit, for 32 sources at
+ * once. */
 __kernel void ms_bfs_before(__global const long *first, __global const int *tails,
                             __global const uint *seen, __global const uint *planes,
                             __global int *before, const int n, const int digits,

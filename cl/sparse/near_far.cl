@@ -1,21 +1,21 @@
-/* near_far: shortest paths from a block of sources, by one work-group with lists of its own.
+/* near_far: shortest paths from a block of sources, by one work-group with its own lists.
  *
- * Purpose   Every work-group solves a block of N sources by itself, from beginning to end, in one
- *           launch: there is nothing to wait for but its own barriers, and groups at different
- *           stages hide each other's latency. Vertices with something to tell wait in lists: near, if
- *           a cost that is new is below a threshold, else far. In a round all near vertices tell
- *           their costs below the threshold, for the N sources side by side. When none are near, the
- *           threshold rises by delta above the smallest cost that waits.
+ * Purpose   Every work-group solves a block of N sources completely, in one launch. It waits only
+ *           at its own barriers, and groups at different stages hide each other's latency. Vertices
+ *           whose cost was lowered are put into lists: near, if the new cost is below a threshold,
+ *           else far. In a round all near vertices offer their costs below the threshold to their
+ *           neighbours, for the N sources side by side. When the near list is empty, the threshold
+ *           is set to delta above the smallest cost in the far list.
  *
- * Layout    words[block][v][source], see words.h, so that neighbouring work-items lower neighbouring
+ * Layout    words[block][v][source], see words.h. So neighbouring work-items update neighbouring
  *           words:
  *
  *             work-items   0  1  2 .. N-1 | N .. 2N-1 | ...     a group has GROUP / N crews of N
  *             crew 0: near[0] -> v        | crew 1: near[1] -> v'
  *                   each for the source of its place
  *
- *           A vertex with more than LONG arcs is left to the end of the round, where all crews share
- *           its arcs. scratch, 6 ints for each vertex and block, n rounded up to even:
+ *           A vertex with more than LONG arcs is treated at the end of the round, where all crews
+ *           share its arcs. scratch, 6 ints for each vertex and block, n rounded up to even:
  *             near  2 x n  of this round and of the next
  *             far   2 x n  of this threshold and of the next
  *             marks n      which lists a vertex is in: bits NEAR and FAR
@@ -25,14 +25,14 @@
  *             PYAPSP_SOURCES  32  N
  *             PYAPSP_GROUP   128  work-items of a group, a multiple of N
  *
- * Cost      A vertex tells a cost once for each time that it is lowered below the threshold of the
- *           day: little more than once with a delta about the mean weight. An arc costs one
- *           atomic minimum for each source. Rounds: about (longest distance / delta) times the arcs
- *           of a path within delta.
+ * Cost      A vertex offers a cost once each time that it is lowered below the current threshold:
+ *           little more than once if delta is about the mean weight. Each time an arc costs one
+ *           atomic minimum for each source. Rounds: about (longest distance / delta) times the
+ *           number of arcs on a path of length delta.
  *
  * Source    A. Davidson, S. Baxter, M. Garland, J. D. Owens, work-efficient parallel GPU methods for
- *           single-source shortest paths, IPDPS 2014 (near and far lists). A block of sources for
- *           each work-group: ours.
+ *           single-source shortest paths, IPDPS 2014, doi:10.1109/IPDPS.2014.45 (near and far
+ *           lists). A block of sources for each work-group: ours.
  */
 #ifndef PYAPSP_SOURCES
 #define PYAPSP_SOURCES 32
@@ -52,7 +52,7 @@
 #define INFINITE WORD_OF((value_t)PYAPSP_INFINITY)
 #define SYNCHRONIZE barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
-/* Lower a word, and return what it was. */
+/* Lower a word, and return its old value. */
 static inline word_t exchange_lower(__global word_t *word, const word_t value)
 {
 #if PYAPSP_WORD == 32
@@ -62,8 +62,9 @@ static inline word_t exchange_lower(__global word_t *word, const word_t value)
 #endif
 }
 
-/* The word of a threshold: what is unreachable is above every one. A cost at the threshold is below
- * it, so that it rises above the smallest cost that waits even where delta is rounded away. */
+/* The word of a threshold, which is less than infinity. A cost equal to the threshold counts as
+ * below it. So a threshold rises above the smallest waiting cost even if adding delta has no effect
+ * because of rounding. */
 #define LIMIT(threshold) min(WORD_OF((value_t)(threshold)), INFINITE - 1)
 
 /* A word in two parts, for minima in local memory. */
@@ -78,10 +79,11 @@ static inline word_t exchange_lower(__global word_t *word, const word_t value)
 #endif
 
 /* Vertex u offers the paths through itself to the heads of its arcs, every `step`-th of them between
- * `from` and `to`: four at a time, so that their atomics do not wait for each other. A head that has
- * something new to tell is put into the list of the next round, or into the far one. `costs` are the
- * words of one source; a list comes with how many there are in it. Some compilers would call so long a
- * function, which takes an eighth of the time of a search. */
+ * `from` and `to`: four at a time, so that their atomics do not wait for each other. A head whose
+ * cost is lowered is put into the list of the next round, or into the far list. `costs` are the
+ * words of one source. Each list is passed with the number of its entries. Inlined always: some
+ * compilers would not inline so long a function, and the calls take an eighth of the time of a
+ * search. */
 __attribute__((always_inline)) static inline void
 tell(const int u, const long from, const long to, const long step, __global const int *heads,
      __global const value_t *weights, const word_t limit, __global word_t *costs,
@@ -188,7 +190,7 @@ __kernel GROUP void near_far(__global const long *first, __global const int *hea
             }
             now = 1 - now;
         }
-        /* the smallest cost that waits, which is one of a far vertex */
+        /* the smallest waiting cost, which is that of a far vertex */
         const int count = fars[day];
         __global const int *list = far + (size_t)day * n;
         SYNCHRONIZE;
@@ -234,7 +236,7 @@ __kernel GROUP void near_far(__global const long *first, __global const int *hea
     }
 }
 
-/* The values of words, for types that are narrower than a word: a group for each block. */
+/* Convert words to values, for types that are narrower than a word: a group for each block. */
 __kernel GROUP void near_far_values(__global const word_t *words, __global value_t *costs,
                                     const int n)
 {

@@ -1,12 +1,12 @@
-/* near_far on CPUs: one work-item solves a block of sources, whose costs are its vectors.
+/* near_far on CPUs: one work-item solves a block of sources, with their costs in vectors.
  *
- * Purpose   Shortest paths from a block of sources that are near each other. What a vertex has to
- *           tell, it tells for all sources of the block: an arc is read once and extends as many
- *           paths as a strip has values. Vertices with something to tell wait in two lists: near, if
- *           the smallest of the costs is at most a threshold, else far. Near ones are taken first, in
- *           the order in which they came; when there are none, the threshold rises by delta above
- *           the smallest cost that waits. So most costs are final when they are told: with delta 0
- *           this is Dijkstra's order, with delta infinite Bellman's.
+ * Purpose   Shortest paths from a block of sources that are near each other. A vertex updates its
+ *           neighbours for all sources of the block: an arc is read once and extends as many paths
+ *           as a strip has values. Vertices whose cost was lowered wait in two lists: near, if the
+ *           smallest of the new costs is at most a threshold, else far. Near ones are taken first,
+ *           first in, first out. When there are none, the threshold is set to delta above the
+ *           smallest waiting cost. So most costs are final when they are used. With delta 0 the
+ *           order is that of Dijkstra's algorithm, with an infinite delta that of Bellman-Ford.
  *
  * Layout    costs[block][v][source], the sources of a block side by side in STRIPS vectors:
  *
@@ -15,7 +15,7 @@
  *             vertex 1 | w w w w | w w w w |
  *
  *           scratch, 6 ints for each vertex and block, n rounded up to even:
- *             keys   n values  the smallest cost that waits, infinity for none; room for 2 n ints
+ *             keys   n values  the smallest waiting cost, infinity for none; room for 2 n ints
  *             near   n ints    a ring of vertices
  *             far    n ints    a list of vertices
  *             marks  n ints    which of the two a vertex is in: bits NEAR and FAR
@@ -23,13 +23,14 @@
  * Parameters  those of common/types.h and common/semiring.h, and
  *             PYAPSP_STRIPS  2  vectors that hold the costs of a vertex; sources = STRIPS x WIDTH
  *
- * Cost      At least m STRIPS vector sums for each block, times how often a vertex has something new
- *           to tell: 2 to 4 times where the sources are neighbours, rising to the number of sources
- *           where each is reached at another time.
+ * Cost      At least m STRIPS vector sums for each block, times how often a vertex updates its
+ *           neighbours: 2 to 4 times if the sources are neighbours, up to the number of sources if
+ *           each reaches the vertex at another time.
  *
  * Source    A. Davidson, S. Baxter, M. Garland, J. D. Owens, work-efficient parallel GPU methods for
- *           single-source shortest paths, IPDPS 2014 (near and far lists), after U. Meyer and
- *           P. Sanders, delta-stepping, J. Algorithms 49(1), 2003. Sources as vector lanes: ours.
+ *           single-source shortest paths, IPDPS 2014, doi:10.1109/IPDPS.2014.45 (near and far
+ *           lists), after U. Meyer and P. Sanders, delta-stepping, J. Algorithms 49(1), 2003,
+ *           doi:10.1016/S0196-6774(03)00076-2. Sources as vector lanes: ours.
  */
 #ifndef PYAPSP_STRIPS
 #define PYAPSP_STRIPS 2
@@ -140,7 +141,7 @@ near_far(__global const long *first, __global const int *heads, __global const v
                 }
             }
         }
-        /* what was told since it became far has key infinity, and goes */
+        /* a far vertex that has updated its neighbours since has key infinity, and is removed */
         value_t lowest = PYAPSP_INFINITY;
         for (int i = 0; i < distant; i++)
             lowest = keys[far[i]] < lowest ? keys[far[i]] : lowest;

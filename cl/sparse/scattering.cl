@@ -1,9 +1,9 @@
-/* scattering: shortest paths from a block of sources, by scattering what has changed.
+/* scattering: shortest paths from a block of sources, by scattering changed costs.
  *
- * Purpose   Bellman's iteration, for N sources at once. Round by round every vertex whose cost has
- *           changed offers its neighbours the way through itself (scatter); then every vertex takes
- *           the best offer, and is marked if that lowered its cost (check). When a round marks
- *           nothing, the costs are the distances.
+ * Purpose   The Bellman-Ford iteration, for N sources at once. In each round every vertex whose
+ *           cost has changed offers its neighbours the path through itself (scatter). Then every
+ *           vertex takes the smallest offer, and is marked if that lowered its cost (check). When a
+ *           round marks no vertex, the costs are the distances.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v, with weights.
  *           modified, costs and updates have N entries for each vertex, those of the N sources side
@@ -16,8 +16,9 @@
  *             vertex 2 | c c c c c c |
  *
  *           updates are words, see words.h. With PYAPSP_SHARED the group copies the arcs of its
- *           vertices into local memory, N of each at a time; a vertex that is modified for no source
- *           copies none. All work-items go through all rounds of copying, as barriers require.
+ *           vertices into local memory, N arcs of each vertex at a time; vertices that are modified
+ *           for no source are left out. All work-items take part in all rounds of copying, because
+ *           of the barriers.
  *
  *           N = 1 and SHARED = 0 is the method of Harish and Narayanan, one source after the other.
  *
@@ -26,14 +27,15 @@
  *             PYAPSP_VERTICES  4  B
  *             PYAPSP_SHARED    1  1: arcs through local memory
  *
- * Cost      Two launches for each round; one round more than the most arcs on a shortest path, for
- *           the hardest of the N sources. Device memory (3 N + 1) n + 2 m words; local memory
- *           2 B N words. At most m N atomic minima a round.
+ * Cost      Two launches for each round. One round more than the largest number of arcs on a
+ *           shortest path from any of the N sources. Device memory (3 N + 1) n + 2 m words; local
+ *           memory 2 B N words. At most m N atomic minima a round.
  *
- * Source    P. Harish and P. J. Narayanan, large graph algorithms on the GPU, in LNCS 4873,
- *           HiPC 2007, as in F. Okuyama's thesis, 2013, section 3.3.2, figures 3.3 to 3.5; N sources
- *           and local memory: section 3.4, figures 3.6 to 3.9. There N is 32, the lock-step width, so
- *           that the copy needs no barrier, and the listing copies the first N arcs of a vertex only.
+ * Source    P. Harish and P. J. Narayanan, large graph algorithms on the GPU, in LNCS 4873, HiPC
+ *           2007, doi:10.1007/978-3-540-77220-0_21, as in F. Okuyama's thesis, 2013, section 3.3.2,
+ *           figures 3.3 to 3.5; N sources and local memory: section 3.4, figures 3.6 to 3.9. There
+ *           N is 32, the lock-step width, so that the copy needs no barrier, and the listing copies
+ *           the first N arcs of a vertex only.
  */
 #ifndef PYAPSP_SOURCES
 #define PYAPSP_SOURCES 32
@@ -67,7 +69,7 @@ __kernel GROUP void scattering_start(__global const int *sources, __global int *
     updates[own] = WORD_OF(cost);
 }
 
-/* Also clears what scattering_check is to report. */
+/* Also clears the flag that scattering_check sets. */
 __kernel GROUP void scattering_scatter(__global const long *first, __global const int *heads,
                                  __global const value_t *weights, __global int *modified,
                                  __global const value_t *costs, __global word_t *updates,

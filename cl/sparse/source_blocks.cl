@@ -1,14 +1,16 @@
-/* source_blocks: what follows the search from a block of sources: rows, predecessors, sums.
+/* source_blocks: rows, predecessors and sums after a search from a block of sources.
  *
  * Purpose   The sparse methods hold the costs of a block of N sources side by side for each vertex.
  *           The answer has them in rows, so they are transposed. Predecessors are found from the
- *           costs: the predecessor of v is the tail u of an arc that attains c(v) = c(u) + w(u,v).
- *           Where c(u) < c(v) such arcs cannot go round (block_fall). Arcs of weight zero, and arcs so
- *           light that their sums are rounded away, keep c(u) = c(v), and among those a vertex might
- *           find itself: what has no predecessor yet takes one that has, level by level (block_level,
- *           block_settle). Every vertex that is reached gets one: a tight path leads to it.
+ *           costs: the predecessor of v is the tail u of a tight arc, one with c(v) = c(u) +
+ *           w(u,v). Such arcs with c(u) < c(v) cannot form a cycle (block_fall). Arcs of weight
+ *           zero, and arcs so light that adding them has no effect because of rounding, have c(u) =
+ *           c(v) and might form one. So vertices without a predecessor take a tail that has one,
+ *           level by level (block_level, block_settle). Every reached vertex gets a predecessor,
+ *           because a path of tight arcs leads to it.
  *
- *           Where no rows are wanted, only sums over them are made: what a source reaches and how far.
+ *           If rows are not asked for, only sums over them are computed: how many vertices a source
+ *           reaches, and their distances.
  *
  * Layout    costs: entry [block][v][s] for vertex v and source s, N = width entries for a vertex.
  *           settled, before: ints of the same layout. The block is the third index of a work-item.
@@ -26,10 +28,11 @@
  *             PYAPSP_GROUP_Y  8  and across them
  *
  * Cost      n N values read and written for the rows; for the predecessors at most m N sums, and as
- *           many again for each level of arcs that keep the cost.
+ *           many again for each level of arcs with c(u) = c(v).
  *
- * Source    F. Okuyama's thesis, 2013, section 3.4.3, records the parents after the costs have
- *           converged, over the reversed graph; it takes any tight arc, as its weights are positive.
+ * Source    F. Okuyama's thesis, 2013, section 3.4.3, finds the predecessors after the costs have
+ *           converged, on the reversed graph. It takes any tight arc, because its weights are
+ *           positive.
  */
 #ifndef PYAPSP_GROUP_X
 #define PYAPSP_GROUP_X 32
@@ -45,11 +48,11 @@
 #define TILE 32
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
 
-/* Where the entries of the block begin. */
+/* The index of the first entry of the block. */
 #define BLOCK(n, width) ((size_t)get_global_id(2) * (n) * (width))
 
-/* Groups of tiles (v, s); rows past the block are not written. A work-item on its own has the tile in
- * the cache. */
+/* Groups of tiles (v, s); rows past the block are not written. For a group of one work-item the
+ * tile is in the cache instead. */
 #if PYAPSP_GROUP_X * PYAPSP_GROUP_Y == 1
 #define TRANSPOSE(name, type)                                                                      \
     __kernel GROUP void name(__global const type *block, __global type *rows, const int n,         \
@@ -86,16 +89,18 @@
 TRANSPOSE(block_rows, value_t)
 TRANSPOSE(block_rows_of_predecessors, int)
 
-/* What *state says after a launch: whether vertices wait for a predecessor, whether some got one. */
+/* Bits of *state after a launch: whether some vertices wait for a predecessor, and whether some got
+ * one. */
 #define WAITING 1
 #define ADVANCED 2
 
-/* Whether all sources of a strip have found theirs is looked at for one arc of so many: on CPUs a look
- * takes longer than an arc. */
+/* Whether all sources of a strip have found a predecessor is tested once in LOOK arcs: on CPUs the
+ * test takes longer than an arc. */
 #define LOOK (PYAPSP_WIDTH == 1 ? 1 : 8)
 
-/* One work-item for each (strip of sources and v in turn, block): some devices have few places in the
- * second index. Where `levels` is 0 every arc adds to a whole number, so nothing is left waiting. */
+/* One work-item for each (v and strip of sources, block): both are in the first index, because the
+ * second is limited to few values on some devices. If `levels` is 0, every arc increases the cost,
+ * so that no vertex is left waiting. */
 __kernel void block_fall(__global const long *first, __global const int *tails,
                          __global const value_t *weights, __global const int *sources,
                          __global const value_t *costs, __global int *before,
@@ -130,8 +135,8 @@ __kernel void block_fall(__global const long *first, __global const int *tails,
         atomic_or(state, WAITING);
 }
 
-/* One work-item for each (s and v in turn, block), as in the kernel below.
- * Reads what was settled before this launch, and settles nothing itself. */
+/* One work-item for each (v and s, block), as in the kernel below. It reads which vertices were
+ * settled before this launch, and settles none itself. */
 __kernel void block_level(__global const long *first, __global const int *tails,
                           __global const value_t *weights, __global const value_t *costs,
                           __global int *before, __global const int *settled, const int n,
@@ -206,11 +211,12 @@ __kernel void block_totals(__global const value_t *costs, __global value_t *larg
     reached[place] = count;
 }
 
-/* How many costs there are in each bin: bin i has those with floor(cost / step) = i. A work-item for
- * each (some entries, block), from a first block on; a work-group counts the first bins in near[], in
- * local memory. The counts are zero before; that no bin gets 2^32 is for the host to see to. */
+/* The number of costs in each bin: bin i has those with floor(cost / step) = i. A work-item for
+ * each (some entries, block), from a first block on; a work-group counts the first bins in near[],
+ * in local memory. The counts are zero before the launch. The host ensures that no bin gets
+ * 2^32. */
 #define NEAR_BINS 2048
-/* the division of floats is rounded as in the host's only in double */
+/* floats are divided in double, where the rounding is the same as on the host */
 #if PYAPSP_INTEGER
 #define BIN(cost, step) ((cost) / (step))
 #else

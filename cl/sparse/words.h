@@ -1,4 +1,4 @@
-/* Words: distances as integers that an atomic minimum can be taken of.
+/* Words: distances as integers, for atomic minima.
  *
  * A float that is not negative is in the same order as its bits, so the word of a float is its bits;
  * the word of an integer is its value. Words are ints, or longs for types of 8 bytes.
@@ -7,10 +7,10 @@
  *     PYAPSP_WORD               32       bits of a word: 64 for double and long
  *     PYAPSP_HAS_INT64_ATOMICS  0        1 on devices with an atomic minimum of longs
  *
- * Without 64-bit atomics a word is held in two halves, and a launch that lowers words is made twice:
- * in pass 0 the high halves become as small as they get, and each that does has its low half
- * forgotten; in pass 1 the low halves of the words with those high halves become as small as they
- * get. Between launches the halves are a word. PASSES says how many passes there are.
+ * Without 64-bit atomics a word is stored in two halves, and a launch that lowers words is made
+ * twice. Pass 0 finds the minimum of the high halves; if it lowers a high half, it sets the low
+ * half to its largest value. Pass 1 finds the minimum of the low halves among the values with that
+ * high half. After both passes the two halves are the word. PASSES is the number of passes.
  */
 #ifndef SPARSE_WORDS_H
 #define SPARSE_WORDS_H
@@ -51,8 +51,8 @@ typedef int2 word_t; /* the low half, then the high half */
 #define VALUE_IN(word) VALUE_OF(word)
 #endif
 
-/* Make a word no larger than that of a value, in this pass. Return whether this made it smaller: in one
- * of the passes it does for the smallest value of a launch. */
+/* Lower a word to that of a value, in this pass, if that is smaller. Return whether it was lowered.
+ * For the smallest value of a launch it is, in at least one of the passes. */
 static inline int lower(__global word_t *word, const value_t value, const int pass)
 {
 #if PYAPSP_WORD == 32

@@ -1,11 +1,11 @@
-/* arrangement: rows of tasks into lanes, and back.
+/* arrangement: copies the arrays of tasks from rows to lanes, and back.
  *
- * Purpose   In the interleaved scheme the arrays of V tasks lie side by side, entry by entry, so that
- *           V work-items that take entry j of their own tasks take V neighbours. Arrays come from the
- *           host, and go there, in rows: this is the way between both.
+ * Purpose   In the interleaved scheme the arrays of V tasks are stored side by side, entry by
+ *           entry: V work-items that access entry j of their tasks access V neighbouring entries.
+ *           On the host the arrays are in rows. These kernels convert between both layouts.
  *
  * Layout    rows: [task][j]. lanes: blocks of V tasks, [block][j][lane], task = block V + lane; in
- *           the lanes of a last block that is not full its last task is repeated.
+ *           a last block that is not full, the other lanes repeat its last task.
  *
  *                rows            lanes, V = 4           a tile of T entries of V tasks goes through
  *               j j j j j       t t t t                 local memory, padded by one entry, so that
@@ -14,8 +14,8 @@
  *             t . . . . .     j c f . .
  *             t . . . . .     j . . . .
  *
- *           On devices where a group is one work-item (PYAPSP_GROUP 1) it copies a tile alone, entry
- *           by entry in lanes.
+ *           On devices where a group is one work-item (PYAPSP_GROUP 1), it copies the whole tile,
+ *           without local memory.
  *
  * Parameters  PYAPSP_ITEM  uint  an unsigned type as wide as an entry
  *             PYAPSP_LANES   32  V
@@ -25,7 +25,7 @@
  * Cost      Every entry is read once and written once. Groups: blocks x ceil(size / T).
  *
  * Source    F. Ino et al., a parallel scheme for parameter sweep applications on a GPU, 2013,
- *           section 4.1, figures 3 and 4. There it is one block of 32 tasks at a time.
+ *           section 4.1, figures 3 and 4. There one block of 32 tasks is converted at a time.
  */
 #ifndef PYAPSP_ITEM
 #define PYAPSP_ITEM uint

@@ -1,9 +1,10 @@
 /* gaussian_filter: a separable convolution of an image, for each task.
  *
- * Purpose   The body of a sweep: along the rows, then along the columns. A pixel is a thread. All
- *           tasks share the coefficients; outside the image all is zero.
+ * Purpose   The body of a sweep: it filters along the rows, then along the columns. There is a
+ *           thread for each pixel. All tasks share the coefficients. Pixels outside the image are
+ *           zero.
  *
- * Layout    image, rows and result [y][x]. A pixel sees 2 R + 1 neighbours in a line:
+ * Layout    image, rows and result [y][x]. A pixel reads 2 R + 1 pixels in a line:
  *
  *               image   . a b c d e .      rows      .        result   .
  *               rows    . . . x . . .                a                 .
@@ -18,7 +19,7 @@
  *
  * Source    F. Ino et al., a parallel scheme for parameter sweep applications on a GPU, 2013,
  *           section 5: 17 coefficients on 1024 x 1024. There a group keeps a tile of the image in
- *           local memory; here that is left to the caches.
+ *           local memory; here the caches are used instead.
  */
 #ifndef PYAPSP_WIDTH
 #define PYAPSP_WIDTH 1024

@@ -1,13 +1,13 @@
 /* joint_histogram: how often each pair of intensities occurs in two volumes, for each task.
  *
- * Purpose   The body of a sweep that registers images: every task has a volume of its own, and all
- *           compare it with the same reference. A thread counts the voxels of a column in z.
+ * Purpose   The body of a sweep that registers images: every task has its own volume and compares
+ *           it with the same reference. A thread counts the voxels of a column in z.
  *
  * Layout    moving and reference [z][y][x], histogram [moving][reference]:
  *
  *               moving      . 3 .          histogram    . . . .
- *               reference   . 2 .    ->             3   . . + .      both volumes are read where
- *                                                           2        they are, the histogram is not
+ *               reference   . 2 .    ->             3   . . + .      indices in the volumes are
+ *                                                           2        fixed, here data-dependent
  *
  * Parameters  PYAPSP_ARRAYS  the arrays of a task, where the file is compiled alone
  *             PYAPSP_WIDTH  512, PYAPSP_HEIGHT 512, PYAPSP_SLICES 16  voxels in x, y and z

@@ -1,21 +1,21 @@
 /* neural_network: recognition of handwritten digits, one image for each task.
  *
  * Purpose   The body of a sweep: a convolutional network of four layers on an image of 29 x 29. All
- *           tasks share its weights. A neuron is a thread; the layers are the steps.
+ *           tasks share its weights. There is a thread for each neuron, and a step for each layer.
  *
  * Layout    image 29 x 29 -> maps 6 x 13 x 13 -> small 50 x 5 x 5 -> hidden 100 -> scores 10, [map]
  *           [y][x] in C order. The first two layers are convolutions of 5 x 5 that move on by two:
  *
  *               image  . a b c d e . .      neuron x sees columns 2 x .. 2 x + 4 of each map of the
- *               maps     .   x   .          layer before; of its weights the bias comes first
+ *               maps     .   x   .          layer before; its first weight is the bias
  *
  *           weights1 [6][1 + 25], weights2 [50][6][1 + 25], weights3 [100][1 + 1250], weights4
  *           [10][1 + 100].
  *
  * Parameters  PYAPSP_ARRAYS  the arrays of a task, where the file is compiled alone; see sweep/task.h
  *
- * Cost      350 thousand multiplications for an image. Neurons of a layer read the same neurons
- *           before them, and weights that are 26, 156, 1251 and 101 entries apart.
+ * Cost      350 thousand multiplications for an image. The neurons of a layer read the same neurons
+ *           of the layer before, and weights that are 26, 156, 1251 and 101 entries apart.
  *
  * Source    F. Ino et al., a parallel scheme for parameter sweep applications on a GPU, 2013,
  *           section 5, tables I and II. The network is one of P. Simard, D. Steinkraus and J. Platt,

@@ -1,19 +1,19 @@
 /* ode_ensemble: one trajectory of a system of ordinary differential equations for each task.
  *
- * Purpose   The body of a sweep over initial states and parameters. A task is a thread, which
- *           integrates from sample to sample, in steps of one size by the classical method of order
- *           4 (runge_kutta), or in steps that keep an estimate of the error within tolerances by the
- *           pair of orders 5 and 4 of Dormand and Prince (dormand_prince).
+ * Purpose   The body of a sweep over initial states and parameters. Each task has one thread, which
+ *           integrates from sample to sample. runge_kutta is the classical method of order 4 with
+ *           steps of equal size. dormand_prince is the pair of orders 5 and 4 of Dormand and
+ *           Prince, with steps that keep an estimate of the error within tolerances.
  *
  * Layout    start [D], parameters [P], times [samples + 1] from the first on, states [samples][D]:
  *
  *               times   t0 . . . t1 . . . t2       runge_kutta: as many steps between two samples
  *               states           s0       s1       as the common array steps says
  *
- *           evaluations counts how often the right-hand side was evaluated; -1: max_steps were not
- *           enough, and the samples from there on are not numbers.
+ *           evaluations counts how often the right-hand side was evaluated; -1 means that max_steps
+ *           were not enough; the samples after that are NaN.
  *
- *           A real_t may be a vector of several tasks: lanes that are done are kept as they are.
+ *           A real_t may be a vector of several tasks. Lanes that are done are not changed.
  *
  * Parameters  PYAPSP_ARRAYS   the arrays of a task, where the file is compiled alone
  *             PYAPSP_REAL     float or double
@@ -156,10 +156,10 @@ STEP(dormand_prince)
             mean /= D;
             /* the root of the mean square to the power -1/5, within what a step may change by */
             real_t factor = RATIO(9, 10) * exp2(RATIO(-1, 10) * log2(mean));
-            factor = factor > RATIO(1, 5) ? factor : (real_t)RATIO(1, 5); /* nor a number */
+            factor = factor > RATIO(1, 5) ? factor : (real_t)RATIO(1, 5); /* also if it is NaN */
             factor = factor < 5 ? factor : (real_t)5;
             const mask_t accepted = going & (mean <= 1);
-            /* a step cut short by a sample says little of the step after it */
+            /* a step that was shortened to end at a sample is no estimate for the next one */
             const mask_t kept = accepted & last & (factor >= 1);
             factor = (accepted | (factor < 1)) ? factor : (real_t)1;
             h = (going & !kept) ? step * factor : h;

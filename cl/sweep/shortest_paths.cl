@@ -1,9 +1,10 @@
 /* shortest_paths: distances from one vertex of a graph for each task.
  *
  * Purpose   The body of a sweep whose tasks are the sources of all-pairs shortest paths. All tasks
- *           share the graph, and none has an input: task t is vertex t. A vertex is a thread.
- *           Round by round, vertices whose cost has changed offer their neighbours the way through
- *           themselves (scatter), and every vertex takes the best offer (check).
+ *           share the graph, and none has an input: the source of task t is vertex t. There is a
+ *           thread for each vertex. In each round, vertices whose cost has changed offer their
+ *           neighbours the path through themselves (scatter), and every vertex takes the smallest
+ *           offer (check).
  *
  * Layout    heads[first[v] .. first[v + 1]] are the neighbours of v, with weights:
  *
@@ -13,14 +14,14 @@
  *           costs, offers and modified have one entry for each vertex.
  *
  * Parameters  PYAPSP_ARRAYS            the arrays of a task, where the file is compiled alone
- *             PYAPSP_INFINITY  2^30 - 1  the distance of what cannot be reached
+ *             PYAPSP_INFINITY  2^30 - 1  the distance of unreachable vertices
  *
- * Cost      Two launches for each round, at most m atomic minima; rounds: one more than the most
- *           arcs on a shortest path, for the hardest source that is on the device.
+ * Cost      Two launches for each round, at most m atomic minima; rounds: one more than the largest
+ *           number of arcs on a shortest path from any source that is on the device.
  *
  * Source    F. Ino et al., a parallel scheme for parameter sweep applications on a GPU, 2013,
  *           section 5, after P. Harish and P. J. Narayanan, large graph algorithms on the GPU, HiPC
- *           2007. pyapsp/sparse has it as methods of their own, tuned and for all types.
+ *           2007. pyapsp/sparse has this algorithm as methods that are tuned and take all types.
  */
 #ifndef PYAPSP_INFINITY
 #define PYAPSP_INFINITY 0x3fffffff

@@ -1,9 +1,9 @@
-/* The body of a sweep on its own: what its macros mean where no engine has defined them.
+/* Default macros for the body of a sweep, if no engine has defined them.
  *
- * A file with the body of a task says in PYAPSP_ARRAYS what arrays a task has, by READ and WRITE, and
- * includes this. Compiled alone its steps are kernels for one task, with a work-item for each thread
- * in up to three dimensions. pyapsp/sweep/source.py makes kernels for many tasks of the same text, and
- * then nothing here counts.
+ * A file with the body of a task lists the arrays of a task in PYAPSP_ARRAYS, with READ and WRITE,
+ * and includes this file. Compiled alone, its steps are kernels for one task, with a work-item for
+ * each thread in up to three dimensions. pyapsp/sweep/source.py makes kernels for many tasks from
+ * the same text, with its own macros instead of these.
  *
  *     macro            meaning
  *     STEP(name)       head of a step, which every thread of a task takes

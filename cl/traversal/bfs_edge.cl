@@ -1,8 +1,8 @@
 /* bfs_edge: breadth-first search, a work-item for each arc.
  *
- * Purpose   Levels, where every arc counts 1. A launch finds one level: every arc is looked at, and
- *           those that leave the level before claim their heads. All work-items do the same amount
- *           of work, whatever the degrees are.
+ * Purpose   Levels, where every arc has length 1. A launch finds one level: every arc is read, and
+ *           each arc from the previous level gives its head the new level, if it has none. All
+ *           work-items do the same amount of work, whatever the degrees are.
  *
  * Layout    The graph as a list of arcs tails[a] -> heads[a], in the order of their tails. levels,
  *           marks and last: see levels.h.
@@ -13,7 +13,8 @@
  *
  * Parameters  those of levels.h
  *
- * Cost      A launch for each level, with m work-items; an atomic for each arc of what is reached.
+ * Cost      A launch for each level, with m work-items; an atomic operation for each arc from a
+ *           reached vertex.
  *           O(m D) for D levels.
  *
  * Source    Y. Jia, V. Lu, J. Hoberock, M. Garland, J. C. Hart, edge v. node parallelism for graph

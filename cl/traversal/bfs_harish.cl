@@ -1,9 +1,9 @@
 /* bfs_harish: breadth-first search with flags, two kernels for each level.
  *
- * Purpose   Levels, where every arc counts 1. Kernel 1: every vertex of the frontier tells its
- *           neighbours that are not visited their level, and flags them as updated. Kernel 2: what
- *           is updated is visited, and is the frontier of the next level. That two kernels take
- *           turns keeps the levels apart.
+ * Purpose   Levels, where every arc has length 1. Kernel 1: every vertex of the frontier sets the
+ *           level of its neighbours that are not visited, and flags them as updated. Kernel 2:
+ *           updated vertices become visited, and are the frontier of the next level. Two kernels
+ *           are used so that a launch does not mix two levels.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. An int of each of
  *           these for every vertex:
@@ -19,8 +19,8 @@
  *             PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
  *             PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
  *
- * Cost      Two launches for each level, with n work-items; an atomic for each arc to a vertex that
- *           is not visited. O(n D + m) for D levels.
+ * Cost      Two launches for each level, with n work-items; an atomic operation for each arc to a
+ *           vertex that is not visited. O(n D + m) for D levels.
  *
  * Source    P. Harish, P. J. Narayanan, large graph algorithms on the GPU, in LNCS 4873, HiPC 2007,
  *           doi:10.1007/978-3-540-77220-0_21. There several work-items may write the same level and

@@ -1,8 +1,8 @@
 /* bfs_spmv: breadth-first search as products of a sparse matrix with a vector.
  *
- * Purpose   Levels, where every arc counts 1. With x the vertices of the last level as a vector of 0
- *           and 1, A^T x over (or, and) says which vertices have a neighbour among them; those that
- *           had no level yet are the next level. A launch is one product, over all rows.
+ * Purpose   Levels, where every arc has length 1. With x the vertices of the last level as a vector
+ *           of 0 and 1, A^T x over (or, and) has a 1 for each vertex that an arc from them enters.
+ *           Those without a level are the next level. A launch is one product, over all rows.
  *
  * Layout    The rows of A^T: tails[first[v] .. first[v + 1]] are the tails of the arcs that enter v.
  *           x is a row of marks; levels, marks and last: see levels.h. LANES work-items share a row
@@ -16,8 +16,8 @@
  * Parameters  those of levels.h, and
  *             PYAPSP_LANES  1   work-items of a row
  *
- * Cost      A launch for each level, which reads up to m entries: O(m D) for D levels. At most LANES
- *           atomics for a row that has a 1.
+ * Cost      A launch for each level, which reads up to m entries: O(m D) for D levels. At most
+ *           LANES atomic operations for a row that has a 1.
  *
  * Source    Y. Deng, B. D. Wang, S. Mu, taming irregular EDA applications on GPUs, ICCAD 2009, pages
  *           539-546, as in F. Busato's thesis, 2018, section 4.3. That a row stops at its first 1: ours.

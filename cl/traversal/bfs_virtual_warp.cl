@@ -1,8 +1,8 @@
 /* bfs_virtual_warp: breadth-first search, LANES work-items for each vertex.
  *
- * Purpose   Levels, where every arc counts 1. A launch finds one level: the vertices of the level
- *           before look at their neighbours, each by LANES work-items side by side, so that a vertex
- *           with many arcs does not hold up others, and arcs are read in order.
+ * Purpose   Levels, where every arc has length 1. A launch finds one level: LANES neighbouring
+ *           work-items share the arcs of each vertex of the previous level. So other vertices do
+ *           not wait for one with many arcs, and neighbouring work-items read neighbouring arcs.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. levels, marks and
  *           last: see levels.h.
@@ -14,8 +14,8 @@
  * Parameters  those of levels.h, and
  *             PYAPSP_LANES  1   work-items of a vertex: 1 is a work-item for each vertex
  *
- * Cost      A launch for each level, with n LANES work-items; an atomic for each arc of what is
- *           reached. O(n D + m) for D levels.
+ * Cost      A launch for each level, with n LANES work-items; an atomic operation for each arc from
+ *           a reached vertex. O(n D + m) for D levels.
  *
  * Source    S. Hong, S. K. Kim, T. Oguntebi, K. Olukotun, PPoPP 2011, doi:10.1145/1941553.1941590.
  *           There lanes run in lock-step, and levels are written without atomics.

@@ -1,14 +1,15 @@
-/* What breadth-first searches share whose vertices are claimed level by level.
+/* Levels and marks, shared by the breadth-first searches that need one launch for each level.
  *
- * levels[v] is the level of v, INFINITE as long as nobody has found it. In a launch it is touched by
- * atomics alone. Which vertices were found in the last launch is read elsewhere: marks has two rows
- * of n ints, for levels that are even and odd, and marks[level % 2][v] is `level` if v was found
- * then. A launch reads one row and writes the other, so nothing has to be cleared.
+ * levels[v] is the level of v, INFINITE before it is found. Searches access it only with atomic
+ * operations. The vertices of the last launch are read from marks instead. It has two rows of n
+ * ints, for even and odd levels: marks[level % 2][v] is `level` if v was found then. A launch reads
+ * one row and writes the other, so nothing has to be cleared.
  *
  *     launch of level 5:   marks[0]  4 . 2 4 0 . .     read: vertices of level 4
  *                          marks[1]  . 3 5 . . 1 5     written: vertices of level 5
  *
- * *last is the last level at which a vertex was found: the search is over when a launch leaves it.
+ * *last is the last level at which a vertex was found. The search ends when a launch does not
+ * change it.
  *
  *     macro                default     meaning
  *     PYAPSP_GROUP         64          work-items of a group
@@ -35,7 +36,7 @@
 #define FOUND_BEFORE(marks, n, level) ((marks) + (size_t)(((level) + 1) % 2) * (n))
 #define FOUND_NOW(marks, n, level) ((marks) + (size_t)((level) % 2) * (n))
 
-/* Give a vertex its level, unless it has one. Return whether it was this work-item that did. */
+/* Set the level of a vertex, unless it has one. Return whether this work-item set it. */
 static inline int claim(const int v, const int u, const int level, __global int *levels,
                         __global int *now, __global int *parents)
 {

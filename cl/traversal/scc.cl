@@ -1,16 +1,17 @@
 /* scc: strongly connected components by forward-backward search with trimming.
  *
  * Purpose   From a pivot p, the vertices that a forward search and a backward search both reach are
- *           the component of p. Every other component lies whole in one of three parts: reached
- *           forward only, backward only, or not at all. A round finds a component in each part that
- *           is left, and divides each into three. Before a round, trimming takes away vertices that
- *           no arc enters, or none leaves, inside their part: each is a component of its own.
+ *           the component of p. Every other component is completely in one of three parts: reached
+ *           forward only, backward only, or not at all. A round finds a component in each remaining
+ *           part, and divides the rest of the part into three. Before a round, trimming removes
+ *           vertices that no arc enters, or no arc leaves, within their part: each is a component
+ *           of one vertex.
  *
  * Layout    words: an int for each vertex, the number of its part while it is active; afterwards
  *           -1 - r, where r is the vertex that stands for its component. An arc counts while the
  *           words of its ends are equal. Parts of a pivot p have the numbers 3 p (not reached),
  *           3 p + 1 (forward only) and 3 p + 2 (backward only); the first part of all is 3 n. A
- *           vertex is a pivot once, so no number comes twice.
+ *           vertex is a pivot at most once, so no number is used twice.
  *
  *               round 1                 round 2                          words
  *               3n: pivot p    ->       p's component                    -1 - p
@@ -19,23 +20,23 @@
  *                                       3p + 2: pivot s      ->
  *
  *           pivots: an int for each part number, 3 n + 1, all -1 at the beginning.
- *           stamps: two buffers of (forward, backward) for each vertex, -1 where a search has not
- *           been. Levels are numbered on through all rounds. What is found on an even level is in the
- *           first buffer, what on an odd one in the second: a launch reads the level before in one,
- *           and writes the next level into the other.
+ *           stamps: two buffers of (forward, backward) for each vertex, -1 if a search has not
+ *           reached it. Level numbers continue through all rounds. Vertices found on an even level
+ *           are in the first buffer, those on an odd level in the second: a launch reads the
+ *           previous level from one buffer and writes the next level to the other.
  *
  *           The arcs that leave v: heads[first[v] .. first[v + 1]]; those that enter it:
  *           tails[before[v] .. before[v + 1]].
  *
- *           state: what the host reads: the last turn of trimming that took a vertex away, the
+ *           state: what the host reads: the last turn of trimming that removed a vertex, the
  *           number of active vertices, the last level that has vertices.
  *
  * Parameters  PYAPSP_GROUP  64   work-items of a group
  *             PYAPSP_WIDTH   1   work-items that share the arcs of a vertex in a search: divides it
  *
- * Cost      A turn of trimming: n steps, and the arcs of a vertex up to the first that counts. A
- *           round: each arc at most twice, and n steps for each level of the deeper search. There is
- *           a round for each component in the worst case, as many as their logarithm in the best.
+ * Cost      A turn of trimming: n steps, and the arcs of each vertex up to the first that counts. A
+ *           round: each arc at most twice, and n steps for each level of the deeper search. For c
+ *           components there are c rounds in the worst case, and about log c in the best.
  *
  * Source    L. Fleischer, B. Hendrickson, A. Pinar, on identifying strongly connected components in
  *           parallel, IPDPS workshops 2000, doi:10.1007/3-540-45591-4_68 (forward-backward);
@@ -72,8 +73,8 @@ static inline int has_arc(__global const long *first, __global const int *ends,
     return 0;
 }
 
-/* One turn of trimming: a work-item for each vertex. Which vertices go depends on the words before
- * the launch alone. */
+/* One turn of trimming: a work-item for each vertex. The result depends only on the words before
+ * the launch. */
 __kernel GROUP void scc_trim(__global const long *first, __global const int *heads,
                              __global const long *before, __global const int *tails,
                              __global const int *words, __global int *trimmed,
@@ -91,11 +92,13 @@ __kernel GROUP void scc_trim(__global const long *first, __global const int *hea
     trimmed[v] = word;
 }
 
-/* Another order of vertices, as good as random: the factor is odd, so that no two have one place. */
+/* A pseudo-random order of vertices. The factor is odd, so that no two vertices have the same
+ * place. */
 #define PLACE(v) ((uint)(v) * 2654435769u)
 
 /* Whether v makes a better pivot than u: a vertex with many arcs in and out is likely in a large
- * component. Equals are not taken in their order, which would cut a chain at its end. */
+ * component. Ties are broken in the pseudo-random order: in the order of vertices, the pivot of a
+ * chain would be at its end. */
 static inline int better(__global const long *first, __global const long *before, const int v,
                          const int u)
 {
@@ -117,8 +120,9 @@ static inline void propose(__global const long *first, __global const long *befo
     }
 }
 
-/* Elect the best vertex of each part. Work-items look at many vertices each, and propose the best of
- * those that follow one another in the same part: few proposals meet. */
+/* Choose the best vertex of each part as its pivot. Each work-item reads many vertices, and
+ * proposes the best one of each run of vertices in the same part. So there are few atomic
+ * operations on the same pivot. */
 __kernel GROUP void scc_elect(__global const long *first, __global const long *before,
                               __global const int *words, __global int *pivots,
                               __global int *state, const int n)
@@ -156,8 +160,8 @@ __kernel GROUP void scc_begin(__global const int *words, __global const int *piv
     next[v] = NONE;
 }
 
-/* Stamp the ends of some arcs of a vertex, in one direction (0 forward, 1 backward), and return
- * whether there was one to stamp. */
+/* Stamp the ends of some arcs of a vertex, in one direction (0 forward, 1 backward). Return whether
+ * one was stamped. */
 static inline int stamp(const long from, const long to, __global const int *ends,
                         __global const int *words, __global const int *now, __global int *next,
                         const int part, const int level, const int direction)
@@ -172,8 +176,8 @@ static inline int stamp(const long from, const long to, __global const int *ends
     return found;
 }
 
-/* Go from the vertices of a level to the next level, in both directions: work-items for each vertex,
- * as many as share its arcs. */
+/* Search from the vertices of a level to the next level, in both directions. WIDTH work-items share
+ * the arcs of a vertex. */
 __kernel GROUP void scc_reach(__global const long *first, __global const int *heads,
                               __global const long *before, __global const int *tails,
                               __global const int *words, __global const int *now,
@@ -193,7 +197,7 @@ __kernel GROUP void scc_reach(__global const long *first, __global const int *he
         atomic_max(&state[REACHED], level + 1);
 }
 
-/* Take the components of the pivots away, and divide each part: a work-item for each vertex. */
+/* Remove the components of the pivots, and divide each part: a work-item for each vertex. */
 __kernel GROUP void scc_divide(__global int *words, __global const int *pivots,
                                __global const int2 *even, __global const int2 *odd,
                                __global int *state, const int n)

@@ -1,9 +1,10 @@
 /* sssp_bellman_ford: shortest paths from one source, all arcs in every round.
  *
- * Purpose   A round looks at every arc and gives every vertex the best of its own distance and those
- *           through its neighbours; when a round changes nothing, these are the distances. Weights may
- *           be negative. The parents are the tails by which distances were last lowered: a tree, as
- *           long as they do not go round. Where they do, that cycle is negative.
+ * Purpose   A round reads every arc and sets the distance of every vertex to the smallest of its
+ *           old distance and those through its neighbours. When a round changes nothing, the result
+ *           is final. Weights may be negative. The parent of a vertex is the tail through which its
+ *           distance was last lowered. If parents form a cycle, that cycle is negative; else they
+ *           form a tree.
  *
  * Layout    The arcs that enter v: tails[first[v] .. first[v + 1]] with their weights.
  *           before, after: the distances of the last round and of this one. Every vertex reads before

@@ -1,15 +1,15 @@
-/* sssp_near_far: shortest paths from one source, with a near and a far pile of vertices.
+/* sssp_near_far: shortest paths from one source, with a near and a far list of vertices.
  *
- * Purpose   Vertices whose distance was lowered and that have not told their neighbours wait in
- *           lists: near, if the distance is at most a threshold, else far. In a round all near
- *           vertices offer their neighbours the way through themselves, in launches over the whole
- *           device. When none are near, the threshold rises by delta above the smallest distance
- *           that waits, and the far list is split. Weights are not negative.
+ * Purpose   Vertices whose distance was lowered wait in lists until they update their neighbours:
+ *           near, if the distance is at most a threshold, else far. In a round all near vertices
+ *           offer their neighbours the path through themselves, in launches over the whole device.
+ *           When the near list is empty, the threshold is set to delta above the smallest waiting
+ *           distance, and the far list is split. Weights must not be negative.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v, with weights.
  *             words  n      the distances, see words.h
  *             told   n      distances of the near vertices at the start of a round, in their order
- *             lists  4 x n  ints: two near lists and two far lists, which take turns
+ *             lists  4 x n  ints: two near lists and two far lists, used alternately
  *             marks  n      ints, which lists a vertex is in: bits NEAR and FAR
  *             sizes  4      ints, how long the lists are
  *
@@ -24,14 +24,14 @@
  *             PYAPSP_GROUP  64  work-items of a group, a power of two
  *             PYAPSP_LANES   1  work-items of a near vertex
  *
- * Cost      A vertex tells a distance once for each time that it is lowered below the threshold of
- *           the day: little more than once with a delta about the mean weight. An arc costs one
- *           atomic minimum then. Rounds: about (longest distance / delta) times the arcs of a path
- *           within delta.
+ * Cost      A vertex offers a distance once each time that it is lowered below the current
+ *           threshold: little more than once if delta is about the mean weight. Each time an arc
+ *           costs one atomic minimum. Rounds: about (longest distance / delta) times the number of
+ *           arcs on a path of length delta.
  *
  * Source    A. Davidson, S. Baxter, M. Garland, J. D. Owens, work-efficient parallel GPU methods for
- *           single-source shortest paths, IPDPS 2014, doi:10.1109/IPDPS.2014.45. There duplicates are
- *           removed in a pass of their own, and arcs are shared out by merge paths.
+ *           single-source shortest paths, IPDPS 2014, doi:10.1109/IPDPS.2014.45. There duplicates
+ *           are removed in a separate pass, and arcs are distributed by merge paths.
  */
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 64
@@ -46,7 +46,7 @@
 #define FAR 2
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
-/* Where list 0 or 1 of either kind begins, and the place of its size. */
+/* The index of list 0 or 1 of either kind, and that of its size. */
 #define NEAR_LIST(turn) (turn)
 #define FAR_LIST(turn) (2 + (turn))
 #define LIST(lists, n, list) ((lists) + (size_t)(list) * (n))
@@ -67,7 +67,7 @@ __kernel GROUP void near_far_start(__global word_t *words, __global int *lists,
     sizes[NEAR_LIST(1)] = sizes[FAR_LIST(0)] = sizes[FAR_LIST(1)] = 0;
 }
 
-/* A work-item for each near vertex. It may be near again from now on. */
+/* A work-item for each near vertex. After this it may be put into a near list again. */
 __kernel GROUP void near_far_settle(__global const word_t *words, __global value_t *told,
                                     __global const int *lists, __global int *marks,
                                     __global int *sizes, const int n, const int now,
@@ -134,8 +134,8 @@ __kernel GROUP void near_far_least(__global const word_t *words, __global const 
         sizes[FAR_LIST(1 - day)] = 0;
 }
 
-/* A work-item for each far vertex: what is at most the old threshold has told its distance as a near
- * vertex since it came here. */
+/* A work-item for each far vertex. One at most at the old threshold has updated its neighbours as a
+ * near vertex since it was put here. */
 __kernel GROUP void near_far_split(__global const word_t *words, __global int *lists,
                                    __global int *marks, __global int *sizes, const int n,
                                    const int now, const int day, const int count,

@@ -1,19 +1,20 @@
-/* certificate: is this matrix the distances of this graph, and are these its paths?
+/* certificate: checks the distances and the predecessors of a graph.
  *
- * Purpose   Distances carry their own proof, which is far cheaper to check than to compute. For
+ * Purpose   That distances are right can be checked much faster than they can be computed. For
  *           every row i:
  *             1. d(i, i) = 0;
- *             2. no arc shortens anything: d(i, j) <= d(i, k) + w(k, j) for every arc (k, j);
- *             3. every finite d(i, j) is attained: it is the length of a walk over tight arcs
- *                (equality in 2) from i.
- *           1 and 2 say that no distance is too long, 3 that none is too short.
+ *             2. no arc gives a shorter path: d(i, j) <= d(i, k) + w(k, j) for every arc (k, j);
+ *             3. every finite d(i, j) is the length of a walk from i over tight arcs (those with
+ *                equality in 2).
+ *           1 and 2 mean that no distance is too long, 3 that none is too short.
  *
  * Layout    rows: count x n values, row r being the distances from vertex sources[r].
  *           The arcs that *enter* j: entering[entry[j] .. entry[j + 1]] with their weights.
  *
  *           certificate_relax    one work-item per (r, j): checks 1 and 2, and whether some tight
  *                                arc enters j. Where all weights are positive that is 3 already:
- *                                along tight arcs distances fall strictly, and only i can end it.
+ *                                backwards along tight arcs distances decrease strictly, so the
+ *                                walk ends at i.
  *           certificate_attain   one work-item per (r, j), launched until nothing changes: marks j
  *                                when a tight arc from a marked vertex enters it. Needed with
  *                                weights <= 0, where tight arcs can form a cycle.
@@ -21,17 +22,17 @@
  *                                existing, tight arcs, in at most n steps.
  *
  *           A fault of kind c in row r is reported as the smallest j in fault[c * count + r].
- *           Comparing a with b allows relative * (|a| + |b|) + absolute for rounding: both are 0 where
- *           sums are exact.
+ *           A comparison of a with b has the tolerance relative * (|a| + |b|) + absolute for
+ *           rounding; both are 0 if sums are exact.
  *
  * Parameters  those of common/types.h with PYAPSP_WIDTH 1, and
- *             PYAPSP_SLACK  PYAPSP_VALUE  the type in which rounding is judged: wider than half,
- *                                         in which |a| + |b| may be infinite
+ *             PYAPSP_SLACK  PYAPSP_VALUE  the type of the tolerance: wider than half, in which |a|
+ *                                         + |b| may be infinite
  *
  * Cost      n m + n^2 steps per launch over all rows; certificate_walk n^2 times the hops.
  *
- * Source    Every textbook's optimality condition, e.g. Ahuja, Magnanti and Orlin, Network Flows,
- *           1993, section 5.2.
+ * Source    The optimality conditions of shortest paths in textbooks, e.g. Ahuja, Magnanti and
+ *           Orlin, Network Flows, 1993, section 5.2.
  */
 #include "common/types.h"
 
@@ -83,7 +84,7 @@ __kernel void certificate_relax(__global const value_t *rows, __global const int
     __global const value_t *row = rows + (size_t)r * n;
     const value_t here = row[j];
     int attained = (here == PYAPSP_INFINITY);
-    /* what no distance can be: NaN, -infinity, an integer past infinity */
+    /* values that are no distance: NaN, -infinity, an integer above infinity */
     if (!(here <= PYAPSP_INFINITY && here + PYAPSP_INFINITY > 0))
         REPORT(FAULT_UNATTAINED, r, j);
     for (long a = entry[j]; a < entry[j + 1]; a++) {
@@ -101,8 +102,8 @@ __kernel void certificate_relax(__global const value_t *rows, __global const int
         REPORT(FAULT_UNATTAINED, r, j);
 }
 
-/* marked[r, j]: 0 or 1. Another work-item of the launch may set a mark while it is read here: then
- * it is seen now or in the next launch, and *changed says that there must be one. */
+/* marked[r, j]: 0 or 1. Another work-item of the launch may set a mark while it is read here. Then
+ * the mark is seen in this launch or in the next one, which *changed requests. */
 __kernel void certificate_attain(__global const value_t *rows, __global const long *entry,
                                  __global const int *entering, __global const value_t *weights,
                                  __global int *marked, __global int *changed, const int n,

@@ -58,7 +58,7 @@ LOADS = {
 @pytest.mark.parametrize("arrangement", ["column", "row"])
 @pytest.mark.parametrize("text", LOADS)
 def test_a_replay_loads_what_the_program_loads(text, arrangement, written, device):
-    """Its number is the sum of the loads, so that digits of x count them."""
+    """y is the sum of the loads. x has powers of 10, so that the digits of y count loads."""
     translation = translate(written(f"{HEAD}#pragma kernel\nvoid run(void)\n{{\n{text}\n}}\n"))
     p, tens = 3, (10 ** np.arange(8)).astype(np.uint32)
     x = np.tile(tens, (p, 1))
@@ -73,7 +73,7 @@ def test_a_replay_loads_what_the_program_loads(text, arrangement, written, devic
 
 @pytest.mark.parametrize("arrangement", ["column", "row"])
 def test_a_replay_stores_where_the_program_stores(arrangement, written, device):
-    """Under a condition, as often as this holds."""
+    """A conditional store happens as often as the condition holds."""
     text = "for (int i = 0; i < 8; i += 2) { if (y > i) x[i] = y; else x[i + 1] += 1; }"
     translation = translate(written(f"{HEAD}#pragma kernel\nvoid run(void)\n{{\n{text}\n}}\n"))
     p = 2000
@@ -98,7 +98,7 @@ def test_a_replay_stores_where_the_program_stores(arrangement, written, device):
     }.items(),
 )
 def test_a_replay_stores_for_some_data_by_volatile_pointers(text, volatile, written):
-    """So that it keeps two stores at one place apart where the program does."""
+    """The compiler must not merge two stores to one address that the program makes separately."""
     put = "void put(int *to) { to[0] = 3; }\n"
     program = f"{HEAD}{put}#pragma kernel\nvoid run(void)\n{{\n{text}\n}}\n"
     source = forms.replay(translate(written(program)), "column", [0.5, 0.5])
@@ -111,7 +111,7 @@ def test_a_replay_stores_for_some_data_by_volatile_pointers(text, volatile, writ
 
 
 def test_computing_uses_one_word_of_each_array(written, device):
-    """Word j is j at first: 3 j + 5 is 77 for one instance, and the kernel tells which."""
+    """Word j is j at first. 3 j + 5 is 77 for one instance, which the kernel marks."""
     text = "x[0] = 3 * x[7]; x[1] = x[6] + 5;"
     translation = translate(written(f"{HEAD}#pragma kernel\nvoid run(void)\n{{\n{text}\n}}\n"))
     (rest,) = run(device, forms.computing(translation, 1), 64, [np.zeros(64, np.uint32)], 0)

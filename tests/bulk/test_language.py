@@ -1,4 +1,4 @@
-"""What C means, OpenCL C of the translation means: every construct against the C compiler."""
+"""Every construct gives the same result in the OpenCL C translation as in compiled C."""
 
 from __future__ import annotations
 

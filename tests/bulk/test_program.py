@@ -242,7 +242,7 @@ def test_streams_that_cannot_be(path, device):
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
 @pytest.mark.parametrize("tiles", [False, True])
 def test_transposition(width, tiles, device):
-    """Both kernels, whichever one the device would take."""
+    """Both kernels are tested, although the device would use only one of them."""
     for shape in ((1, 5), (5, 1), (31, 33), (64, 32), (100, 7), (257, 66)):
         assert_transposed(width, shape, tiles, device)
 

@@ -49,7 +49,7 @@ def test_theorem_4_2_1():
 
 
 def test_a_line_is_found_again():
-    """The thesis's own: bitonic sort in 0.13 ms + 15.5 ns p."""
+    """The example of the thesis: bitonic sort in 0.13 ms + 15.5 ns p."""
     p = 2.0 ** np.arange(6, 23)
     noise = np.random.default_rng(0).uniform(0.97, 1.03, p.size)
     line = umm.fit(p, (0.13e-3 + 15.5e-9 * p) * noise)

@@ -150,7 +150,7 @@ BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHON
 
 @pytest.mark.parametrize("line", ["fetch ring-40", "methods --json"])  # less than the buffer, more
 def test_a_full_disk_below_standard_output(line):
-    """What is printed is lost: that is said, and not twice."""
+    """The output is lost; one message reports it."""
     command = [sys.executable, "-m", "pyapsp", *line.split()]
     with open("/dev/full", "w") as output:
         done = subprocess.run(

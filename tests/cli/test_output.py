@@ -402,7 +402,7 @@ def test_a_pipe_is_no_file_to_map(folder, capsys):
 
 
 def test_two_runs_with_one_output(folder):
-    """The last one wins, and its file is whole."""
+    """The last writer's file is there, and it is complete."""
     expected = csgraph.dijkstra(GRAPH.to_scipy())
     codes = []
 

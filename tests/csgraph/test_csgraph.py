@@ -430,7 +430,7 @@ def test_numbers_are_rounded_to_float64_as_scipy_does(kind):
 
 @pytest.mark.parametrize("name", ["dijkstra", "floyd_warshall"])
 def test_objects(name):
-    """SciPy takes those of masked arrays only, and of None it makes NaN there."""
+    """SciPy takes objects only in masked arrays, and converts None to NaN there."""
     ours, theirs = getattr(csgraph, name), getattr(scipy_csgraph, name)
     dense = np.array([[0, 3], [1, 0]], dtype=object)
     masked = np.ma.array(dense, mask=[[1, 0], [0, 1]])

@@ -1,4 +1,4 @@
-"""fw-mm: its three kernels one by one, every shape of group, and who chooses l."""
+"""fw-mm: its three kernels one by one, every shape of group, and how l is chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predecessors found from distances, in core and by slabs, and mended where they go round."""
+"""Predecessors from distances, in core and by slabs, and corrected where they form a cycle."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_heavy_arcs_beside_negative_ones_keep_their_tails(dtype, heavy, method, 
 
 
 def test_the_memory_of_recovery_is_planned(device):
-    """Of packed words the plain matrix is uploaded again; it and the predecessors are counted."""
+    """For packed words the matrix is uploaded again; it and the predecessors are counted."""
     n = 120
     graph = Graph.from_arcs(n, np.arange(n - 1), np.arange(1, n), np.ones(n - 1, np.int64))
     result = pyapsp.solve(graph, "fw-packed8", predecessors=True, device=device)
@@ -227,7 +227,7 @@ def test_zero_cycles_are_mended_by_slabs(dtype, device):
 def test_only_rows_that_do_not_fall_are_looked_at(
     kind, dtype, looked_at, device, shape, monkeypatch
 ):
-    """The device finds the rows in which predecessors may go round: few of random weights."""
+    """The device finds the rows in which predecessors may form a cycle: few for random weights."""
     graph, seen = graph_of(kind), []
     result = pyapsp.solve(graph, "fw-blocked", dtype=dtype, device=device)
     shape()

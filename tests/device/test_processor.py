@@ -52,7 +52,7 @@ def test_the_nearest_processor_has_no_instruction_too_many(told, features, neare
 
 
 def test_only_one_driver_is_known_to_take_zen4_for_an_older_one():
-    """Others may have been made for that processor, or be told so by who runs them."""
+    """Other implementations may be built for that processor, or set so by the user."""
     assert nearest_processor("znver3", "5.0", ZEN | AVX512) == ""
     assert nearest_processor("generic", "5.0", ZEN | AVX512) == "skx"
 

@@ -1,4 +1,4 @@
-"""solve_many and solve_each: the answers of solve, whatever came together and however."""
+"""solve_many and solve_each: the answers of solve, for every form and mix of graphs."""
 
 from __future__ import annotations
 

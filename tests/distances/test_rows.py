@@ -146,7 +146,7 @@ def test_cutoff(graph, method, cutoff, dtype, device):
 @pytest.mark.parametrize("cutoff", [0, 9])
 @pytest.mark.parametrize("method", ["johnson", "fw-blocked"])
 def test_cutoff_with_negative_weights(negative, method, cutoff, device):
-    """A path may be longer than the cutoff and come back: nothing may stop there."""
+    """A path may exceed the cutoff and then get shorter, so a search must not stop there."""
     result = pyapsp.solve(
         negative, method, cutoff=cutoff, dtype="int32", predecessors=True, device=device
     )

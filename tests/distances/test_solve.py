@@ -98,7 +98,7 @@ def test_cutoff_hides_what_is_farther(device):
 
 @pytest.mark.parametrize("cutoff", [np.float16(2), np.float32(2), Fraction(2), np.uint8(2), True])
 def test_a_cutoff_of_any_kind(cutoff, device, tmp_path):
-    """Compared without warnings, and saved."""
+    """Any number type works as a cutoff, without warnings, and is saved with the result."""
     expected = np.where(csgraph.floyd_warshall(WEIGHTS) > cutoff, np.inf, 0)
     for dtype in ("float64", "int32", "uint16"):
         with warnings.catch_warnings():
@@ -110,7 +110,7 @@ def test_a_cutoff_of_any_kind(cutoff, device, tmp_path):
 
 
 def test_a_cutoff_between_large_integers(device):
-    """Which float64 does not tell apart."""
+    """The two integers are equal as float64."""
     graph = Graph.from_arcs(2, [0, 1], [1, 0], [2**53 + 1, 2**53])
     for cutoff in (2**53, float(2**53)):
         result = pyapsp.solve(graph, cutoff=cutoff, dtype="int64", device=device)
@@ -208,7 +208,7 @@ def test_auto_dtype_is_the_narrowest_exact_one(graph, dtype, device):
 @settings(max_examples=200, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_bound_behind_auto_is_one(seed):
-    """On graphs of every shape: parts that hang together or not, zero arcs, one way and both."""
+    """The graphs are connected or not, with arcs of weight zero, directed and undirected."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 40))
     m = int(rng.integers(0, 4 * n))
@@ -583,7 +583,7 @@ def test_diameter(device):
 
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
 def test_the_diameter_leaves_out_pairs_without_a_path(dtype, device):
-    """In the result and in the function."""
+    """Both Result.diameter() and pyapsp.diameter() do."""
     for graph, largest in ((as_graph(WEIGHTS), 6), (Graph.from_arcs(3, [], []), 0)):
         result = pyapsp.solve(graph, dtype=dtype, device=device)
         assert (result.distances == result.infinity).any()
@@ -704,7 +704,7 @@ def test_auto_dtype_has_room_for_arcs_longer_than_every_distance(device):
 
 
 def test_an_answer_over_the_weights_does_not_change_the_graph(device):
-    """Predecessors and checks need the weights after the distances are there."""
+    """Predecessors and checks read the weights after the distances are written to `out`."""
     random = np.random.default_rng(8)
     matrix = np.where(random.random((60, 60)) < 0.2, random.integers(1, 50, (60, 60)), 0.0)
     expected = csgraph.floyd_warshall(matrix)

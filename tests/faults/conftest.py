@@ -1,4 +1,4 @@
-"""A driver that fails: PyOpenCL's way into OpenCL with one call, or all from one on, refused."""
+"""A driver that fails: PyOpenCL's calls of OpenCL, of which one, or all from one on, fail."""
 
 from __future__ import annotations
 

@@ -73,5 +73,5 @@ def test_spawned_processes_share_a_device(device, tmp_path):
 
 
 def test_a_forked_process_is_told_so(device, tmp_path):
-    """No driver outlives a fork: an error, where its threads would be waited for forever."""
+    """No driver works after a fork: an error instead of waiting forever for its threads."""
     assert "'spawn'" in children("fork", device, tmp_path)

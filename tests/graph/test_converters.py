@@ -165,7 +165,7 @@ def test_an_object_of_another_library(make: Callable, source: object) -> None:
     ("name", "kept"), [("city", "city"), (3, "3"), (None, None), (("a", 1), "('a', 1)")]
 )
 def test_names_are_text(name: object, kept: str | None, tmp_path: Path) -> None:
-    """As records and files hold it."""
+    """A name must be text, as in records and files."""
     nodes, vertices = networkx.empty_graph(1), igraph.Graph(1)
     nodes.graph["name"] = vertices["name"] = name
     for graph in (as_graph(nodes), as_graph(vertices)):
@@ -261,7 +261,7 @@ def test_from_networkx(kind: type) -> None:
 )
 @pytest.mark.parametrize("beside", [None, 1, 0.5])
 def test_what_is_no_weight(weight: object, beside: float | None) -> None:
-    """Of an edge of NetworkX, of igraph, or of a data frame."""
+    """The weight is that of an edge of NetworkX or igraph, or is in a data frame."""
     ends = [(0, 1)] if beside is None else [(0, 1), (1, 2)]
     weights = [weight] if beside is None else [weight, beside]
     nodes = networkx.Graph()
@@ -351,7 +351,7 @@ def test_from_pandas_refuses(columns: dict[str, list[object]], message: str) -> 
 
 
 def test_ids_that_differ_in_a_nul_at_the_end() -> None:
-    """As an array of strings NumPy loses it."""
+    """NumPy drops the NUL in an array of strings."""
     graph = as_graph(pandas.DataFrame({"source": ["a", "a\0"], "target": ["a\0", "b"]}))
     assert graph.labels.tolist() == ["a", "a\0", "b"]
     assert [ends.tolist() for ends in graph.arcs()[:2]] == [[0, 1], [1, 2]]

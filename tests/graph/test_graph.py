@@ -160,7 +160,7 @@ def test_bad_ends_are_named(tails: object, heads: object, message: str) -> None:
 
 
 def test_what_is_masked_is_refused_outside_of_matrices() -> None:
-    """Whether it means no arc or no number is not plain; a mask without effect is none."""
+    """A masked entry could mean no arc or no number, so it is refused; an empty mask is allowed."""
     masked, whole = np.ma.array([0, 1, 2], mask=[0, 1, 0]), np.ma.array([1, 2, 0], mask=False)
     graph = Graph.from_arcs(3, [0, 1, 2], whole, whole)
     assert graph == Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], [1, 2, 0])
@@ -180,7 +180,7 @@ def test_what_is_masked_is_refused_outside_of_matrices() -> None:
     "weights", [[2**53 + 1, 0.5], [2**63 + 1, -1], [0.5, -(2**60) - 1], [2**63, 2**53 + 1, -1]]
 )
 def test_an_integer_is_not_rounded_because_of_its_neighbours(weights: list[float]) -> None:
-    """NumPy makes floats of such a list."""
+    """NumPy converts such a list to floats."""
     heads = np.arange(len(weights))
     with pytest.raises(GraphError, match="does not fit into float64"):
         Graph.from_arcs(3, np.zeros_like(heads), heads, weights)
@@ -283,7 +283,7 @@ def test_labels_are_kept_as_they_are(labels: list[object], kind: str) -> None:
 
 
 def test_times_as_labels_stay_times() -> None:
-    """Of nanoseconds `tolist` makes integers."""
+    """`tolist` converts times in nanoseconds to integers."""
     times = np.array(["2020-01-01", "2021-01-01"], "M8[ns]")
     assert Graph.from_arcs(2, [], [], labels=times).labels.tolist() == list(times)
 
@@ -426,7 +426,7 @@ def test_optional_libraries_are_not_imported() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int32, np.int8])
 @pytest.mark.parametrize("kind", ["full", "sparse", "ones", "negative", "fractions", "empty"])
 def test_a_matrix_that_is_not_copied_is_the_same_graph(dtype: type, kind: str) -> None:
-    """All that is asked of a graph is the same, whether its arcs were listed or not."""
+    """The properties of a graph do not depend on whether its arcs were listed before."""
     random = np.random.default_rng(5)
     matrix = random.integers(1, 100, (70, 70)).astype(dtype)
     if kind == "sparse":

@@ -125,7 +125,7 @@ MALFORMED = [
 
 @pytest.fixture
 def little_memory() -> Iterator[None]:
-    """Let the process grow by 1 GiB only, so that trust in a header shows."""
+    """Let the process grow by 1 GiB only, so that a reader that believes a header fails."""
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)

@@ -1,4 +1,4 @@
-"""What other packages write of a graph, as it changes, reads as that graph."""
+"""Files that other packages write of a changing graph are read as that graph."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_an_edited_include_is_seen(kernel_root, device):
 @pytest.mark.parametrize("name", KERNEL_FILES)
 @pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")
 def test_every_kernel_file_opens_alone(name, device):
-    """The compiler gets the file as it is and the folder of its includes, nothing else."""
+    """The compiler gets only the unchanged file and the folder of its includes."""
     text = (source.root() / name).read_text(encoding="utf-8")
     # not what was built from the same text when a header was another
     built = cl.Program(device.context, text).build(["-I", str(source.root())], cache_dir=False)
@@ -128,7 +128,7 @@ def test_every_kernel_file_opens_alone(name, device):
 
 @pytest.mark.parametrize("name", KERNEL_FILES)
 def test_every_macro_has_a_default(name):
-    """Also in conditions, where no compiler misses it."""
+    """Also macros in #if, where a compiler does not report an undefined macro."""
     text = assemble(name)
     used = set(re.findall(r"\bPYAPSP_[A-Z_0-9]+\b", text))
     defaulted = set(re.findall(r"#ifndef (PYAPSP_\w+)", text))
@@ -160,7 +160,7 @@ def test_stopwatch_adds_up_by_phase(device):
 
 
 def test_macros_follow_the_capabilities(device, monkeypatch):
-    """Also where they were asked for before, with other ones."""
+    """Macros are not cached from a call with other capabilities."""
     dtype, rich = np.dtype(np.float32), device.capabilities
     for fp64, fp16 in ((False, True), (True, False)):
         changed = dataclasses.replace(rich, fp64=fp64, fp16=fp16)

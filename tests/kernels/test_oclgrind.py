@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.oclgrind, pytest.mark.slow]
 
 
 def under_oclgrind(script: Path, written: Path) -> str:
-    """Run a script, and return what Oclgrind had to say."""
+    """Run a script, and return the messages of Oclgrind."""
     log = written.with_suffix(".log")
     command = ["oclgrind", "--data-races", "--uniform-writes", "--check-api", "--log", str(log)]
     command += ["--num-threads", "1"] if script.stem in ONE_THREAD else []

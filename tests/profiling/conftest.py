@@ -1,4 +1,4 @@
-"""Short roofs: what a roof is matters to the tests of roofs alone."""
+"""Short roofs: only the tests of roofs need exact ones."""
 
 from __future__ import annotations
 

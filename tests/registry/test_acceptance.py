@@ -1,4 +1,4 @@
-"""A problem that is registered gets everything: no other file is edited for it."""
+"""A registered problem has every feature, without changes to other files."""
 
 from __future__ import annotations
 

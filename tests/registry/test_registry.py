@@ -1,4 +1,4 @@
-"""Every method of every problem on samples of every family: what a new method gets for nothing."""
+"""Every method of every problem on samples of every family; new methods are included."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ OURS = ("fw-minplus", "ms-bfs", "near-far")
 
 @pytest.mark.parametrize("method", pyapsp.methods(), ids=lambda each: each.id)
 def test_every_source_can_be_looked_up(method):
-    """By a DOI or an address. What is our own is said to be, beside what it builds on."""
+    """A source has a DOI or an address. A method of our own says so, and what it is based on."""
     assert re.search(r"doi:10\.\d{4,}/\w|https://\w", method.source), method.source
     assert re.search(r" (19|20)\d\d\b", method.source)  # somebody's, and when
     parts = method.source.split("; ")

@@ -73,7 +73,7 @@ def test_any_small_graph(device, arcs):
 
 @pytest.mark.parametrize("dtype", ["int16", "uint16"])
 def test_the_search_ends_where_the_type_does(dtype, device):
-    """A line longer than the type counts: beyond its infinity there is nothing to be found."""
+    """A line longer than the largest distance of the type: later vertices are unreachable."""
     infinity = np.iinfo(dtype).max // 2
     n = infinity + 5
     line = Graph.from_arcs(n, np.arange(n - 1), np.arange(1, n))

@@ -1,4 +1,4 @@
-"""dijkstra-cpu: threads that run at the same time, narrow types, and life without Numba."""
+"""dijkstra-cpu: parallel threads, narrow types, and running without Numba."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""johnson: negative weights of every type, negative cycles by name, and each search beneath."""
+"""johnson: negative weights of every type, names of negative cycles, and each inner search."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_potentials_beyond_every_integer(device):
 
 
 def test_rounding_that_makes_a_cycle_negative_is_said_to(device):
-    """A cycle of five arcs whose exact sum is just above 0: the potentials would fall for ever."""
+    """A cycle of five arcs with an exact sum just above 0. Rounded potentials fall forever."""
     weights = [
         -16538946.43162227,
         -5146344.67479119,

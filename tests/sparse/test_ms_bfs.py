@@ -97,7 +97,7 @@ def solve(graph, device, words=2, **options):
 
 @pytest.fixture
 def directions(monkeypatch):
-    """The direction of each level, as they come."""
+    """The direction of each level, in the order of levels."""
     taken = []
     for name in ("_push", "_pull"):
         real = getattr(ms_bfs._Searches, name)

@@ -66,7 +66,7 @@ def test_an_arc_that_raises_the_cost_is_preferred(device):
 
 
 def test_costs_that_nothing_attains_end_with_an_error(device):
-    """Not in an endless search: 1 and 2 say 5, each because of the other."""
+    """The search must end: vertices 1 and 2 both have cost 5, each through the other."""
     graph = Graph.from_arcs(3, [1, 2], [2, 1], [0, 0])
     with pytest.raises(AssertionError, match="no tight path attains"):
         block_of(graph, np.array([[0, 5, 5]], np.int32), device)

@@ -95,14 +95,14 @@ def collatz(values):
 
 @pytest.fixture
 def like_gpu(monkeypatch):
-    """Launch on any device as if neighbouring work-items were the vector."""
+    """Launch on any device as on one where neighbouring work-items form a vector."""
     traits = quirks.Traits("builtin", "builtin", max_vector_bytes=8, scalar_groups=False)
     monkeypatch.setattr(model, "traits_of", lambda *who: traits)
 
 
 @pytest.fixture
 def overlapping(monkeypatch):
-    """Bring and take slices by threads, as where the device has memory of its own."""
+    """Transfer slices in threads, as for a device with its own memory."""
     seen, plan = [], engine.plan
 
     def overlapped(*arguments, **options):

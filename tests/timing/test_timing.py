@@ -1,4 +1,4 @@
-"""Turns: who takes one when, what counts, who is left out and what ends everything."""
+"""Turns: their order, which ones count, which runs are left out, and which errors end all."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_the_cycle_that_is_named_is_one_that_the_source_reaches(device):
 
 
 def test_zero_cycles_of_negative_arcs_make_a_tree(device):
-    """A tight arc leads round such a cycle, too."""
+    """Such a cycle has tight arcs, too."""
     tails, heads, weights = [0, 1, 2, 3, 3], [1, 2, 3, 1, 4], [5, -2, 4, -2, 1]
     graph = Graph.from_arcs(5, tails, heads, weights)
     found = pyapsp.sssp(graph, 0, predecessors=True, device=device)

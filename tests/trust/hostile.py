@@ -1,4 +1,4 @@
-"""Read, solve, verify and report files that try to do something; say what was done beside that.
+"""Read, solve, verify and report hostile files; list what else happened.
 
 Run by `test_hostile` in a process of its own, because an audit hook stays. First everything is done
 with sound files, so that what is imported and built is; then with hostile ones, under the hook.
@@ -80,7 +80,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def use(path: Path, to: Path) -> None:
-    """Do with a file all that can be done."""
+    """Use a file in every way that pyapsp can."""
     try:
         graph = pyapsp.read(path)
     except PyApspError:
@@ -161,7 +161,7 @@ def run(folder: Path) -> list[str]:
 
 
 class Watch:
-    """Remembers events that reading a file has no business with."""
+    """Records events that must not happen when a file is read."""
 
     def __init__(self, folder: Path) -> None:
         self.on, self.seen = True, []

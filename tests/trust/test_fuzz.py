@@ -30,7 +30,7 @@ COUNTS = {"program": 60, "record": 60, "database": 60, "gz": 100, "gr.gz": 100}
 
 @pytest.fixture
 def little_memory():
-    """Let the process grow by 1 GiB only, so that trust in a header shows."""
+    """Let the process grow by 1 GiB only, so that a reader that believes a header fails."""
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)

@@ -39,7 +39,7 @@ QUIET = settings(deadline=None, database=None, suppress_health_check=list(Health
 
 
 class Solving(RuleBasedStateMachine):
-    """Arcs come and go between the calls; `world.World` knows what must come of each."""
+    """Arcs are added and removed between the calls; `world.World` has the expected results."""
 
     world: World  # set by the tests
 

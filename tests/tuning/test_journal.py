@@ -1,4 +1,4 @@
-"""The journal: nothing is lost but the last line, and nothing wrong is read."""
+"""The journal: at most the last line is lost, and no wrong line is read."""
 
 from __future__ import annotations
 

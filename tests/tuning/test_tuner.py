@@ -287,7 +287,7 @@ def test_tiny_sizes(n, tune):
 
 
 def test_climbing_finds_the_best_of_many(device, tmp_path, monkeypatch):
-    """On a landscape with one summit a small part of the sets is enough."""
+    """If the rate has one maximum, a small part of the sets is measured."""
     options = AllPairsOptions(device, np.dtype("float32"))
     sets = list(Space(FwBlocked(), options))
     target = sets[len(sets) * 2 // 3]

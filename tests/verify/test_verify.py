@@ -43,7 +43,7 @@ def changed(result, **arrays):
 
 
 def can_hold(graph, dtype, device):
-    """Whether there is an answer in this type; other tests see to the refusals."""
+    """Whether the type can hold the answer; other tests check the errors if not."""
     return not (
         (dtype == "float16" and not device.capabilities.fp16)
         or (dtype == "uint16" and graph.has_negative)
@@ -262,7 +262,7 @@ def test_result_type_is_exported():
 
 
 def test_an_oracle_keeps_no_answer(device, monkeypatch):
-    """Of one whose certificate holds it keeps what tells an equal one, and not a copy."""
+    """For an answer that passed, it stores only what identifies an equal answer, not a copy."""
     graph = generators.random_graph(600, 2400, seed=3)
     result = pyapsp.solve(graph, device=device, predecessors=True)
     oracle = verify.oracle(graph, PathOptions(device, np.dtype(np.float64), predecessors=True))

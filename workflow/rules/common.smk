@@ -1,4 +1,4 @@
-# What several rules share: the datasets, the runs that the config asks for, their needs.
+# Functions that several rules use: the datasets, the runs that the config requests, their memory and time.
 import shlex
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ from pyapsp.errors import ParameterError
 from pyapsp.papers import EXPERIMENTS, SOURCES, planned
 from pyapsp.profiling.peers import PEERS
 
-# The rules call the pyapsp of the environment that runs Snakemake, activated or not.
+# The rules call pyapsp from the environment that runs Snakemake, even if it is not activated.
 shell.prefix(f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
 
 DATASETS = pd.read_csv("data/datasets.csv", dtype={"name": str})
@@ -21,7 +21,7 @@ DATASETS = DATASETS.set_index("name")
 
 
 def known(key, known_values, also=()):
-    """Return the names under a key of the config after looking for unknown ones among them."""
+    """Return the names under a key of the config; raise WorkflowError if one is unknown."""
     values = known_values if config[key] == "all" else config[key]
     if isinstance(values, dict):
         values = list(
@@ -46,7 +46,7 @@ AREAS = {method.id: method.area for method in pyapsp.methods()}
 
 
 def paper_settings(experiment):
-    """Return the settings of the config that an experiment knows."""
+    """Return the settings of the config that an experiment has."""
     return EXPERIMENTS[experiment].known(config["papers"]["settings"])
 
 
@@ -57,7 +57,7 @@ except ParameterError as error:
 
 
 def types(problem):
-    """Return the types of the config that answers of a problem can have, or else its default."""
+    """Return the types of the config that a problem can have, or its default type if there is none."""
     known_types = pyapsp.problem(problem).dtypes
     return [name for name in config["dtypes"] if name in known_types] or [
         known_types[0]
@@ -71,7 +71,7 @@ def graphs(problem):
 
 
 def chosen_methods(problem, graph):
-    """Return the methods of the config that answer a problem on a graph."""
+    """Return the methods of the config that can solve a problem on a graph."""
     fits, row = pyapsp.problem(problem).fits, DATASETS.loc[graph]
     auto = ["auto"] if "auto" in METHODS else []
     return auto + [
@@ -82,7 +82,7 @@ def chosen_methods(problem, graph):
 
 
 def checked_files(*problems):
-    """Return a record of each run whose answer was checked, where the config asks for them."""
+    """Return the file of each run whose answer is checked; none if the config has no checks."""
     if not config["checks"]:
         return []
     return [
@@ -96,7 +96,7 @@ def checked_files(*problems):
 
 
 def chosen_peers(problem):
-    """Return the packages of the config that answer a problem."""
+    """Return the packages of the config that solve a problem."""
     return [
         peer.name
         for peer in PEERS
@@ -105,7 +105,7 @@ def chosen_peers(problem):
 
 
 def timed_files(*problems):
-    """Return what is timed beside other packages: a file for each problem, graph and device."""
+    """Return the files of timings with other packages: one for each problem, graph and device."""
     return [
         f"<results>/timed/{problem}/{graph}/{device}.json"
         for problem in problems
@@ -136,17 +136,17 @@ def dataset_file(wildcards):
 
 
 def dataset_weights(wildcards):
-    """Return the recipe that makes the weights of the file fit for shortest paths."""
+    """Return the name of the conversion that makes the weights usable for shortest paths."""
     return DATASETS.at[wildcards.graph, "weights"]
 
 
 def undirected_option(wildcards):
-    """Return the option that lets every arc run both ways, if the dataset says so."""
+    """Return the option that makes arcs undirected, if the edges of the dataset are."""
     return "" if DATASETS.at[wildcards.graph, "directed"] else "--undirected"
 
 
 def run_options(wildcards):
-    """Return the options of a run that are not always given."""
+    """Return the optional options of a run."""
     asks = pyapsp.problem(wildcards.problem).asks
     options = []
     if config["predecessors"] and "predecessors" in asks:
@@ -157,7 +157,7 @@ def run_options(wildcards):
 
 
 def bench_methods(wildcards):
-    """Return the methods that answer the problem on the graph."""
+    """Return the methods that can solve the problem on the graph."""
     return chosen_methods(wildcards.problem, wildcards.graph)
 
 
@@ -167,7 +167,7 @@ def bench_types(wildcards):
 
 
 def bench_peers(wildcards):
-    """Return the packages that answer the problem."""
+    """Return the packages that solve the problem."""
     return chosen_peers(wildcards.problem)
 
 
@@ -184,7 +184,7 @@ def arcs(wildcards):
 def run_mem_mb(wildcards):
     """Return the memory of a run.
 
-    All pairs: some copies of a matrix of 8 + 4 bytes an element. Else some of the graph.
+    All pairs: a few copies of a matrix with 8 + 4 bytes per element. Other problems: a few copies of the graph.
     """
     if wildcards.problem == "all-pairs":
         return 500 + 50 * vertices(wildcards) ** 2 // 10**6
@@ -194,8 +194,8 @@ def run_mem_mb(wildcards):
 def run_minutes(wildcards):
     """Return the time limit of a run with its check.
 
-    All pairs: 10^8 updates a second where it takes n^3, else 10^6 arcs a second from every source.
-    Devices are faster, but some methods look at an arc many times.
+    All pairs: 10^8 updates a second for methods with n^3 updates, else 10^6 arcs a second for each source.
+    Devices are faster, but some methods read an arc many times.
     """
     if wildcards.problem != "all-pairs":
         return 5 + arcs(wildcards) // 10**7
@@ -215,7 +215,7 @@ def bench_minutes(wildcards):
 
 
 def all_cores(wildcards):
-    """Return the cores given to Snakemake, so that a job has the machine to itself."""
+    """Return the number of cores given to Snakemake, so that no other job runs at the same time."""
     return workflow.cores
 
 
@@ -228,7 +228,7 @@ def bench_options(wildcards):
 
 
 def measured_files(wildcards):
-    """Return what is measured for a paper: a file for each experiment and size."""
+    """Return the files of measurements for a paper: one for each experiment and size."""
     return [
         f"<results>/papers/{wildcards.device}/measured/{experiment}/{n}.json"
         for experiment in SOURCES[wildcards.source].experiments
@@ -237,7 +237,7 @@ def measured_files(wildcards):
 
 
 def measure_options(wildcards):
-    """Return the options of an experiment: the device, and what the config says of it."""
+    """Return the options of an experiment: the device and its settings in the config."""
     options = [
         "--repeat",
         config["papers"]["repeat"],
@@ -252,7 +252,7 @@ def measure_options(wildcards):
 
 
 def measure_needs(wildcards):
-    """Return the bytes and the seconds of an experiment."""
+    """Return the bytes and the seconds that an experiment needs."""
     settings = paper_settings(wildcards.experiment)
     limit = config["papers"]["limit"]
     return EXPERIMENTS[wildcards.experiment].needs(int(wildcards.n), settings, limit)

@@ -1,4 +1,4 @@
-# Datasets: from their official address, a mirror or the checkout to a graph in one format.
+# Datasets: read from the official address, a mirror or the repository, and converted to one format.
 
 
 rule fetch_dataset:

@@ -1,4 +1,4 @@
-# Every method of every problem: run, check the answer; and all in turns beside other packages.
+# Run every method of every problem and check its answer; time all alternately with other packages.
 
 
 rule run_method:
@@ -8,14 +8,14 @@ rule run_method:
         "<results>/checked/{problem}/{graph}/{method}/{dtype}/{device}.json",
     log:
         "<results>/logs/run_method/{problem}/{graph}/{method}/{dtype}/{device}.log",
-    # of the host's memory and time; the times in the tables are those of the record
+    # memory and time of the process; the times in the tables are those in the output file
     benchmark:
         "<results>/benchmarks/run_method/{problem}/{graph}/{method}/{dtype}/{device}.tsv"
     group:
         "runs"
     conda:
         "../envs/pyapsp.yaml"
-    # a CPU device uses every core, and a time is worth nothing with another job beside it
+    # a CPU device uses every core, so another job at the same time would distort the measured time
     threads: all_cores
     resources:
         mem_mb=run_mem_mb,

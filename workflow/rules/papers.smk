@@ -1,4 +1,4 @@
-# What papers measured, measured again on every device of the config, their figures beside ours.
+# The measurements of papers, repeated on every device of the config, with the published numbers beside ours.
 
 
 rule measure_paper:
@@ -8,7 +8,7 @@ rule measure_paper:
         "<results>/logs/measure_paper/{device}/{experiment}/{n}.log",
     conda:
         "../envs/pyapsp.yaml"
-    # a CPU device uses every core, and a time is worth nothing with another job beside it
+    # a CPU device uses every core, so another job at the same time would distort the measured time
     threads: all_cores
     resources:
         mem_mb=measure_mem_mb,

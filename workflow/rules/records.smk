@@ -1,4 +1,4 @@
-# What the pages of the site show: benches of the config on every device; docs/records.py keeps them.
+# Benches of the config on every device, for the pages of the site; docs/records.py stores them.
 
 
 rule measure_bench:

@@ -5,7 +5,7 @@ rule write_report:
     input:
         checked_files(*PROBLEMS),
         timed_files(*PROBLEMS),
-    # one label each: of two, the page of snakemake --report makes a switch that two files do not fit
+    # one label each: for two labels, snakemake --report shows a selection that does not work for two files
     output:
         tables=report(
             directory("<results>/report/tables"),

@@ -2,10 +2,10 @@
  *
  *   A   in: numbers; out: the same, sorted
  *
- * N is how many, a power of two. About N log2(N)^2 accesses.
+ * N is their number, a power of two. About N log2(N)^2 accesses.
  *
- * As a program of its own it reads arrays from standard input, as floats of the machine, and
- * writes them to standard output: gcc -O2 bitonic_sort.c
+ * Compiled as a program, it reads arrays from standard input, as floats in the machine's format,
+ * and writes them to standard output: gcc -O2 bitonic_sort.c
  */
 #include <stdio.h>
 

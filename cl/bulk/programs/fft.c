@@ -2,10 +2,10 @@
  *
  *   re, im   in: real and imaginary parts; out: those of the transform
  *
- * N is how many, a power of two. About 4 N log2(N) accesses.
+ * N is their number, a power of two. About 4 N log2(N) accesses.
  *
- * As a program of its own it reads re and im of one transform after the other from standard
- * input, as floats of the machine, and writes both to standard output: gcc -O2 fft.c -lm
+ * Compiled as a program, it reads re and im of one transform after the other from standard input,
+ * as floats in the machine's format, and writes both to standard output: gcc -O2 fft.c -lm
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ void swap(float *x, int i, int k)
     x[k] = held;
 }
 
-/* Element i goes where the bits of i in reverse order say. */
+/* Element i is moved to the index with the bits of i in reverse order. */
 void reverse_bits(void)
 {
     for (int i = 0, k = 0; i < N; i++) {

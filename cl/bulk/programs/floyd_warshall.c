@@ -4,8 +4,8 @@
  *
  * N is the number of vertices. About 4 N^3 accesses.
  *
- * As a program of its own it reads graphs from standard input, as floats of the machine, and
- * writes the distances to standard output: gcc -O2 floyd_warshall.c
+ * Compiled as a program, it reads graphs from standard input, as floats in the machine's format,
+ * and writes the distances to standard output: gcc -O2 floyd_warshall.c
  */
 #include <stdio.h>
 

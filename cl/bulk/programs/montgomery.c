@@ -5,13 +5,14 @@
  *   Z      out: the product, below M
  *
  * Numbers have BITS bits, a multiple of 32, in limbs of 32, the lowest first. About 2 LIMBS^2
- * accesses; those of the sum t, which is a local variable, not counted.
+ * accesses, without those of the sum t, which is a local variable.
  *
- * As a program of its own it reads X, Y and M of one product after the other from standard input,
+ * Compiled as a program, it reads X, Y and M of one product after the other from standard input,
  * and writes Z to standard output: gcc -O2 montgomery.c
  *
- * The products and the reduction take turns limb by limb: C. K. Koc, T. Acar, B. S. Kaliski,
- * Analyzing and comparing Montgomery multiplication algorithms, IEEE Micro 16(3), 1996 (CIOS).
+ * Multiplication and reduction alternate, limb by limb: C. K. Koc, T. Acar, B. S. Kaliski,
+ * Analyzing and comparing Montgomery multiplication algorithms, IEEE Micro 16(3), 1996,
+ * doi:10.1109/40.502403 (CIOS).
  */
 #include <stdint.h>
 #include <stdio.h>

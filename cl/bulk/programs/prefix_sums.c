@@ -2,10 +2,10 @@
  *
  *   B   in: numbers; out: their prefix sums
  *
- * N is how many. 2 N accesses.
+ * N is their number. 2 N accesses.
  *
- * As a program of its own it reads arrays from standard input, as floats of the machine, and
- * writes the sums to standard output: gcc -O2 prefix_sums.c
+ * Compiled as a program, it reads arrays from standard input, as floats in the machine's format,
+ * and writes the sums to standard output: gcc -O2 prefix_sums.c
  */
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-"""Rows are handed out once, to whom it makes sense."""
+"""Each row is assigned once. A device too slow for the remaining rows gets none."""
 
 from __future__ import annotations
 

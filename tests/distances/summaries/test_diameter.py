@@ -49,7 +49,7 @@ ARC = st.tuples(st.integers(0, 19), st.integers(0, 19), WEIGHT)
     pivots=st.sampled_from([2, 3, 99]),
 )
 def test_any_small_graph(device, arcs, directed, weights, batch, pivots):
-    """Falling apart or not; by bounds alone, by batches alone and by both."""
+    """Connected or not; with bounds only, with batches only, and with both."""
     tails, heads, lengths = zip(*arcs, strict=True) if arcs else ((), (), ())
     lengths = np.array(lengths, np.int64)
     if weights == "none":
@@ -68,7 +68,7 @@ def test_any_small_graph(device, arcs, directed, weights, batch, pivots):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
 def test_components_of_many_sizes(directed, weighted, device, monkeypatch):
-    """The largest distance is in a small part, behind a large one that looks farther."""
+    """The largest distance is in a small component; a large component has larger bounds."""
     monkeypatch.setattr(farthest, "_BATCH", 8)
     rng = np.random.default_rng(1)
     ball = rng.integers(0, 150, (2, 900))
@@ -83,7 +83,7 @@ def test_components_of_many_sizes(directed, weighted, device, monkeypatch):
 
 
 def test_one_way_out(device, monkeypatch):
-    """The farthest vertex is in another strongly connected part than the one it is far from."""
+    """The two ends of the diameter are in different strongly connected components."""
     monkeypatch.setattr(farthest, "_BATCH", 4)
     circle = np.arange(30)
     tails = np.concatenate([circle, [7], 30 + np.arange(20)])

@@ -1,4 +1,4 @@
-"""Summaries tell how many sources are done."""
+"""Summaries report how many sources are done."""
 
 from __future__ import annotations
 

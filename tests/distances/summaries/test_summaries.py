@@ -275,7 +275,7 @@ def test_the_matrix_is_never_there(device):
 
 @pytest.mark.parametrize("kind", [np.int64, np.float64])
 def test_paths_past_the_range_of_the_type(kind, device):
-    """No distance is, but a bound says that one may be: rows are looked through."""
+    """No distance exceeds the range, but a bound does, so the rows are searched."""
     heavy = 2**61 if kind is np.int64 else 1.1e308 / 3
     n = 300
     weights = np.append(np.full(n - 2, kind(0.5) if kind is np.float64 else 1), kind(heavy))
@@ -289,7 +289,7 @@ def test_paths_past_the_range_of_the_type(kind, device):
 
 
 def test_sums_past_a_word(device):
-    """Of one source they fit, of all they do not; then not even of one."""
+    """The sum for one source fits in 64 bits, that for all does not; then not even one fits."""
     chain = Graph.from_arcs(40, range(39), range(1, 40), [2**55] + [0] * 38, directed=False)
     stars = Graph.from_arcs(40, [0] * 39, range(1, 40), [2**56] * 39, directed=False)
     assert summaries.wiener_index(chain, device=device) == 39 * 2**55

@@ -22,7 +22,7 @@ def check(graph, rows):
 
 
 def fitting(cls):
-    """Methods with these parameters, as far as they have them."""
+    """Methods with those of these parameters that they have."""
     return [pyapsp.method(cls.id, **each) for each in shapes if each.keys() <= cls.choices.keys()]
 
 
