@@ -33,7 +33,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source",
         metavar="VERTEX",
-        help="name of the vertex to search from, as in the graph file (default: the vertex with the "
+        help="vertex to search from, named as in the graph file (default: the vertex with the "
         "most leaving arcs)",
     )
     parser.add_argument(
