@@ -203,7 +203,7 @@ def _both(solved: dict[str, Any], timed: dict[str, Any] | None) -> dict[str, Any
     """Return the row of a run from its record of a solve and, if there is one, of a bench."""
     if timed is None:
         return solved
-    # false if either answer was wrong; missing if neither was verified
+    # false if either answer was wrong; else missing if either was not verified
     verdicts = [solved["verified"], timed["verified"]]
     verified = False if False in verdicts else None if None in verdicts else True
     errors = [row["max_error"] for row in (solved, timed) if row["max_error"] is not None]

@@ -51,8 +51,8 @@ _SCHEMA = 2
 #: How similar the device of a row is, most similar first. The platform is always the same.
 LEVELS = ("device", "architecture", "kind")
 
-# A row is used for n up to this many octaves below and above its own n. Below: costs that are small
-# in a large matrix matter in a small one, where a large tile is mostly padding. Above little changes.
+# A row is used for n up to this many octaves below and above its own n. Few octaves below: costs
+# that are small in a large matrix matter in a small one, where a large tile is mostly padding.
 _DOWN, _UP = 1, 3
 # The `_unlikeness` of two types of the same size and kind. Parameters of other types are not used.
 _ALIKE = 1
@@ -170,7 +170,7 @@ class Match:
 
 
 def user_folder() -> Path:
-    """Return the folder of the user's database and journal: ``PYAPSP_TUNING`` or the data folder."""
+    """Return the folder of the user's database and journal: PYAPSP_TUNING or the data folder."""
     configured = os.environ.get("PYAPSP_TUNING")
     return Path(configured) if configured else _data_folder()
 
