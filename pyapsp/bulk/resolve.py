@@ -1,7 +1,7 @@
-"""What each name means and which type each expression has; what cannot be run in bulk is refused.
+"""Resolve the names and the types of expressions; unsupported parts of C are errors.
 
-Only the function that is run in bulk is looked at, and the functions that it calls: the rest of
-the file, such as a ``main`` with input and output, may be any C.
+Only the function that is run in bulk and the functions that it calls are checked. The rest of the
+file, such as a ``main`` with input and output, may be any C.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Function", "Resolved", "resolve"]
 _SCALAR_OPERATORS = ("==", "!=", "<", ">", "<=", ">=", "&&", "||")
 _WHOLE_OPERATORS = ("%", "&", "|", "^", "<<", ">>")
 _STEPS = ("++", "--", "p++", "p--")
-# Private arrays beyond this spill out of every cache; as global arrays they are arranged.
+# Most bytes of a private array. Larger ones do not fit a cache; as global arrays they are arranged.
 _LARGEST_LOCAL = 2**16
 
 _INT = Type("int")
@@ -47,13 +47,13 @@ class Function:
 
 @dataclass
 class Resolved:
-    """A program in which every name is known.
+    """A program with all names resolved.
 
     Attributes
     ----------
     unit : Unit
     functions : dict of str to Function
-        Each after those that it calls; the entry is the last.
+        Each function after those that it calls; the entry is the last.
     symbols : dict
         Node of a name (or of a declaration) -> Symbol.
     types : dict
@@ -124,7 +124,7 @@ def _function(resolved: Resolved, name: str, stack: list[str]) -> Function:
 
 
 class _Body:
-    """Goes through one function."""
+    """Resolves one function."""
 
     def __init__(self, resolved: Resolved, function: Function, stack: list[str]) -> None:
         self._resolved, self._unit = resolved, resolved.unit
@@ -266,7 +266,7 @@ class _Body:
         return found
 
     def _expression(self, node: c_ast.Node) -> Type:
-        """Return the type of an expression and remember it."""
+        """Return the type of an expression and store it."""
         handler = getattr(self, f"_of_{type(node).__name__.lower()}", None)
         if handler is None:
             kind = type(node).__name__
@@ -350,7 +350,7 @@ class _Body:
         return found
 
     def _root(self, node: c_ast.Node) -> Symbol | None:
-        """Return the variable that an expression names a part of; None for a macro."""
+        """Return the variable of which an expression names a part; None for a macro."""
         root: c_ast.Node = node
         while not isinstance(root, c_ast.ID):
             if isinstance(root, c_ast.ArrayRef):
