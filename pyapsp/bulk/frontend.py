@@ -204,7 +204,7 @@ def read(path: str, defines: Mapping[str, str | int | float]) -> Unit:
 
 
 def _declare(unit: Unit, node: c_ast.Decl) -> None:
-    """Take note of a global variable."""
+    """Add a global variable."""
     try:
         found = unit.type_of(node)
     except ProgramError as error:

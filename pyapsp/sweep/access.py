@@ -29,7 +29,7 @@ _LOGGED = 64
 _ROUNDS = 4
 # Bytes of a memory transaction.
 _TRANSACTION = 128
-# The interleaved scheme is chosen only if it saves more than this.
+# The interleaved scheme is chosen only if its transactions are below this fraction of the naive.
 _MARGIN = 0.9
 
 
@@ -194,7 +194,7 @@ class Traced:
 
 
 def _counted(log: np.ndarray, number: int, array: Array, lanes: int) -> np.ndarray:
-    """Return accesses to an array, and the four shares of `Pattern`."""
+    """Return the number of accesses to an array, and the four fractions of `Pattern`."""
     logged = np.minimum(log[..., 0], _LOGGED)
     there = np.arange(_LOGGED) < logged[..., None]
     there &= log[..., 1::2] == number

@@ -370,7 +370,7 @@ class Sweep:
 
 
 def _part(whole: Slice, first: int, tasks: int, *, copied: bool = False) -> Slice:
-    """Return some tasks of a slice, as views; or with arrays of their own, to be thrown away."""
+    """Return some tasks of a slice, as views, or as temporary copies."""
     some = slice(first, first + tasks)
     arrays = {name: value[some] for name, value in whole.arrays.items()}
     if copied:
