@@ -87,8 +87,8 @@ def _launches(measured: Measured, bits: int, table: str) -> Exhibit:
     return Exhibit(
         table.replace(" ", "-"),
         f"Table {table[6:]}: computation time for m graphs at once{words}, in ms",
-        f"{_METHODS[bits]}, tiles and groups chosen for our device; in the thesis the best number of "
-        "threads. Times from the start of the first kernel to the end of the last, with the "
+        f"{_METHODS[bits]}, tiles and groups chosen for our device; in the thesis the best number "
+        "of threads. Times from the start of the first kernel to the end of the last, with the "
         f"arrangement of the weights, without transfers; medians.{ours_too} The text says that one "
         f"launch is {_range(table, over)} times as fast. Drawn: m = {most['m']}.",
         values,
