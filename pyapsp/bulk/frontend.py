@@ -195,7 +195,7 @@ def read(path: str, defines: Mapping[str, str | int | float]) -> Unit:
         several = "several calls have" if entries else "no call has"
         raise unit.error(
             entries[1][0] if entries else None,
-            f"{several} '#pragma kernel' in the line before; one must, and is run in bulk",
+            f"{several} '#pragma kernel' in the line before; exactly one must have it",
         )
     place, unit.entry = entries[0]
     if unit.entry not in unit.functions:
@@ -248,7 +248,7 @@ def _entries(unit: Unit, tree: c_ast.Node) -> Iterator[tuple[c_ast.Node, str]]:
 def _syntax_error(unit: Unit, text: str) -> ProgramError:
     match = _PLACE.match(text)
     if match is None:
-        return ProgramError(f"it is no C: {text.removeprefix(f'{unit.path}: ')}", unit.path)
+        return ProgramError(f"not valid C: {text.removeprefix(f'{unit.path}: ')}", unit.path)
     path, line, column = match[1], int(match[2]), int(match[3])
     column = unit.text.column(path, line, column)
-    return ProgramError(f"it is no C here ({match[4]})", path, line, column)
+    return ProgramError(f"not valid C here ({match[4]})", path, line, column)

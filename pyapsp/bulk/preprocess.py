@@ -279,7 +279,7 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise ProgramError("it is no text in UTF-8", path) from None
+        raise ProgramError("the file is not text in UTF-8", path) from None
 
     def blank(match: re.Match[str]) -> str:
         return match[0] if match[0][0] in "\"'" else re.sub(r"[^\n]", " ", match[0])

@@ -101,7 +101,7 @@ def _function(resolved: Resolved, name: str, stack: list[str]) -> Function:
         raise unit.error(node, "parameters must be declared in the parentheses")
     head = node.decl.type
     if not isinstance(head, c_ast.FuncDecl):
-        raise unit.error(node, f"{name} is no function")
+        raise unit.error(node, f"{name} is not a function")
     declared = [] if head.args is None else head.args.params
     if any(isinstance(each, c_ast.EllipsisParam) for each in declared):
         raise unit.error(node, "functions with a variable number of arguments are not supported")
@@ -191,7 +191,7 @@ class _Body:
         if isinstance(node, c_ast.InitList):
             for each in node.exprs:
                 if isinstance(each, c_ast.NamedInitializer):
-                    raise self._unit.error(each, "initial values with names are not supported")
+                    raise self._unit.error(each, "designated initial values are not supported")
                 self._initial(each, found)
         elif node is not None:
             self._number(node)
@@ -310,7 +310,7 @@ class _Body:
         if node.op == "*":
             found = self._expression(node.expr)
             if found.is_scalar:
-                raise self._unit.error(node, "only pointers and arrays can be followed")
+                raise self._unit.error(node, "only pointers and arrays can be dereferenced")
             return found.element()
         if node.op == "&":
             found = self._expression(node.expr)
@@ -360,7 +360,9 @@ class _Body:
             elif isinstance(root, c_ast.BinaryOp) and self._resolved.types[root].pointer:
                 root = root.left
             else:
-                raise self._unit.error(node, "this is no variable and no element of an array")
+                raise self._unit.error(
+                    node, "this is neither a variable nor an element of an array"
+                )
         return self._resolved.symbols.get(root)
 
     def _assignable(self, node: c_ast.Node) -> None:

@@ -95,7 +95,7 @@ def translate(
         arrays = tuple(_arrays(unit, accesses))
         source = generate(resolved, accesses, arrays, arrangement)
     except RecursionError:
-        raise ProgramError("it is nested too deeply", os.fspath(path)) from None
+        raise ProgramError("the program is nested too deeply", os.fspath(path)) from None
     double = "cl_khr_fp64" in source
     return Translation(
         unit.path, unit.entry, arrays, arrangement, source, double, resolved, accesses
@@ -107,7 +107,7 @@ def _arrays(unit: Unit, accesses: Accesses) -> list[Array]:
     if not used:
         raise unit.error(
             unit.functions[unit.entry],
-            f"{unit.entry} uses no global variable: nothing goes in or out",
+            f"{unit.entry} uses no global variable, so it has no inputs or outputs",
         )
     found = []
     for symbol in used:

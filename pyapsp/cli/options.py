@@ -163,7 +163,7 @@ def bytes_of(text: str) -> int:
     """Parse a size such as ``512MiB``, ``2G`` or ``4096``; for argparse's ``type=``."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]I?)?B?", text.strip().upper())
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write 4096, 512MiB or 2G")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write 4096, 512MiB or 2G")
     return int(float(match[1]) * _UNITS[match[2] or ""])
 
 

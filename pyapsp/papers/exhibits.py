@@ -104,13 +104,13 @@ class Measured:
             document = _read(path)
             experiment, n = document["experiment"], document["n"]
             if not experiment.startswith(f"{source}-"):
-                raise FormatError(path, None, f"{experiment} is no experiment of {source}")
+                raise FormatError(path, None, f"{experiment} is not an experiment of {source}")
             key = (document["device"]["name"], document["device"]["platform"])
             if key != (device or key):
                 raise FormatError(path, None, "measured on another device than the others")
             device = key
             if n in documents.setdefault(experiment, {}):
-                raise FormatError(path, None, f"{experiment} with n = {n} a second time")
+                raise FormatError(path, None, f"{experiment} with n = {n} is in two files")
             for run in document["runs"]:
                 if run.get("verified") is not True:
                     raise VerificationError(f"{path}: {run['label']} was not verified")

@@ -73,7 +73,9 @@ class Array:
         rows: str | None = None,
     ) -> None:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ParameterError.of("name", "Array", "a C identifier that begins a letter", name)
+            raise ParameterError.of(
+                "name", "Array", "a C identifier that begins with a letter", name
+            )
         if role not in ROLES:
             raise ParameterError.of("role", f"array {name!r}", f"one of {', '.join(ROLES)}", role)
         try:
@@ -130,7 +132,9 @@ class Step:
         self, name: str, threads: int | Sequence[int] = 1, *, stage: Sequence[str] = ()
     ) -> None:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ParameterError.of("name", "Step", "a C identifier that begins a letter", name)
+            raise ParameterError.of(
+                "name", "Step", "a C identifier that begins with a letter", name
+            )
         extents = (threads,) if isinstance(threads, (int, np.integer)) else tuple(threads)
         whole = all(isinstance(extent, (int, np.integer)) and extent > 0 for extent in extents)
         if not (whole and 1 <= len(extents) <= 3 and prod(extents) < 2**31):
