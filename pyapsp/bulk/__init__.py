@@ -1,7 +1,7 @@
 """Bulk execution: a sequential C program, run for many inputs at once.
 
-A C program becomes OpenCL C with one work-item for each input, called an *instance*. ``#pragma
-kernel`` stands before the call, or the definition, of the function to run::
+A C program is translated to OpenCL C with one work-item for each input, called an *instance*.
+``#pragma kernel`` is written before the call, or the definition, of the function to run::
 
     #define N 16
     float D[N][N];
@@ -16,16 +16,16 @@ kernel`` stands before the call, or the definition, of the function to run::
     }
 
 The function is ``void``, without parameters. Its inputs and outputs are the global variables:
-arrays and scalars of arithmetic types, of which each instance has its own; what it writes to comes
-back. ``const`` variables with initial values are the same for all instances. It may call functions
-of the file (with arrays as parameters, too) and of math.h. The rest of the file, such as
-``main``, is not looked at, so that the same file can be compiled by a C compiler, and gives the
+arrays and scalars of arithmetic types. Each instance has its own copy of them; those that the
+function writes to are outputs. ``const`` variables with initial values are shared by all instances.
+The function may call functions of the file (arrays can be parameters) and of math.h. The rest of
+the file, such as ``main``, is ignored, so a C compiler can compile the same file, and gives the
 same answer.
 
-The program must be *oblivious*: which addresses it uses must not depend on its data. A subscript
-that does, or a loop around accesses whose number of rounds does, is refused with its place and the
-reason; an ``if`` on data is allowed. Neither are pointer variables, recursion, allocation, goto,
-input and output.
+The program must be *oblivious*: the addresses it uses must not depend on its data. If a subscript
+depends on data, or the number of rounds of a loop with accesses does, an error gives the place and
+the reason. An ``if`` on data is allowed. Pointer variables, recursion, allocation, goto, input and
+output are not supported.
 
 Source: D. Takafuji's thesis, 2020, chapter 4.
 """

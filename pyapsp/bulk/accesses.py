@@ -1,9 +1,9 @@
-"""How many accesses to arrays a program makes: its running time t on the memory machine.
+"""Count the accesses of a program to arrays: its running time t on the memory machine.
 
-A program that is oblivious can be counted without data. What an ``if`` on data leads to counts
-for both branches, as for work-items that go in step. Only variables on which the control of the
-program depends are followed, and a loop or a call that begins with the same values of these is
-counted once, so that nested loops take about as long to count as single ones.
+The accesses of an oblivious program can be counted without data. For an ``if`` on data both
+branches count, as for work-items that run in lock-step. Only variables on which the control flow
+depends are followed. A loop or a call that begins with the same values of these is counted once, so
+counting nested loops takes about as long as counting single ones.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pyapsp.bulk.translate import Translation
 
 __all__ = ["count_accesses"]
 
-# Rounds of loops that are looked at; a loop that does not end, or one that is too irregular.
+# Most rounds of loops that are executed; a loop may not end, or be too irregular to count.
 _MOST_ROUNDS = 1_000_000
 
 
 class _UncountedError(Exception):
-    """The number cannot be found, or not in a reasonable time."""
+    """The number of accesses cannot be found, or not in a reasonable time."""
 
 
 class _Leave(Exception):  # noqa: N818
-    """The program goes on elsewhere: after a loop, in its next round, after a call."""
+    """A jump: to the end of a loop, to its next round, or out of a function."""
 
 
 class _Break(_Leave):
@@ -50,7 +50,7 @@ class _Return(_Leave):
 
 
 def count_accesses(translation: Translation) -> int | None:
-    """Return how often an instance accesses its arrays.
+    """Return the number of accesses of an instance to its arrays.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def count_accesses(translation: Translation) -> int | None:
     Returns
     -------
     int or None
-        Loads and stores of global variables; None where counting would take too long, or the
-        control depends on local arrays.
+        Loads and stores of global variables. None if counting would take too long, or if the
+        control flow depends on local arrays.
     """
     counter = _Counter(translation)
     try:
@@ -87,7 +87,7 @@ class _Counter:
         self.count = 0
 
     def call(self, function: Function, bound: dict[Symbol, Symbol]) -> Value | None:
-        """Count a call, whose parameters have their values already."""
+        """Count a call whose parameters already have their values."""
         outer, self._bound = self._bound, bound
         try:
             self._statement(function.node.body)
@@ -98,7 +98,7 @@ class _Counter:
         return None
 
     def _once(self, node: c_ast.Node, work: Callable[[], Value | None]) -> Value | None:
-        """Do some work, or what it did when it began with the same values."""
+        """Execute a part, or apply the cached effect it had with the same initial values."""
         if node not in self._needed:
             self._needed[node] = needed(self._resolved, self._steady, node, self._followed)
         names = self._needed[node]
@@ -191,7 +191,7 @@ class _Counter:
                 self._value(following)
 
     def _irregular(self, condition: c_ast.Node, parts: list[Any]) -> None:
-        """Pass over a loop on data: it has no accesses."""
+        """Skip a loop on data, which has no accesses."""
         if condition in self._steady:
             raise _UncountedError
         for node in parts:
@@ -218,7 +218,7 @@ class _Counter:
         raise _Return(None if node.expr is None else self._value(node.expr))
 
     def _choose(self, condition: c_ast.Node, *ways: Any) -> Any:
-        """Take the way that a condition says, or each if it depends on data."""
+        """Execute the branch that a condition selects, or both if it depends on data."""
         found = self._value(condition)
         if found is not None:
             return ways[0 if found[0] else 1]()
@@ -230,7 +230,7 @@ class _Counter:
         return None
 
     def _perhaps(self, ways: Any) -> None:
-        """Take every way; what differs afterwards is unknown."""
+        """Execute every branch; variables that differ afterwards are unknown."""
         before, ends = dict(self._values), []
         for way in ways:
             self._values = dict(before)
@@ -244,7 +244,7 @@ class _Counter:
     # Expressions
 
     def _value(self, node: c_ast.Node) -> Value | None:
-        """Return the value of an expression where it is known, and count its accesses."""
+        """Return the value of an expression, if it is known, and count its accesses."""
         handler = getattr(self, f"_of_{type(node).__name__.lower()}")
         try:
             found: Value | None = handler(node)

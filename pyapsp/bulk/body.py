@@ -1,4 +1,4 @@
-"""The body of a function of the program as OpenCL C."""
+"""Write the body of a function of the program as OpenCL C."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SPACES = {"array": "global", "table": "constant", "local": "private", "paramete
 
 
 class Forms(Protocol):
-    """What a body asks of the program that it belongs to."""
+    """The methods of the program that a body calls."""
 
     resolved: Resolved
     memory: str
@@ -45,11 +45,11 @@ class Forms(Protocol):
         ...
 
     def element(self, base: str) -> str:
-        """Return the type that elements of this type have in the memory of the program."""
+        """Return the type of elements in the memory of the program, from their type in C."""
         ...
 
     def passed(self, touches: bool) -> dict[str, str]:
-        """Return what a function gets beside its own: name -> declaration."""
+        """Return the additional parameters of a function: name -> declaration."""
         ...
 
 
@@ -99,7 +99,7 @@ class Body(CGenerator):  # type: ignore[misc]
         return lines
 
     def _within(self, node: c_ast.Node | None, indent: str) -> list[str]:
-        """Return what a loop or a condition rules: in braces, or further in."""
+        """Return the lines controlled by a loop or a condition, in braces or indented."""
         if isinstance(node, c_ast.Compound):
             return self._statement(node, indent)
         return self._statement(node, indent + _INDENT) or [f"{indent}{_INDENT};"]
@@ -163,7 +163,7 @@ class Body(CGenerator):  # type: ignore[misc]
         return [f"{indent}{label}", *lines]
 
     def visit_DeclList(self, n: c_ast.DeclList) -> str:
-        first, *others = n.decls  # in the head of a loop
+        first, *others = n.decls  # a declaration in the head of a loop
         return ", ".join(
             [self.visit_Decl(first), *(self.visit_Decl(each, True) for each in others)]
         )
@@ -222,7 +222,7 @@ class Body(CGenerator):  # type: ignore[misc]
         return place[0], [*before, f"{sign} {number}" if before or sign == "-" else number]
 
     def _global(self, node: c_ast.Node) -> tuple[str, str] | None:
-        """Return name and offset of an address in global memory, None of one elsewhere."""
+        """Return name and offset of an address in global memory; None for other memory."""
         place = self._place(node)
         if place is None or self._space(place[0]) != "global":
             return None
@@ -233,7 +233,9 @@ class Body(CGenerator):  # type: ignore[misc]
         if found is None:
             return str(super().visit_ArrayRef(n))
         name, offset = found
-        if not self._resolved.types[n].is_scalar:  # a part of an array, for a function
+        if not self._resolved.types[
+            n
+        ].is_scalar:  # a part of an array, as an argument of a function
             return f"{name} + AT({offset})" if offset else name
         return f"{name}[AT({offset})]" if offset else f"{name}[0]"
 
@@ -258,7 +260,7 @@ class Body(CGenerator):  # type: ignore[misc]
         return f"{left} {n.op} {right}"
 
     def _operand(self, node: c_ast.Node, op: str, is_left: bool) -> str:
-        """Return an operand, in parentheses where a reader would otherwise have to think."""
+        """Return an operand, in parentheses if the precedence of operators is not obvious."""
         text = self._visit_argument(node)
         if isinstance(node, c_ast.BinaryOp):
             inner, outer = _RANKS.get(node.op, 0), _RANKS.get(op, 0)
@@ -280,7 +282,7 @@ class Body(CGenerator):  # type: ignore[misc]
             text = self._given(parameter, argument)
             if parameter.type.pointer:
                 place = self._place(argument)
-                assert place is not None  # macros are no arrays
+                assert place is not None  # a macro is not an array
                 spaces.append(self._space(place[0]))
             arguments.append(text)
         name, uses = self._program.form(function, tuple(spaces))
@@ -338,7 +340,7 @@ class Body(CGenerator):  # type: ignore[misc]
 
 
 def literal(value: Value) -> str:
-    """Return a number as OpenCL C writes it."""
+    """Return a number as a literal of OpenCL C."""
     number, base = value
     if base in FLOATS:
         if number != number or number in (float("inf"), float("-inf")):

@@ -1,11 +1,11 @@
-"""What bounds the time of a program: the accesses it makes, or what it computes.
+"""Predict whether memory accesses or arithmetic bound the time of a program.
 
-The memory machine of `pyapsp.bulk.umm` knows one memory and counts accesses. A device has caches,
-so that its time depends on which addresses come when; its compiler leaves accesses out; and a
-program that computes much does not wait for memory at all. So both are measured, each without
-the other: *memory* is how long the accesses of the program take that a replay makes, for either
-arrangement, and *computing* how long the program takes when its arrays cost nothing. While some
-work-items wait for memory others compute, so the longer of the two is predicted::
+The memory machine of `pyapsp.bulk.umm` has one memory and counts accesses. A device has caches, so
+its time depends on the order of the addresses. Its compiler removes some accesses. A program with
+much arithmetic may not wait for memory at all. So two times are measured separately. *memory* is
+the time of the program's accesses without its arithmetic, for each arrangement. *computing* is the
+time of the program if accesses to its arrays cost nothing. While some work-items wait for memory
+others compute, so the longer of the two is the prediction::
 
     seconds = max(memory of the arrangement, computing)
 
@@ -36,7 +36,7 @@ __all__ = ["Bounds", "bounds", "held"]
 
 _GROUP_SIZE = 64
 _REPEAT = 3
-# Accesses, and instances, of the sample; each condition is counted by an atomic addition.
+# Limits of accesses and instances of the sample; counting a condition is an atomic addition.
 _ACCESSES, _MOST = 2**22, 1024
 
 
@@ -47,11 +47,11 @@ class Bounds:
     Attributes
     ----------
     memory : dict
-        Arrangement -> seconds that its accesses take.
+        Arrangement -> seconds of its accesses.
     computing : float
-        Seconds that its arithmetic takes.
+        Seconds of its arithmetic.
     held : tuple of float
-        How often each condition on data holds, in the order of the program's text.
+        The fraction of cases in which each condition on data is true, in the order of the text.
     """
 
     memory: dict[Arrangement, float]
@@ -59,12 +59,12 @@ class Bounds:
     held: tuple[float, ...] = ()
 
     def seconds(self, arrangement: Arrangement) -> float:
-        """Return the time that is predicted for an arrangement."""
+        """Return the predicted time for an arrangement."""
         return max(self.memory[arrangement], self.computing)
 
     @property
     def ratio(self) -> float:
-        """How many times as long row-wise takes as column-wise."""
+        """The predicted time row-wise divided by that column-wise."""
         return self.seconds("row") / self.seconds("column")
 
 
@@ -76,18 +76,18 @@ def bounds(
     *,
     group_size: int = _GROUP_SIZE,
 ) -> Bounds:
-    """Measure what bounds the time of a program.
+    """Measure the bounds of the time of a program.
 
     Parameters
     ----------
     translation : Translation
     device : Device
     p : int
-        Instances that the time is predicted for.
+        Number of instances for which the time is predicted.
     inputs : mapping of str to (some, ...) array-like
-        Inputs as they will be; the first ones are looked at.
+        Typical inputs; a sample of the first ones is run.
     group_size : int
-        Work-items of a group.
+        Number of work-items of a group.
 
     Returns
     -------
@@ -96,10 +96,10 @@ def bounds(
     Raises
     ------
     ParameterError
-        `p` is no positive number, or a loop of the program depends on data: it might not end with
-        other data.
+        `p` is not a positive integer, or a loop of the program depends on data: it might not end
+        with other data.
     DeviceMemoryError
-        The instances do not fit the memory at once.
+        The memory cannot hold all instances at once.
     """
     if not isinstance(p, int) or p < 1:
         raise ParameterError.of("p", "bounds", "a positive whole number", p)
@@ -134,7 +134,7 @@ def bounds(
 
 
 def held(translation: Translation, device: Device, inputs: Mapping[str, Any]) -> list[float]:
-    """Return how often each condition on data holds, for the first of some inputs.
+    """Return the fraction of cases in which each condition on data is true, for the first inputs.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def held(translation: Translation, device: Device, inputs: Mapping[str, Any]) ->
     Returns
     -------
     list of float
-        In [0, 1], in the order of `pyapsp.bulk.forms.conditions`; 0 for what is never reached.
+        In [0, 1], in the order of `pyapsp.bulk.forms.conditions`; 0 for conditions never reached.
     """
     count = len(forms.conditions(translation))
     if not count:
@@ -180,7 +180,7 @@ def held(translation: Translation, device: Device, inputs: Mapping[str, Any]) ->
 
 
 def _seconds(queue: cl.CommandQueue, built: Built, group: int, arguments: Any) -> float:
-    """Return the device time of a kernel, the best of some runs."""
+    """Return the device time of a kernel, the shortest of some runs."""
     p, *others = arguments
     items, times = (-(-p // group) * group,), []
     for _ in range(_REPEAT):

@@ -18,12 +18,12 @@ from pyapsp.kernels.program import Program as Built
 
 __all__ = ["Axis", "Buffers", "Machine", "converted", "instances_of"]
 
-#: Which axis of the host's arrays counts the instances.
+#: The possible axes of the instances in arrays of the host.
 Axis: TypeAlias = Literal[0, -1]
 
 _TILE = 32
 _GROUP = 256
-# That of the thesis; CPU devices take neighbouring work-items as the lanes of their vectors.
+# The group size of the thesis; on CPU devices neighbouring work-items are lanes of vectors.
 _GROUP_SIZE = 64
 
 
@@ -36,18 +36,18 @@ class Machine:
     translation : Translation
     device : Device
     group_size : int, optional
-        Work-items of a group.
+        Number of work-items of a group.
     axis : {0, -1}
-        Which axis of the host's arrays counts the instances.
+        The axis of the instances in arrays of the host.
 
     Raises
     ------
     ParameterError
         The device has no groups of this size, or there is no such axis.
     CapabilityError
-        The program needs double precision, and the device has none.
+        The program needs double precision, and the device does not have it.
     KernelBuildError
-        The compiler refused.
+        The compiler rejects the program.
     """
 
     translation: Translation
@@ -79,12 +79,12 @@ class Machine:
         return self._built.kernel("bulk")
 
     def arranged(self, array: Array) -> bool:
-        """Return whether an array lies otherwise on the device than on the host."""
+        """Return whether the layout of an array is different on the device and on the host."""
         column = self.translation.arrangement == "column"
         return array.size > 1 and column == (self.axis == 0)
 
     def bytes_of_instance(self) -> int:
-        """Return the device memory that an instance takes."""
+        """Return the bytes of device memory of an instance."""
         return sum(each.nbytes * (1 + self.arranged(each)) for each in self.translation.arrays)
 
     def transpose(
@@ -116,9 +116,9 @@ class Buffers:
     ----------
     machine : Machine
     capacity : int
-        Instances, at most.
+        Largest number of instances.
     watch : Stopwatch
-        Counts the phases ``upload``, ``arrange``, ``kernel`` and ``download``.
+        Adds up the times of the phases ``upload``, ``arrange``, ``kernel`` and ``download``.
     """
 
     def __init__(self, machine: Machine, capacity: int, watch: Stopwatch) -> None:
@@ -128,7 +128,7 @@ class Buffers:
         self._main = {
             each.name: cl.Buffer(context, flags, each.nbytes * capacity) for each in self._arrays
         }
-        # in the order of the host
+        # buffers with the layout of the host
         self._outer = {
             each.name: cl.Buffer(context, flags, each.nbytes * capacity)
             if machine.arranged(each)
@@ -149,7 +149,7 @@ class Buffers:
         given: Mapping[str, np.ndarray],
         wait_for: Sequence[cl.Event] | None = None,
     ) -> list[cl.Event]:
-        """Enqueue the copies of contiguous arrays, which must stay as they are meanwhile."""
+        """Enqueue copies of contiguous arrays, which must not change until these have ended."""
         return [
             self._watch.add(
                 "upload",
@@ -167,7 +167,7 @@ class Buffers:
         given: Mapping[str, Any],
         wait_for: Sequence[cl.Event] | None = None,
     ) -> cl.Event:
-        """Enqueue the program after what arranges its arrays; return the last event."""
+        """Enqueue the kernels that arrange the arrays, then the program; return the last event."""
         machine, column = self._machine, self._machine.axis == 0
         cl.enqueue_marker(queue, wait_for=wait_for)
         for each in self._arrays:
@@ -211,7 +211,7 @@ class Buffers:
         ]
 
     def _begin(self, queue: cl.CommandQueue, array: Array, instances: int) -> None:
-        """Give an array the values that it has when the C program starts."""
+        """Set an array to the values that it has when the C program starts."""
         buffer = self._main[array.name]
         if not array.initial:
             zero = np.zeros(1, array.dtype)[0]
@@ -224,12 +224,12 @@ class Buffers:
 
 
 def converted(array: Array, given: Any, axis: Axis) -> np.ndarray:
-    """Return what the caller gave for an array, in its type and shape.
+    """Return the caller's values of an array, in its type and shape.
 
     Raises
     ------
     ParameterError
-        The shape is wrong, or the type cannot hold the values.
+        The shape is wrong, or the type cannot represent the values.
     """
     found = np.asarray(given)
     inner = found.shape[1:] if axis == 0 else found.shape[:-1]
@@ -258,7 +258,7 @@ def instances_of(
     Raises
     ------
     ParameterError
-        There is none of this name, or they do not fit the program or each other.
+        There is no array of a name, or arrays do not fit the program or each other.
     """
     arrays = {each.name: each for each in translation.arrays}
     for name in given:

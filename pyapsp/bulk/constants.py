@@ -47,7 +47,7 @@ _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34}
 
 
 class NotConstantError(Exception):
-    """The expression has no value that is known here; carries the node."""
+    """The expression `node` has no known constant value."""
 
     def __init__(self, node: c_ast.Node) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ def parse_expression(text: str) -> c_ast.Node:
     Raises
     ------
     pycparser.c_parser.ParseError
-        It is none.
+        The text is not an expression.
     """
     names = set(re.findall(r"[A-Za-z_]\w*", text)) & set(TYPEDEFS)
     declared = "".join(f"typedef int {name};" for name in sorted(names))
@@ -78,7 +78,7 @@ def constant_of(node: c_ast.Constant) -> Value:
     Raises
     ------
     NotConstantError
-        It is text, or no number of C.
+        It is a string, or not a number of C.
     """
     text = node.value
     if "char" in node.type:
@@ -162,12 +162,12 @@ def evaluate(node: c_ast.Node, other: Callable[[c_ast.Node], Value] = _refuse) -
     ----------
     node : pycparser.c_ast.Node
     other : callable
-        Gives the value of names, calls, and all else that is no constant in itself.
+        Returns the value of names, calls and other nodes that are not literals or operators.
 
     Raises
     ------
     NotConstantError
-        It has none.
+        It has no constant value.
     """
     if isinstance(node, c_ast.Constant):
         return constant_of(node)

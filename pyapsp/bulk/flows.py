@@ -1,4 +1,4 @@
-"""Which variables decide where a program goes, and where their values come from."""
+"""Find the variables on which the control flow of a program depends, and their sources."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pyapsp.bulk.resolve import Function, Resolved
 
 __all__ = ["STEPS", "needed", "nodes", "reached"]
 
-#: Operators that change a variable, and the binary ones they stand for.
+#: Assignment operators, and the binary operator of each.
 STEPS = {"++": "+", "p++": "+", "--": "-", "p--": "-"}
 
 
 def needed(
     resolved: Resolved, steady: set[c_ast.Node], node: c_ast.Node, followed: set[Symbol]
 ) -> list[Symbol]:
-    """Return the variables on which depends where a part of the program goes.
+    """Return the variables on which the control flow of a part of the program depends.
 
-    Also those on which depends what it leaves in the variables that are followed.
+    Variables from which the followed variables are computed are included.
     """
     inside = list(reached(resolved, node))
     flows = list(_flows(resolved, inside))
@@ -39,7 +39,7 @@ def needed(
 def reached(resolved: Resolved, node: c_ast.Node, *, returns: bool = False) -> Iterator[c_ast.Node]:
     """Yield the nodes of a part of the program and of the functions it calls.
 
-    Of these only the results, with `returns`.
+    With `returns`, only the results of these functions are included.
     """
     waiting, seen = [node], {node}
     while waiting:
@@ -58,7 +58,7 @@ def reached(resolved: Resolved, node: c_ast.Node, *, returns: bool = False) -> I
 def _flows(
     resolved: Resolved, inside: list[c_ast.Node]
 ) -> Iterator[tuple[Symbol | None, c_ast.Node]]:
-    """Yield each variable with the expressions whose value it gets."""
+    """Yield each variable with the expressions assigned to it."""
     for node in inside:
         if isinstance(node, c_ast.Assignment):
             yield resolved.symbols.get(node.lvalue), node.rvalue

@@ -1,16 +1,16 @@
-"""Other kernels of a program, which say what its time consists of.
+"""Other kernels made from a program, to measure the parts of its time.
 
-shares      counts how often the conditions on data hold; otherwise the program
-replay      the loads and stores of the program at its addresses, in its loops, without what it
-            computes; conditions on data become coins that fall as often as these hold
-computing   what the program computes, with every array a single word of local memory: subscripts
-            are masked by an argument, which is 0 but unknown to the compiler
+shares      the program, which also counts how often each condition on data is true
+replay      the loads and stores of the program at its addresses, in its loops, without its
+            arithmetic; conditions on data become random numbers that are true as often
+computing   the arithmetic of the program, with every array a single word of local memory:
+            subscripts are masked by an argument, which is 0 but unknown to the compiler
 
-A replay follows only the variables on which subscripts and the control of the program depend. All
-of its loads go into a number that is stored wherever the program stores, so that the compiler can
-leave out those that it can leave out of the program, and no others. Where the program stores for
-some data only, the replay stores by a volatile pointer: it needs few registers, so that the
-compiler could make one store of a chosen value from two, which it does not in the program.
+A replay follows only the variables on which subscripts and the control flow depend. The sum of all
+its loads is stored wherever the program stores, so that the compiler can remove the same loads as
+in the program, and no others. If the program stores for some data only, the replay stores through a
+volatile pointer. Otherwise the compiler might merge two stores into one with a selected value,
+which it does not do in the program, because that needs more registers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ONE = 2**24
 
 
 def conditions(translation: Translation) -> list[c_ast.If]:
-    """Return the ``if`` statements on data, in an order that is the same for every translation."""
+    """Return the ``if`` statements on data, in the same order for every translation."""
     return [node for node in _statements(translation, c_ast.If) if _on_data(translation, node)]
 
 
@@ -49,8 +49,8 @@ def data_loops(translation: Translation) -> list[c_ast.Node]:
 def shares(translation: Translation) -> str:
     """Return the text of a kernel ``bulk(int instances, <arrays>, int *counts)``.
 
-    `counts` has two numbers for each of `conditions`: how often it was looked at, and how often it
-    held.
+    `counts` has two numbers for each of `conditions`: how often it was evaluated, and how often it
+    was true.
     """
     return _Shares(translation, translation.arrangement).text(list(translation.arrays))
 
@@ -58,7 +58,8 @@ def shares(translation: Translation) -> str:
 def replay(translation: Translation, arrangement: Arrangement, held: list[float]) -> str:
     """Return the text of a kernel ``bulk(int instances, <arrays>, uint *rest)``.
 
-    `held` says how often each of `conditions` holds; `rest` has a number for each instance.
+    `held` has the fraction of cases in which each of `conditions` is true. `rest` has a number for
+    each instance.
     """
     generator = _Replay(translation, arrangement, held)
     return generator.text(list(translation.arrays))
@@ -84,7 +85,7 @@ def _on_data(translation: Translation, node: Any) -> bool:
 
 
 def _on_some_data(translation: Translation) -> Iterator[c_ast.Node]:
-    """Yield what runs under a condition on data, also in the functions called there."""
+    """Yield the nodes executed under a condition on data, those of called functions included."""
     for node in _statements(translation, (c_ast.If, c_ast.Switch)):
         if _on_data(translation, node):
             for branch in (each for name, each in node.children() if name != "cond"):
@@ -92,7 +93,7 @@ def _on_some_data(translation: Translation) -> Iterator[c_ast.Node]:
 
 
 class _Form(Generator):
-    """A program whose functions get something more, and whose kernel does."""
+    """A program whose functions and kernel have additional parameters."""
 
     def __init__(self, translation: Translation, arrangement: Arrangement) -> None:
         super().__init__(translation.resolved, translation.accesses, arrangement)
@@ -123,7 +124,7 @@ class _Form(Generator):
         return [self.declared(each, restrict=True) for each in uses]
 
     def around(self, uses: list[Symbol]) -> tuple[list[str], list[str], list[str]]:
-        """Return what the kernel does for all, and before and after the call."""
+        """Return the lines of the kernel for all work-items, and those around the call."""
         return [], [], []
 
 
@@ -162,7 +163,7 @@ class _Shares(_Form):
 
 
 class _ReplayBody(Body):
-    """Writes the accesses of a function, and what decides which they are."""
+    """Writes the accesses of a function, and the control flow on which they depend."""
 
     _program: _Replay
 
@@ -174,7 +175,7 @@ class _ReplayBody(Body):
         if isinstance(node, (c_ast.If, c_ast.Switch)) and node.cond in self._program.steady:
             return super()._statement(node, indent)
         if isinstance(node, c_ast.If):
-            # the choice waits for what is loaded, as that of the program does
+            # the branch depends on the loaded values, as in the program
             loads = [f"{indent}{line}" for line in self._accesses(node.cond)]
             return loads + super()._on_if(node, indent)
         if isinstance(node, c_ast.Switch):
@@ -221,7 +222,7 @@ class _ReplayBody(Body):
         return ", ".join(line.removesuffix(";") for line in lines)
 
     def _each_case(self, node: c_ast.Switch, indent: str) -> list[str]:
-        """Write all cases one after the other, as for work-items that go in step."""
+        """Write all cases one after the other, as for work-items that run in lock-step."""
         lines = []
         for each in getattr(node.stmt, "block_items", None) or [node.stmt]:
             stmts = each.stmts if isinstance(each, (c_ast.Case, c_ast.Default)) else [each]
@@ -265,7 +266,7 @@ class _ReplayBody(Body):
         return self._visit_argument(node) if kept else "0"
 
     def _accesses(self, node: c_ast.Node) -> list[str]:
-        """Return statements with the accesses of an expression, and what it does to variables."""
+        """Return statements with the accesses of an expression and its assignments."""
         target = node.lvalue if isinstance(node, c_ast.Assignment) else None
         if isinstance(node, c_ast.UnaryOp) and node.op in STEPS:
             target = node.expr

@@ -1,4 +1,4 @@
-"""From a C file to its syntax tree, its variables, and the function to be run in bulk."""
+"""Parse a C file: its syntax tree, its variables, and the function to be run in bulk."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Symbol:
     Attributes
     ----------
     name : str
-        In the C program.
+        Its name in the C program.
     type : Type
     role : {"array", "table", "local", "parameter"}
-        A global variable, of which each instance has its own (scalars too); a constant with
-        initial values, of which there is one; a variable or a parameter of a function.
+        "array": a global variable, also a scalar, of which each instance has its own copy; "table":
+        a shared constant with initial values; "local", "parameter": of a function.
     node : pycparser.c_ast.Decl
     constant : bool
         Whether it is declared const.
@@ -50,7 +50,7 @@ class Symbol:
 
 @dataclass
 class Unit:
-    """A C file as it was read.
+    """A parsed C file.
 
     Attributes
     ----------
@@ -58,9 +58,9 @@ class Unit:
     text : Text
     functions : dict of str to pycparser.c_ast.FuncDef
     variables : dict of str to Symbol
-        The global ones, in the order of the file.
+        The global variables, in the order of the file.
     refused : dict of str to ProgramError
-        Global variables of other types: an error where one is used.
+        Global variables of unsupported types: the error to raise if one is used.
     constants : dict of str to Value
         Constant macros of the file.
     typedefs : dict of str to str
@@ -94,7 +94,7 @@ class Unit:
         Raises
         ------
         NotConstantError
-            It has none.
+            The expression is not constant.
         """
         return evaluate(node, self._named)
 
@@ -113,12 +113,12 @@ class Unit:
         raise NotConstantError(node)
 
     def type_of(self, decl: c_ast.Decl | c_ast.Typename, *, parameter: bool = False) -> Type:
-        """Return the type that a declaration gives.
+        """Return the type of a declaration.
 
         Raises
         ------
         ProgramError
-            It is none that can be run in bulk.
+            The type is not supported.
         """
         node, dims, pointer = decl.type, [], False
         if parameter and isinstance(node, (c_ast.PtrDecl, c_ast.ArrayDecl)):
@@ -157,20 +157,20 @@ _BYTES |= {"float": 4, "long": 8, "ulong": 8, "double": 8}
 
 
 def read(path: str, defines: Mapping[str, str | int | float]) -> Unit:
-    """Parse a C file and find what is global in it.
+    """Parse a C file and find its global variables and functions.
 
     Parameters
     ----------
     path : str
     defines : mapping of str to str, int or float
-        Macros to begin with.
+        Macros defined before the first line.
 
     Raises
     ------
     ProgramError
-        It is no C, or has no ``#pragma kernel``.
+        The file is not valid C, or has no ``#pragma kernel``.
     OSError
-        It cannot be read.
+        The file cannot be read.
     """
     unit = Unit(path, preprocess(path, defines))
     for name, body in unit.text.constants.items():
@@ -195,7 +195,7 @@ def read(path: str, defines: Mapping[str, str | int | float]) -> Unit:
         several = "several calls have" if entries else "no call has"
         raise unit.error(
             entries[1][0] if entries else None,
-            f"{several} '#pragma kernel' in the line before; one must, and is run in bulk",
+            f"{several} '#pragma kernel' in the line before; exactly one must have it",
         )
     place, unit.entry = entries[0]
     if unit.entry not in unit.functions:
@@ -204,7 +204,7 @@ def read(path: str, defines: Mapping[str, str | int | float]) -> Unit:
 
 
 def _declare(unit: Unit, node: c_ast.Decl) -> None:
-    """Take note of a global variable."""
+    """Add a global variable."""
     try:
         found = unit.type_of(node)
     except ProgramError as error:
@@ -248,7 +248,7 @@ def _entries(unit: Unit, tree: c_ast.Node) -> Iterator[tuple[c_ast.Node, str]]:
 def _syntax_error(unit: Unit, text: str) -> ProgramError:
     match = _PLACE.match(text)
     if match is None:
-        return ProgramError(f"it is no C: {text.removeprefix(f'{unit.path}: ')}", unit.path)
+        return ProgramError(f"not valid C: {text.removeprefix(f'{unit.path}: ')}", unit.path)
     path, line, column = match[1], int(match[2]), int(match[3])
     column = unit.text.column(path, line, column)
-    return ProgramError(f"it is no C here ({match[4]})", path, line, column)
+    return ProgramError(f"not valid C here ({match[4]})", path, line, column)

@@ -1,4 +1,4 @@
-"""OpenCL C for the bulk execution of a program, one work-item for each instance."""
+"""Write OpenCL C for the bulk execution of a program, with one work-item for each instance."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ _OWN_NAMES = frozenset({"AT", "bulk", "instance", "instances"})
 
 @dataclass(frozen=True)
 class Array:
-    """A global variable of the program, of which every instance has its own.
+    """A global variable of the program, of which every instance has its own copy.
 
     Attributes
     ----------
     name : str
     dtype : numpy.dtype
     shape : tuple of int
-        Of one instance; () for a scalar.
+        Shape for one instance; () for a scalar.
     loaded, stored : bool
         Whether the program reads it, and whether it writes to it.
     initial : tuple
-        The first values that the C program gives it; the others are 0.
+        Its initial values in the C program; elements after these are 0.
     """
 
     name: str
@@ -62,12 +62,12 @@ class Array:
 
     @property
     def size(self) -> int:
-        """Elements of one instance."""
+        """Number of elements of one instance."""
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of one instance."""
+        """Number of bytes of one instance."""
         return self.size * self.dtype.itemsize
 
 
@@ -80,7 +80,7 @@ def generate(
     ----------
     resolved : Resolved
     accesses : Accesses
-        What its arrays are used for.
+        The accesses of the program to its arrays.
     arrays : iterable of Array
         The arguments of the kernel after the number of instances, in this order.
     arrangement : {"column", "row"}
@@ -88,20 +88,20 @@ def generate(
     Returns
     -------
     str
-        With one kernel, ``bulk(int instances, <arrays>)``.
+        The text, with one kernel ``bulk(int instances, <arrays>)``.
     """
     return Generator(resolved, accesses, arrangement).text(list(arrays))
 
 
 class Generator:
-    """Collects the functions of the program in the forms that are called.
+    """Collects the functions of the program, one version for each kind of call.
 
     Attributes
     ----------
     memory : str
-        The address space that its arrays are in.
+        The address space of its arrays.
     purpose : str
-        For the head of the text.
+        The purpose, as a comment at the top of the text.
     body : type of Body
     """
 
@@ -146,7 +146,7 @@ class Generator:
     def form(self, function: Function, spaces: tuple[str, ...]) -> tuple[str, list[Symbol]]:
         """Return the name of a function for arrays in these address spaces, and what it uses.
 
-        Its text is made at the first request, after that of the functions it calls.
+        Its text is written at the first request, after those of the functions it calls.
         """
         key = function, spaces
         if key not in self._forms:
@@ -165,24 +165,24 @@ class Generator:
         return self._forms[key]
 
     def name_of(self, name: str) -> str:
-        """Return a name that means nothing in OpenCL C, and nothing of ours."""
+        """Return a name that is not used in OpenCL C or in the generated text."""
         while is_reserved(name) or name in _OWN_NAMES:
             name = f"c_{name}"
         return name
 
     def local_name(self, symbol: Symbol) -> str:
-        """Return the name of a local variable; global ones are parameters beside it."""
+        """Return the name of a local variable, which differs from those of global variables."""
         name = symbol.name
         while is_word(name) or name in self._taken:
             name = f"c_{name}"
         return name
 
     def element(self, base: str) -> str:
-        """Return the type that elements of this type have in the memory of the program."""
+        """Return the type of elements in the memory of the program, from their type in C."""
         return base
 
     def passed(self, touches: bool) -> dict[str, str]:
-        """Return what a function gets beside its own, if it touches arrays or not."""
+        """Return the additional parameters of every function."""
         return {"instances": "const int instances"} if self.column and touches else {}
 
     def declared(self, symbol: Symbol, *, restrict: bool = False) -> str:
@@ -210,7 +210,7 @@ class Generator:
         )
 
     def _constant_lines(self) -> list[str]:
-        """Return the macros that are used, and those that they use, in their order."""
+        """Return the definitions of the macros that are used, directly or by other macros."""
         wanted = set(self.constants)
         for name, body in reversed(self.unit.text.constants.items()):
             if name in wanted:
@@ -246,7 +246,7 @@ class Generator:
 
 
 def _passed(resolved: Resolved) -> Iterable[Symbol]:
-    """Yield the variables that are given to functions which may write to them."""
+    """Yield the variables passed to functions that may write to them."""
     for call, function in resolved.calls.items():
         if isinstance(function, Function) and call.args is not None:
             for parameter, argument in zip(function.parameters, call.args.exprs, strict=True):
@@ -266,7 +266,7 @@ def _names(node: c_ast.Node) -> Iterable[c_ast.ID]:
 
 
 def _wrapped(head: str, arguments: list[str]) -> str:
-    """Return the head of a function, on several lines if one is too long."""
+    """Return the head of a function, on several lines if it is too long for one."""
     lines = [head]
     for number, each in enumerate(arguments):
         comma = "," if number < len(arguments) - 1 else ""

@@ -1,4 +1,4 @@
-"""Functions and constants of C's standard library, and how OpenCL C calls them."""
+"""Functions and constants of C's standard library, and their names in OpenCL C."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["ALLOCATION", "CONSTANTS", "FUNCTIONS", "INPUT_OUTPUT", "Twin", "is_r
 
 @dataclass(frozen=True)
 class Twin:
-    """A function of C and its twin of OpenCL C.
+    """A function of C and the same function of OpenCL C.
 
     Attributes
     ----------
     name : str
         OpenCL's name.
     arguments : tuple of str
-        Types that C converts the arguments to; "any" leaves a float or double as it is. OpenCL's
-        functions are overloaded, so these conversions must be written.
+        Types to which C converts the arguments; "any" means float or double, without a conversion.
+        The functions of OpenCL are overloaded, so these conversions must be written.
     result : str
         Type of the result.
     """
@@ -54,7 +54,7 @@ for _suffix, _base in (("", "double"), ("f", "float")):
     FUNCTIONS["fma" + _suffix] = Twin("fma", (_base, _base, _base), _base)
     FUNCTIONS["ldexp" + _suffix] = Twin("ldexp", (_base, "int"), _base)
 
-# Of <limits.h>, <stdint.h>, <float.h>, <math.h> and <stdbool.h>; OpenCL C lacks some of them.
+# Constants of <limits.h>, <stdint.h>, <float.h>, <math.h> and <stdbool.h>; OpenCL C lacks some.
 CONSTANTS: dict[str, Value] = {
     "true": (1, "int"),
     "false": (0, "int"),
@@ -140,5 +140,5 @@ def is_word(name: str) -> bool:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether nothing in a program can have this name in OpenCL C."""
+    """Whether neither a variable nor a function can have this name in OpenCL C."""
     return is_word(name) or name in _FUNCTIONS

@@ -1,14 +1,14 @@
-"""Whether the addresses that a program uses depend on its data.
+"""Check that the addresses that a program uses do not depend on its data.
 
-A program is *oblivious* when the address of each access is the same for every input, or the access
-is left out. Values loaded from arrays are *tainted*, and so is what is computed from them, and what
-is assigned in one branch of a condition on them. Tainted subscripts are refused, and loops with
-accesses whose number of rounds is tainted. A tainted ``if`` around an access is allowed: other
-instances do nothing meanwhile.
+A program is *oblivious* if the address of each access is the same for every input, or the access is
+skipped. Values loaded from arrays are *tainted*. So are values computed from tainted values, and
+values assigned in one branch of a tainted condition. Tainted subscripts are errors, and so are
+loops with accesses whose number of rounds is tainted. A tainted ``if`` around an access is allowed:
+instances for which it is false skip the access.
 
-The analysis follows the flow of control, and looks into each call with the taint of its arguments.
-Constant tables (``const`` arrays with initial values) are the same for all instances, so what
-is loaded from them is not tainted by itself.
+The analysis follows the control flow, and analyses each call with the taint of its arguments.
+Constant tables (``const`` arrays with initial values) are the same for all instances, so a value
+loaded from one is tainted only if the subscript is.
 
 Source: D. Takafuji's thesis, 2020, section 4.2, for what oblivious means.
 """
@@ -29,7 +29,7 @@ __all__ = ["Accesses", "check"]
 
 @dataclass(frozen=True)
 class _Taint:
-    """Why a value depends on data: the access that it comes from."""
+    """The reason why a value depends on data: the access that it comes from."""
 
     name: str
     node: c_ast.Node
@@ -40,13 +40,13 @@ _State: TypeAlias = dict[Symbol, _Taint]
 
 @dataclass
 class Accesses:
-    """Which global arrays are accessed, and what that depends on.
+    """The global arrays that are accessed, and the conditions that do not depend on data.
 
     Attributes
     ----------
     loaded, stored : set of Symbol
     steady : set of pycparser.c_ast.Node
-        Conditions that do not depend on data, in one call at least.
+        Conditions that do not depend on data in at least one call.
     """
 
     loaded: set[Symbol] = field(default_factory=set)
@@ -56,10 +56,10 @@ class Accesses:
 
 @dataclass
 class _Loop:
-    """A loop, or a switch, that is being looked at."""
+    """A loop, or a switch, that is being analysed."""
 
     node: c_ast.Node
-    depth: int  # of the conditions outside
+    depth: int  # taint of the conditions outside
     is_switch: bool = False
     taint: _Taint | None = None  # why the number of rounds depends on data
     skips: _Taint | None = None  # why the rest of a round may be left out
@@ -70,18 +70,18 @@ class _Loop:
 
 @dataclass
 class _Call:
-    """A function that is being looked at."""
+    """A function that is being analysed."""
 
     depth: int
     loops: int
-    bound: dict[Symbol, Symbol]  # parameters that are arrays -> the variable given
+    bound: dict[Symbol, Symbol]  # parameters that are arrays -> the variable passed
     taint: _Taint | None = None  # why it may return early
     result: _Taint | None = None
     returns: list[_State] = field(default_factory=list)
 
 
 def check(resolved: Resolved) -> Accesses:
-    """Refuse a program that is not oblivious.
+    """Raise an error if a program is not oblivious.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def check(resolved: Resolved) -> Accesses:
     Raises
     ------
     ProgramError
-        A subscript, or a loop around accesses, depends on data; it says which and on what.
+        A subscript, or a loop around accesses, depends on data; the message names both.
     """
     flow = _Flow(resolved)
     flow.call(resolved.entry, {}, {})
@@ -100,7 +100,7 @@ def check(resolved: Resolved) -> Accesses:
 class _Flow:
     """Executes a program with taint instead of values.
 
-    A state maps each tainted variable to its reason; None stands for a place never reached.
+    A state maps each tainted variable to its reason; None is the state of unreachable code.
     """
 
     def __init__(self, resolved: Resolved) -> None:
@@ -191,7 +191,7 @@ class _Flow:
         *,
         first: bool = True,
     ) -> _State | None:
-        """Go round until nothing changes at the begin of a round."""
+        """Repeat a loop until its initial state no longer changes."""
         head, known = state, None
         while True:
             loop = _Loop(node, len(self._conditions))
@@ -274,7 +274,7 @@ class _Flow:
     # Expressions
 
     def _taint(self, node: c_ast.Node, state: _State) -> _Taint | None:
-        """Return the taint of a number, and do to the state what the expression does."""
+        """Return the taint of a number, and apply the effects of the expression to the state."""
         if isinstance(node, c_ast.Assignment):
             taint = self._taint(node.rvalue, state)
             if node.op != "=":
@@ -313,7 +313,7 @@ class _Flow:
     def _branches(
         self, condition: c_ast.Node, choices: list[c_ast.Node], state: _State
     ) -> _Taint | None:
-        """Return the taint of what one of several expressions gives."""
+        """Return the taint of the value of one of several expressions."""
         taint = self._decide(condition, state)
         self._conditions.append(taint)
         self._assigned.append(set())
@@ -328,7 +328,7 @@ class _Flow:
         return taint or next(filter(None, found), None)
 
     def _place(self, node: c_ast.Node, state: _State) -> Symbol | None:
-        """Return the variable that an address lies in, after a look at the subscripts."""
+        """Check the subscripts of an address, and return its variable."""
         if isinstance(node, c_ast.ID):
             symbol = self._resolved.symbols.get(node)
             bound = self._calls[-1].bound
@@ -357,7 +357,7 @@ class _Flow:
 
     def _store(self, node: c_ast.Node, taint: _Taint | None, state: _State) -> _Taint | None:
         symbol = self._place(node, state)
-        assert symbol is not None  # constants were refused before
+        assert symbol is not None  # assignments to constants are errors of an earlier pass
         if symbol.role == "array":
             self.accesses.stored.add(symbol)
             self._access(symbol, node)
@@ -405,7 +405,7 @@ class _Flow:
             self._assigned[-1] |= symbols
 
     def _merged(self, state: _State, assigned: set[Symbol], taint: _Taint | None) -> _State:
-        """Return the state where branches meet again that a tainted condition parted."""
+        """Return the state after the branches of a tainted condition."""
         return state if taint is None else {**dict.fromkeys(assigned, taint), **state}
 
 
@@ -414,7 +414,7 @@ def _reason(taint: _Taint) -> str:
 
 
 def _join(states: list[_State | None]) -> _State | None:
-    """Return what is tainted in any of the states; None if none is reached."""
+    """Return the variables tainted in any of the states; None if all are unreachable."""
     reached = [state for state in states if state is not None]
     return {key: taint for state in reached for key, taint in state.items()} if reached else None
 

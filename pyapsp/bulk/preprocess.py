@@ -1,13 +1,13 @@
 """The part of the C preprocessor that programs for bulk execution need.
 
-No external preprocessor is called, because a constant should keep its name in the OpenCL C that
-a person reads. A macro whose body is one number, or a constant expression in parentheses, stays
-where it is used: those are the *constants*. All others are replaced. Understood are ``#define``
-(with and without arguments), ``#undef``, ``#include``, the conditionals, ``#error`` and
-``#pragma``; not ``#`` and ``##`` in a body, and no arguments that go on in the next line.
+No external preprocessor is called, because constants should keep their names in the OpenCL C. A
+macro whose body is one number, or a constant expression in parentheses, is a *constant* and is not
+replaced. All other macros are replaced. Supported are ``#define`` (with and without arguments),
+``#undef``, ``#include``, the conditionals, ``#error`` and ``#pragma``. Not supported are ``#`` and
+``##`` in a body, and arguments that continue on the next line.
 
-``#include "file"`` brings in the file. Of ``<headers>`` nothing is read: the types and constants of
-the standard ones are known, and functions are looked up by name.
+``#include "file"`` includes the file. ``<headers>`` are not read: the types and constants of the
+standard headers are built in, and functions are looked up by name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _COMMENT = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(.*?)\s*")
 _DEFINE = re.compile(r"([A-Za-z_]\w*)(\(([^)]*)\))?\s*(.*)")
-# A header that includes itself.
+# Deepest level of includes, for a header that includes itself.
 _DEEPEST_INCLUDE = 50
 
 
@@ -49,12 +49,12 @@ class Text:
     Attributes
     ----------
     text : str
-        What the parser gets.
+        The text for the parser.
     constants : dict of str to str
-        Names that are left in the text, and the expressions they stand for.
+        Names that are not replaced in the text -> their expressions.
     pieces : dict
         (path, line) -> pieces of the line, as (column in the text, column in the file, whether it
-        stands for a macro), columns from 1.
+        replaces a macro), columns from 1.
     """
 
     text: str
@@ -70,19 +70,19 @@ class Text:
 
 
 def preprocess(path: str, defines: Mapping[str, str | int | float]) -> Text:
-    """Read a program and what it includes.
+    """Read a program and the files that it includes.
 
     Parameters
     ----------
     path : str
         The file.
     defines : mapping of str to str, int or float
-        Macros to begin with, as with a compiler's ``-D``.
+        Macros defined before the first line, as with a compiler's ``-D``.
 
     Raises
     ------
     ProgramError
-        A directive is wrong or not understood.
+        A directive is wrong or not supported.
     OSError
         A file cannot be read.
     """
@@ -134,7 +134,7 @@ class _State:
             raise ProgramError("#if without #endif", path, opened[-1])
 
     def _directive(self, word: str, rest: str, path: str, number: int, depth: int) -> Iterator[str]:
-        """Yield what a directive leaves in the text: one line, or a file."""
+        """Yield the lines that replace a directive: one line, or those of a file."""
         if word == "include":
             if rest.startswith('"') and rest.endswith('"'):
                 if depth == _DEEPEST_INCLUDE:
@@ -161,7 +161,7 @@ class _State:
             raise ProgramError(f"#{word} {rest}".rstrip(), path, number)
 
     def define(self, text: str, path: str, number: int) -> None:
-        """Take note of a macro."""
+        """Define a macro."""
         match = _DEFINE.fullmatch(text)
         if match is None:
             raise ProgramError("#define needs a name", path, number)
@@ -181,7 +181,7 @@ class _State:
         self.macros[name] = _Macro(names, body)
 
     def _is_constant(self, body: str) -> bool:
-        """Whether a body means the same wherever it stands in an expression, and has a value."""
+        """Whether a body is a constant expression that needs no parentheses around it."""
         if not re.fullmatch(r"-?[\w.+]+|\(.*\)", body):
             return False
         try:
@@ -201,7 +201,7 @@ class _State:
         return (rest in self.macros or rest in self.constants) == (word == "ifdef")
 
     def _if(self, text: str, path: str, number: int) -> bool:
-        """Evaluate the condition of an #if; names that mean nothing are 0."""
+        """Evaluate the condition of an #if; undefined names are 0."""
 
         def is_defined(match: re.Match[str]) -> str:
             return str(int(match[1] in self.macros or match[1] in self.constants))
@@ -222,7 +222,7 @@ class _State:
             ) from None
 
     def _code(self, line: str, path: str, number: int) -> str:
-        """Replace the macros of a line, and remember what moved."""
+        """Replace the macros of a line, and store the positions of the pieces."""
         out, column, pieces = "", 1, []
         for text, taken in self._expand(line, path, number, ()):
             pieces.append((len(out) + 1, column, text != line[column - 1 : column - 1 + taken]))
@@ -234,7 +234,7 @@ class _State:
     def _expand(
         self, text: str, path: str, number: int, within: tuple[str, ...]
     ) -> Iterator[tuple[str, int]]:
-        """Yield pieces of a text after replacement, and how many characters each was before."""
+        """Yield pieces of a text after replacement, and the length of each before it."""
         at = 0
         while at < len(text):
             token = _TOKEN.match(text, at)[0]  # type: ignore[index]
@@ -262,7 +262,7 @@ class _State:
 
 
 def _arguments(text: str, begin: int, path: str, number: int) -> tuple[list[str], int]:
-    """Split what stands in the parentheses that open at `begin`; also return where they end."""
+    """Split the text in the parentheses that open at `begin`; also return where they end."""
     depth, last, found = 0, begin + 1, []
     for at in range(begin, len(text)):
         depth += (text[at] in "([{") - (text[at] in ")]}")
@@ -275,11 +275,11 @@ def _arguments(text: str, begin: int, path: str, number: int) -> tuple[list[str]
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line, without comments; a continued one comes as one."""
+    """Yield number and text of each line, without comments; continued lines are joined."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise ProgramError("it is no text in UTF-8", path) from None
+        raise ProgramError("the file is not text in UTF-8", path) from None
 
     def blank(match: re.Match[str]) -> str:
         return match[0] if match[0][0] in "\"'" else re.sub(r"[^\n]", " ", match[0])

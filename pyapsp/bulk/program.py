@@ -1,8 +1,8 @@
 """A program that runs for many instances at once.
 
-Row-wise is the default on CPU devices, column-wise elsewhere. Addresses have 32 bits, so a slice
-holds fewer than 2^31 elements of an array. The tests compare with the C compiler: the same file
-must give the same bits.
+The default arrangement is row-wise on CPU devices, and column-wise on others. Addresses have 32
+bits, so a slice has fewer than 2^31 elements of an array. The tests compare with a C compiler: the
+same file must give the same bits.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from pyapsp.kernels.source import root
 __all__ = ["Program", "Run", "load", "programs", "split"]
 
 _PHASES = ("upload", "arrange", "kernel", "download")
-# Elements of an array on the device; addresses have 32 bits, with a sign.
+# Most elements of an array on the device; addresses are signed 32-bit integers.
 _LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run gave, and how long it took.
+    """The outputs of a run, and its times.
 
     Attributes
     ----------
     outputs : dict of str to ndarray
-        What the program wrote to, by name.
+        Name -> each global variable that the program writes to.
     seconds : dict of str to float
         Device time of ``upload``, ``arrange`` (between the host's order and the device's),
         ``kernel`` and ``download``.
     slices : int
-        Parts that the instances were cut into, to fit the memory.
+        Number of parts into which the instances were divided, to fit the memory.
     """
 
     outputs: dict[str, np.ndarray]
@@ -60,7 +60,7 @@ class Program:
     Attributes
     ----------
     translation : Translation
-        Its OpenCL C, and what its arrays are.
+        The OpenCL C and the arrays of the program.
     device : Device
     """
 
@@ -86,12 +86,12 @@ class Program:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """The global variables of the program, each instance's own."""
+        """The global variables of the program, of which each instance has its own copy."""
         return self.translation.arrays
 
     @property
     def hash(self) -> str:
-        """What names the kernel in a record."""
+        """The hash that identifies the kernel in a record."""
         return self._machine.hash
 
     @property
@@ -106,8 +106,8 @@ class Program:
         Parameters
         ----------
         **arrays : (p, ...) array-like
-            For each input its values, by the name of the global variable in the C program. What is
-            not given begins as in C: with its initial values, or zero.
+            The values of each input, by the name of the global variable in the C program. A
+            variable that is not given has its initial values in C, or zero.
 
         Returns
         -------
@@ -119,12 +119,12 @@ class Program:
         ParameterError
             A name is unknown, a shape or a type does not fit, or numbers of instances differ.
         DeviceMemoryError
-            Not even one instance fits.
+            The memory cannot hold one instance.
         """
         return self.run(arrays).outputs
 
     def run(self, arrays: Mapping[str, Any]) -> Run:
-        """Run the program as a call does, and tell how long it took.
+        """Run the program as a call does, and also return its times.
 
         Parameters
         ----------
@@ -188,18 +188,18 @@ class Program:
         }
 
     def capacity(self, p: int, slots: int = 1) -> int:
-        """Return how many of p instances fit the memory at once.
+        """Return how many of p instances the memory can hold at once.
 
         Parameters
         ----------
         p : int
         slots : int
-            How many times the memory is needed.
+            Number of copies of the buffers.
 
         Raises
         ------
         DeviceMemoryError
-            Not even one does.
+            The memory cannot hold one instance.
         """
         capabilities = self.device.capabilities
         available, hint = capabilities.global_memory, "use another device"
@@ -212,33 +212,33 @@ class Program:
         if most < 1:
             raise DeviceMemoryError(needed, available, hint)
         most = min(p, most, _LARGEST // longest)
-        # full groups, and columns that begin where a transaction does
+        # full groups; and columns aligned to memory transactions
         return most if most == p or most < 32 else most // 32 * 32
 
     def stream(self, groups: Iterable[Mapping[str, Any]], b: int) -> Stream:
-        """Run groups of instances one after the other, with little delay for each.
+        """Run groups of instances one after the other, with low latency for each group.
 
-        While a group runs, the next is uploaded and the last is downloaded.
+        While a group runs, the next is uploaded and the previous one is downloaded.
 
         Parameters
         ----------
         groups : iterable of mapping of str to array-like
-            For each group its inputs, all with the same names. :func:`pyapsp.bulk.split` makes
-            groups of large arrays.
+            The inputs of each group, all with the same names. :func:`pyapsp.bulk.split` makes
+            groups from large arrays.
         b : int
-            Instances of a group, at most.
+            Largest number of instances of a group.
 
         Returns
         -------
         Stream
-            To be iterated over: the outputs of each group, in order.
+            An iterable over the outputs of each group, in order.
 
         Raises
         ------
         ParameterError
-            `b` is no positive number, or the instances are not counted by the first axis.
+            `b` is not a positive integer, or the instances are not on the first axis.
         DeviceMemoryError
-            Three groups do not fit the memory.
+            The memory cannot hold three groups.
         """
         if not isinstance(b, int) or b < 1:
             raise ParameterError.of("b", "bulk", "a positive whole number", b)
@@ -272,15 +272,16 @@ def load(
     device : optional
         As in `pyapsp.device.choose`.
     arrangement : {"column", "row"}, optional
-        How the instances lie on the device: at i p + j element i of instance j of p, or, of n
-        elements, at j n + i. When omitted row-wise on CPU devices, where a work-item has a cache to
-        itself, and else column-wise, where neighbours go in step.
+        Where element i of instance j is stored on the device, for p instances of n elements:
+        column-wise at i p + j, row-wise at j n + i. The default is row-wise on CPU devices, where
+        a work-item has a cache of its own, and column-wise on others, where neighbouring work-items
+        access neighbouring addresses at the same time.
     group_size : int, optional
-        Work-items of a group; 64 when omitted.
+        Number of work-items of a group. Default: 64.
     memory_limit : int, optional
-        Bytes of device memory; more instances than fit it run in slices.
+        Bytes of device memory to use; if the instances need more, they run in slices.
     axis : {0, -1}
-        Which axis of the arrays counts the instances.
+        The axis of the instances in the arrays.
 
     Returns
     -------
@@ -289,7 +290,7 @@ def load(
     Raises
     ------
     ProgramError
-        The program cannot be run in bulk; the text says where and why.
+        The program cannot be run in bulk; the message has the place and the reason.
     ParameterError
         An option is wrong.
     NoDeviceError, CapabilityError, KernelBuildError
@@ -310,7 +311,7 @@ def load(
 
 
 def programs() -> dict[str, Path]:
-    """Return the programs that come with the package: their names, and where they are."""
+    """Return the programs that come with the package: name -> path."""
     return {path.stem: path for path in sorted((root() / "bulk" / "programs").glob("*.c"))}
 
 

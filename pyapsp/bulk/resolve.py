@@ -1,7 +1,7 @@
-"""What each name means and which type each expression has; what cannot be run in bulk is refused.
+"""Resolve the names and the types of expressions; unsupported parts of C are errors.
 
-Only the function that is run in bulk is looked at, and the functions that it calls: the rest of
-the file, such as a ``main`` with input and output, may be any C.
+Only the function that is run in bulk and the functions that it calls are checked. The rest of the
+file, such as a ``main`` with input and output, may be any C.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Function", "Resolved", "resolve"]
 _SCALAR_OPERATORS = ("==", "!=", "<", ">", "<=", ">=", "&&", "||")
 _WHOLE_OPERATORS = ("%", "&", "|", "^", "<<", ">>")
 _STEPS = ("++", "--", "p++", "p--")
-# Private arrays beyond this spill out of every cache; as global arrays they are arranged.
+# Most bytes of a private array. Larger ones do not fit a cache; as global arrays they are arranged.
 _LARGEST_LOCAL = 2**16
 
 _INT = Type("int")
@@ -47,13 +47,13 @@ class Function:
 
 @dataclass
 class Resolved:
-    """A program in which every name is known.
+    """A program with all names resolved.
 
     Attributes
     ----------
     unit : Unit
     functions : dict of str to Function
-        Each after those that it calls; the entry is the last.
+        Each function after those that it calls; the entry is the last.
     symbols : dict
         Node of a name (or of a declaration) -> Symbol.
     types : dict
@@ -101,7 +101,7 @@ def _function(resolved: Resolved, name: str, stack: list[str]) -> Function:
         raise unit.error(node, "parameters must be declared in the parentheses")
     head = node.decl.type
     if not isinstance(head, c_ast.FuncDecl):
-        raise unit.error(node, f"{name} is no function")
+        raise unit.error(node, f"{name} is not a function")
     declared = [] if head.args is None else head.args.params
     if any(isinstance(each, c_ast.EllipsisParam) for each in declared):
         raise unit.error(node, "functions with a variable number of arguments are not supported")
@@ -124,7 +124,7 @@ def _function(resolved: Resolved, name: str, stack: list[str]) -> Function:
 
 
 class _Body:
-    """Goes through one function."""
+    """Resolves one function."""
 
     def __init__(self, resolved: Resolved, function: Function, stack: list[str]) -> None:
         self._resolved, self._unit = resolved, resolved.unit
@@ -191,7 +191,7 @@ class _Body:
         if isinstance(node, c_ast.InitList):
             for each in node.exprs:
                 if isinstance(each, c_ast.NamedInitializer):
-                    raise self._unit.error(each, "initial values with names are not supported")
+                    raise self._unit.error(each, "designated initial values are not supported")
                 self._initial(each, found)
         elif node is not None:
             self._number(node)
@@ -266,7 +266,7 @@ class _Body:
         return found
 
     def _expression(self, node: c_ast.Node) -> Type:
-        """Return the type of an expression and remember it."""
+        """Return the type of an expression and store it."""
         handler = getattr(self, f"_of_{type(node).__name__.lower()}", None)
         if handler is None:
             kind = type(node).__name__
@@ -310,7 +310,7 @@ class _Body:
         if node.op == "*":
             found = self._expression(node.expr)
             if found.is_scalar:
-                raise self._unit.error(node, "only pointers and arrays can be followed")
+                raise self._unit.error(node, "only pointers and arrays can be dereferenced")
             return found.element()
         if node.op == "&":
             found = self._expression(node.expr)
@@ -350,7 +350,7 @@ class _Body:
         return found
 
     def _root(self, node: c_ast.Node) -> Symbol | None:
-        """Return the variable that an expression names a part of; None for a macro."""
+        """Return the variable of which an expression names a part; None for a macro."""
         root: c_ast.Node = node
         while not isinstance(root, c_ast.ID):
             if isinstance(root, c_ast.ArrayRef):
@@ -360,7 +360,9 @@ class _Body:
             elif isinstance(root, c_ast.BinaryOp) and self._resolved.types[root].pointer:
                 root = root.left
             else:
-                raise self._unit.error(node, "this is no variable and no element of an array")
+                raise self._unit.error(
+                    node, "this is neither a variable nor an element of an array"
+                )
         return self._resolved.symbols.get(root)
 
     def _assignable(self, node: c_ast.Node) -> None:

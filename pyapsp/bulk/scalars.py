@@ -1,6 +1,6 @@
-"""The arithmetic types of C, as OpenCL C and NumPy name them.
+"""The arithmetic types of C, and their names in OpenCL C and NumPy.
 
-Sizes are those of 64-bit Linux and macOS (`long` has 64 bits), which are also OpenCL's.
+Sizes are those of 64-bit Linux and macOS (`long` has 64 bits), which are also those of OpenCL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FLOATS = ("float", "double")
 BITS = {"bool": 1, "char": 8, "uchar": 8, "short": 16, "ushort": 16, "int": 32, "uint": 32}
 BITS |= {"long": 64, "ulong": 64}
 
-# What <stdint.h>, <stddef.h> and <stdbool.h> declare.
+# Types of <stdint.h>, <stddef.h> and <stdbool.h>.
 TYPEDEFS = {
     "bool": "bool",
     "int8_t": "char",
@@ -76,11 +76,11 @@ class Type:
 
     @property
     def size(self) -> int:
-        """Numbers in the array."""
+        """Number of elements of the array."""
         return math.prod(self.dims)
 
     def element(self) -> Type:
-        """Return the type behind one subscript or asterisk."""
+        """Return the type after one subscript or asterisk."""
         return Type(self.base, self.dims) if self.pointer else Type(self.base, self.dims[1:])
 
 
@@ -90,7 +90,7 @@ def dtype_of(base: str) -> np.dtype[np.generic]:
 
 
 def base_of(words: Sequence[str], typedefs: Mapping[str, str]) -> str | None:
-    """Return OpenCL's name for the words of a C type, None if it is no arithmetic type."""
+    """Return OpenCL's name for the words of a C type; None if it is not an arithmetic type."""
     if len(words) == 1 and words[0] in typedefs:
         return typedefs[words[0]]
     left = sorted(words)
@@ -114,7 +114,7 @@ def base_of(words: Sequence[str], typedefs: Mapping[str, str]) -> str | None:
 
 
 def common(left: str, right: str) -> str:
-    """Return the type in which C computes with two numbers (C11, 6.3.1.8)."""
+    """Return the type in which C computes with numbers of two types (C11, 6.3.1.8)."""
     for name in ("double", "float"):
         if name in (left, right):
             return name
@@ -125,7 +125,7 @@ def common(left: str, right: str) -> str:
 
 
 def wrap(value: Number, base: str) -> Number:
-    """Return a value as a variable of this type holds it."""
+    """Return a value converted to a type."""
     if base in FLOATS:
         return float(np.float32(value)) if base == "float" else float(value)
     if base == "bool":

@@ -27,13 +27,13 @@ from pyapsp.kernels import Stopwatch
 
 __all__ = ["SLOTS", "Stream"]
 
-#: Groups under way: one that is uploaded, one that runs, one that is downloaded.
+#: Groups in progress: one is uploaded, one runs, one is downloaded.
 SLOTS = 3
 
 
 @dataclass
 class _Group:
-    """A group that is under way."""
+    """A group in progress."""
 
     slot: _Slot
     instances: int
@@ -42,7 +42,7 @@ class _Group:
 
 
 class _Slot:
-    """Memory of the device for one group, and of the host that the device reaches itself."""
+    """Device memory for one group, and pinned host memory, which the device can access."""
 
     def __init__(self, machine: Machine, queue: cl.CommandQueue, b: int, watch: Stopwatch) -> None:
         self.buffers = Buffers(machine, b, watch)
@@ -69,17 +69,17 @@ class _Slot:
 class Stream:
     """Iterates over the outputs of groups, in their order; made by `Program.stream`.
 
-    A group is taken from the iterable as soon as there is room for it, and its outputs are handed
-    out as soon as they are there.
+    A group is taken from the iterable as soon as there is memory for it. Its outputs are returned
+    as soon as they are on the host.
 
     Attributes
     ----------
     latencies : list of float
-        For each group handed out, seconds from when it was taken to when its outputs were there.
+        For each returned group, the seconds from taking it until its outputs were on the host.
     instances : int
-        Handed out so far.
+        Number of instances returned so far.
     seconds : float
-        From the first group taken to the last handed out.
+        Time from taking the first group to returning the last.
     """
 
     def __init__(self, machine: Machine, groups: Iterable[Mapping[str, Any]], b: int) -> None:
@@ -90,12 +90,12 @@ class Stream:
 
     @property
     def throughput(self) -> float:
-        """Instances a second."""
+        """Instances per second."""
         return self.instances / self.seconds if self.seconds else 0.0
 
     @property
     def bytes_per_second(self) -> float:
-        """Bytes of the arrays that the program reads, of all instances, a second."""
+        """Bytes per second of the arrays that the program reads, of all instances."""
         size = sum(each.nbytes for each in self._machine.translation.arrays if each.loaded)
         return self.throughput * size
 
@@ -133,7 +133,7 @@ class Stream:
     def _start(
         self, queues: tuple[cl.CommandQueue, ...], slot: _Slot, inputs: Mapping[str, Any]
     ) -> _Group:
-        """Enqueue everything for a group."""
+        """Enqueue all commands for a group."""
         given_at = perf_counter()
         count, given = instances_of(self._machine.translation, inputs, 0)
         if not 1 <= count <= self._b:

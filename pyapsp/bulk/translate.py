@@ -1,4 +1,4 @@
-"""From a C file to OpenCL C: read, resolve, check, generate."""
+"""Translate a C file to OpenCL C: read, resolve, check, generate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Translation:
-    """A C program, and what runs it for many instances.
+    """A C program, and the OpenCL C that runs it for many instances.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Translation:
         Whether it needs a device with double precision.
     resolved : Resolved
     accesses : Accesses
-        The program behind it, for the cost model.
+        The resolved program and its accesses, for the cost model.
     """
 
     path: str
@@ -70,12 +70,13 @@ def translate(
     defines : mapping of str to str, int or float, optional
         Macros, as with a compiler's ``-D``.
     arrangement : {"column", "row"}
-        Where element i of instance j is, of p instances and n elements: at i p + j, or at j n + i.
+        Where element i of instance j is stored, for p instances of n elements: column-wise at
+        i p + j, row-wise at j n + i.
 
     Raises
     ------
     ProgramError
-        The program cannot be run in bulk; the text says where and why.
+        The program cannot be run in bulk; the message has the place and the reason.
     ParameterError
         There is no such arrangement.
     OSError
@@ -94,7 +95,7 @@ def translate(
         arrays = tuple(_arrays(unit, accesses))
         source = generate(resolved, accesses, arrays, arrangement)
     except RecursionError:
-        raise ProgramError("it is nested too deeply", os.fspath(path)) from None
+        raise ProgramError("the program is nested too deeply", os.fspath(path)) from None
     double = "cl_khr_fp64" in source
     return Translation(
         unit.path, unit.entry, arrays, arrangement, source, double, resolved, accesses
@@ -106,7 +107,7 @@ def _arrays(unit: Unit, accesses: Accesses) -> list[Array]:
     if not used:
         raise unit.error(
             unit.functions[unit.entry],
-            f"{unit.entry} uses no global variable: nothing goes in or out",
+            f"{unit.entry} uses no global variable, so it has no inputs or outputs",
         )
     found = []
     for symbol in used:
@@ -128,7 +129,7 @@ def _arrays(unit: Unit, accesses: Accesses) -> list[Array]:
 
 
 def _initial(unit: Unit, symbol: Symbol) -> tuple[Number, ...]:
-    """Return the initial values of all elements of an array; none if all are 0."""
+    """Return the initial values of an array; an empty tuple if all are 0."""
     node = symbol.node.init
     if node is None:
         return ()

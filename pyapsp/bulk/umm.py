@@ -1,18 +1,17 @@
-"""The Unified Memory Machine, and how long bulk execution takes on it.
+"""The Unified Memory Machine, and the time of bulk execution on it.
 
-The memory of the machine is cut into *address groups* of w words. Threads access it in *warps* of
-w, and the requests of a warp take one time unit for each address group among them; after
-the last request it takes the latency, l - 1 units more, until the round of accesses is over. A
-program of t accesses for p instances of n words takes
+The memory of the machine is divided into *address groups* of w words. Threads access it in *warps*
+of w. The requests of a warp take one time unit for each address group among them. After the last
+request, the round of accesses takes l - 1 more units, where l is the latency. A program of t
+accesses takes for p instances of n words
 
     column-wise   (p/w + l - 1) t    neighbours share an address group
-    row-wise      (p + l - 1) t      each thread has an address group to itself, if n >= w
+    row-wise      (p + l - 1) t      each thread has an address group of its own, if n >= w
 
 that is a + b p with a = (l - 1) t. Width, latency and the length of a time unit of a device are
-measured by passes over arrays as large as those of the program, because caches make a device a
-different machine for different sizes: what stays in a cache is a group that need not be fetched.
-The machine knows nothing of arithmetic, nor of accesses that a compiler leaves out; what a program
-is bound by on a device is measured by `pyapsp.bulk.bounds`.
+measured by passes over arrays as large as those of the program, because with caches they depend on
+the size. The model ignores arithmetic, and accesses that a compiler removes; `pyapsp.bulk.bounds`
+measures these.
 
 Source: D. Takafuji's thesis, 2020, sections 4.1 and 4.2, lemmas 4.2.1 and 4.2.2, theorem 4.2.1.
 """
@@ -32,23 +31,23 @@ from pyapsp.kernels.source import root
 
 __all__ = ["Line", "MemoryMachine", "fit", "groups_of_round", "kernel_seconds", "measure"]
 
-# Accesses of an instance in a measurement: enough to forget the launch.
+# Accesses of an instance in a measurement: so many that the time of the launch is negligible.
 _ACCESSES = 512
 _BYTES = 256 * 2**20
 _REPEAT = 3
 
-# Seconds for an instance below which the clock says nothing.
+# Seconds for an instance below which the clock is too coarse.
 _LEAST = 1e-13
 
 
 @dataclass(frozen=True)
 class Line:
-    """Time over the number of instances, a + b p.
+    """Time as a function of the number of instances, a + b p.
 
     Attributes
     ----------
     a, b : float
-        Of the unit of the times.
+        Coefficients, in the unit of the times.
     """
 
     a: float
@@ -78,7 +77,7 @@ class MemoryMachine:
     unit: float = 1.0
 
     def time(self, t: int, n: int, arrangement: Arrangement) -> Line:
-        """Return the time of a program over the number of its instances.
+        """Return the time of a program as a function of the number of its instances.
 
         Parameters
         ----------
@@ -99,12 +98,12 @@ class MemoryMachine:
         return Line((self.latency - 1) * t * self.unit, groups * t * self.unit)
 
     def ratio(self, n: int, p: float, t: int = 1) -> float:
-        """Return how many times as long row-wise takes as column-wise."""
+        """Return the time row-wise divided by the time column-wise."""
         return self.time(t, n, "row")(p) / self.time(t, n, "column")(p)
 
 
 def groups_of_round(addresses: Sequence[int] | np.ndarray, width: int) -> int:
-    """Return the time units that the requests of a round take, without the latency.
+    """Return the time units of the requests of a round, without the latency.
 
     Parameters
     ----------
@@ -116,7 +115,7 @@ def groups_of_round(addresses: Sequence[int] | np.ndarray, width: int) -> int:
     Returns
     -------
     int
-        For each warp its address groups, added up.
+        The sum of the numbers of address groups of all warps.
     """
     found = np.asarray(addresses, np.int64)
     warps = [found[begin : begin + width] for begin in range(0, found.size, width)]
@@ -124,7 +123,7 @@ def groups_of_round(addresses: Sequence[int] | np.ndarray, width: int) -> int:
 
 
 def fit(p: Iterable[float], seconds: Iterable[float]) -> Line:
-    """Fit a + b p to measured times, so that relative errors are small.
+    """Fit a + b p to measured times, with small relative errors.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ def fit(p: Iterable[float], seconds: Iterable[float]) -> Line:
 
 
 def kernel_seconds(program: Program, p: int, *, repeat: int = _REPEAT) -> float:
-    """Return the seconds that the kernel takes for p instances of zeros, the best of some runs."""
+    """Return the seconds of the kernel for p instances of zeros, the shortest of some runs."""
     array = program.arrays[0]
     zeros = np.zeros((p, *array.shape), array.dtype)
     runs = [program.run({array.name: zeros}).seconds["kernel"] for _ in range(repeat)]
@@ -158,7 +157,7 @@ def kernel_seconds(program: Program, p: int, *, repeat: int = _REPEAT) -> float:
 
 
 def measure(device: Device, n: int, *, counts: Sequence[int] = ()) -> MemoryMachine:
-    """Measure the memory machine that a device is for instances of n 32-bit words.
+    """Measure width, latency and time unit of a device for instances of n 32-bit words.
 
     Parameters
     ----------
@@ -166,12 +165,12 @@ def measure(device: Device, n: int, *, counts: Sequence[int] = ()) -> MemoryMach
     n : int
         Words of an instance.
     counts : sequence of int, optional
-        Numbers of instances to measure with; up to 256 MiB of them when omitted.
+        Numbers of instances to measure with. Default: up to 256 MiB of instances.
 
     Returns
     -------
     MemoryMachine
-        Its width is no more than n: more cannot be seen with n words.
+        Its width is at most n, because n words cannot show more.
     """
     if not isinstance(n, int) or n < 1:
         raise ParameterError.of("n", "measure", "a positive whole number", n)
@@ -189,7 +188,7 @@ def measure(device: Device, n: int, *, counts: Sequence[int] = ()) -> MemoryMach
         lines[arrangement] = fit(counts, [kernel_seconds(program, p) for p in counts])
     t = 2 * steps
     row, column = lines["row"], lines["column"]
-    slope = max(column.b, _LEAST)  # counts so small may take no longer than one
+    slope = max(column.b, _LEAST)  # small counts may take the same time
     width = min(max(row.b / slope, 1.0), n)
     unit = slope * width / t
     return MemoryMachine(width, 1 + column.a / (t * unit), unit)

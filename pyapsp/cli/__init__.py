@@ -1,8 +1,8 @@
-"""The ``pyapsp`` command: one module per subcommand, and the exit codes they share.
+"""The ``pyapsp`` command: one module per subcommand, and their common exit codes.
 
 Exit codes: 0 ok, 1 a check failed, 2 usage, 3 input, 4 no device or capability, 5 memory or
-disk, 6 negative cycle, 70 a fault of pyapsp itself, 128 and more the number of the signal that
-ended it. A mistake of the user ends in one line on standard error, never in a traceback.
+disk, 6 negative cycle, 70 a bug in pyapsp, 128 + N ended by signal N. An error of the user is
+reported in one line on standard error, without a traceback.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _COMMANDS = (
 )
 _EXIT_CODES = """\
 Exit codes: 0 ok, 1 a check failed, 2 usage, 3 input, 4 no device or capability, 5 memory or disk,
-6 negative cycle, 70 a fault of pyapsp itself, 130 interrupted (SIGINT), 143 terminated (SIGTERM).
+6 negative cycle, 70 a bug in pyapsp, 130 interrupted (SIGINT), 143 terminated (SIGTERM).
 
 For example:
   pyapsp solve --help
@@ -60,14 +60,14 @@ For example:
   pyapsp solve rome99.gr -o rome99.npz --predecessors
   pyapsp path rome99.npz 1 3353
 """
-# An exception that nobody foresaw; not 1, which says that a check failed.
+# The exit code of an unexpected exception. Not 1, which means that a check failed.
 _OWN_FAULT = 70
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line.
 
-    What a command needs beyond its options it imports when it runs, so that this is quick.
+    A command imports the modules of its work when it runs, so that parsing and ``--help`` are fast.
     """
     whole = argparse.ArgumentParser(
         prog="pyapsp",
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Without the program name; those of the process when omitted.
+        The arguments without the program name. Default: those of the process.
 
     Returns
     -------
@@ -115,11 +115,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parsed.line = shlex.join(["pyapsp", *words])
             code: int = parsed.run(parsed)
             if sys.stdout is not None:
-                # here a full disk is an error, at the end of the process it is not
+                # Flush here: at the end of the process Python ignores the error of a full disk.
                 sys.stdout.flush()
             return code
     except BrokenPipeError:
-        # the reader of a pipe went away: not our failure, and nothing to say
+        # the reader of the pipe closed it, which is not an error of this command
         _drop_lost_output()
         return 0
     except KeyboardInterrupt as stop:
@@ -139,37 +139,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(text: str) -> None:
-    """Print a message on standard error, if there is one; it does not change the exit code."""
+    """Print a message on standard error, if that is open; a failure to print is ignored."""
     if sys.stderr is not None:
         with suppress(OSError):
             print(f"pyapsp: {text}", file=sys.stderr)
 
 
 def _fill_standard_streams() -> None:
-    """Open what is closed of the first three descriptors: a file that got one would get messages.
+    """Open /dev/null in place of each closed descriptor from 0 to 2.
 
-    Drivers write to descriptors 1 and 2, whatever is behind them.
+    Otherwise a file opened later would get the number 1 or 2, and drivers, which print to these
+    numbers, would write into it.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
 
 
 def _print_any_name(stream: TextIO | None) -> None:
-    """Let a stream take names of files and vertices that the locale has no letters for."""
+    """Let a stream print names of files and vertices that its encoding cannot represent."""
     if not isinstance(stream, io.TextIOWrapper):
         return
     if codecs.lookup(stream.encoding).name in ("ascii", "utf-8"):
-        # bytes of arguments go out as they came in, as in Python's UTF-8 mode
+        # bytes of arguments are printed unchanged, as in Python's UTF-8 mode
         stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     else:
         stream.reconfigure(errors="backslashreplace")
 
 
 class _Stopped(KeyboardInterrupt):
-    """A signal that ends the process came; whoever cleans up after SIGINT cleans up after it."""
+    """Raised for SIGTERM and SIGHUP; a KeyboardInterrupt, so that the same code cleans up."""
 
     def __init__(self, number: signal.Signals) -> None:
         super().__init__(number.name)
@@ -180,8 +181,8 @@ class _Stopped(KeyboardInterrupt):
 def _stopped_alike() -> Iterator[None]:
     """Let SIGTERM (a scheduler) and SIGHUP (a terminal that closes) end a command as SIGINT does.
 
-    The first of them counts: another one would end the cleaning up. A signal that has a handler, or
-    is ignored (nohup), stays so.
+    After the first signal the others are ignored, so that they do not interrupt the clean-up. A
+    signal that already has a handler, or is ignored (nohup), is left unchanged.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -191,7 +192,7 @@ def _stopped_alike() -> Iterator[None]:
 
     taken: list[signal.Signals] = []
     if threading.current_thread() is threading.main_thread():
-        names = ("SIGTERM", "SIGHUP")  # the second is not everywhere
+        names = ("SIGTERM", "SIGHUP")  # some systems have no SIGHUP
         known = [getattr(signal, name) for name in names if hasattr(signal, name)]
         taken += [each for each in known if signal.getsignal(each) == signal.SIG_DFL]
     try:
@@ -204,7 +205,7 @@ def _stopped_alike() -> Iterator[None]:
 
 
 def _drop_lost_output() -> None:
-    """Drop what cannot be written to standard output: the interpreter would try again, and fail."""
+    """Discard output that cannot be written: the interpreter would retry at exit, and fail."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -213,7 +214,7 @@ def _drop_lost_output() -> None:
 
 
 def _exit_code(error: Exception) -> int | None:
-    """Return the exit code of an error that the user can do something about."""
+    """Return the exit code of an expected error, None for any other exception."""
     from pyapsp import errors
 
     codes: tuple[tuple[type[Exception], int], ...] = (

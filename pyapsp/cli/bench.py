@@ -1,8 +1,9 @@
-"""Time methods on a graph, or on random ones, beside the device's roof and other packages.
+"""Time methods on a graph file or on random graphs, and compare them with other packages.
 
-After one warm-up each, all take turns, and medians are compared: kernels alone, with the transfers,
-and whole calls, from the graph to the distances on the host. The roof is what the device does in
-registers, measured in the same turns. Every answer is checked. Exit code 1 when one is wrong.
+Each method runs once as a warm-up. Then all run in turns, and the table has the median times of
+the kernels alone, of kernels and transfers, and of whole calls from the graph to the distances on
+the host. The roof is the rate of the device for operations in registers, measured in the same
+turns. Every answer is checked. Exit code 1 when one is wrong.
 
 For example:
   pyapsp bench rome99.gr --method fw-blocked --dtype float32
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["configure", "run"]
 
 _DENSE = "dense"
-# By problem; the names are those of `pyapsp.profiling.peers`, which `--help` does not import.
+# The names of `pyapsp.profiling.peers` by problem, repeated so that `--help` need not import it.
 _PEERS = (
     *(
         ("all-pairs", name)
@@ -71,9 +72,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "graph",
         metavar="GRAPH",
-        help="a graph file of any known format, or a name of 'pyapsp fetch --list'; the word "
-        f"'{_DENSE}' for random graphs of many arcs, or a family for random inputs of the "
-        "problem: uniform, power-law, mesh",
+        help="a graph file of any known format; or a name from 'pyapsp fetch --list'; or "
+        f"'{_DENSE}' for random graphs with many arcs; or a family of random inputs: uniform, "
+        "power-law, mesh",
     )
     parser.add_argument(
         "--problem",
@@ -86,39 +87,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=["auto"],
         metavar="METHOD",
-        help="see 'pyapsp methods'; 'all' for every one (auto)",
+        help="see 'pyapsp methods'; 'all' for every method (auto)",
     )
     parser.add_argument(
-        "--dtype", nargs="+", metavar="TYPE", help="number types (float64; of dense: float32)"
+        "--dtype", nargs="+", metavar="TYPE", help="number types (float64; for dense: float32)"
     )
     parser.add_argument(
         "--device", nargs="+", default=[None], metavar="SPEC", help="see 'pyapsp devices'"
     )
-    parser.add_argument("--predecessors", action="store_true", help="compute the paths, too")
+    parser.add_argument("--predecessors", action="store_true", help="also compute predecessors")
     parser.add_argument(
-        "--sources", type=int, metavar="K", help="only the rows of K vertices, evenly spread"
+        "--sources",
+        type=int,
+        metavar="K",
+        help="compute only the rows of K vertices, evenly spread",
     )
     parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
-    parser.add_argument("--unweighted", action="store_true", help="count arcs: every weight is 1")
-    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="timed turns (3)")
+    parser.add_argument(
+        "--unweighted", action="store_true", help="ignore the weights: every arc has length 1"
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=3, metavar="N", help="number of timed runs (3)"
+    )
     parser.add_argument(
         "--peers",
         nargs="*",
         choices=_NAMES,
         metavar="NAME",
-        help=f"time other packages, too, where installed: {', '.join(_NAMES)}; all of them when "
-        "none is named (scipy for a file, none for dense graphs)",
+        help=f"also time these other packages, where installed: {', '.join(_NAMES)}; --peers "
+        "without a name means all (without --peers: scipy for a file, none for dense graphs)",
     )
     dense = parser.add_argument_group("random graphs")
-    add_size(dense, "vertices (512 1024)", nargs="+")
+    add_size(dense, "numbers of vertices (512 1024)", nargs="+")
     dense.add_argument(
         "--density",
         type=float,
         metavar="P",
-        help=f"of {_DENSE} ones: arcs of n (n - 1), between 0 and 1 (0.1, at most 2^20 arcs)",
+        help=f"number of arcs of a {_DENSE} graph, as a fraction of n (n - 1) from 0 to 1 (0.1, at "
+        "most 2^20 arcs)",
     )
-    dense.add_argument("--seed", type=int, metavar="N", help="of the random graphs (0)")
-    parser.add_argument("-o", "--output", metavar="OUT.json", help="write all that was measured")
+    dense.add_argument("--seed", type=int, metavar="N", help="seed of the random graphs (0)")
+    parser.add_argument("-o", "--output", metavar="OUT.json", help="write the measurements as JSON")
     add_progress(parser)
     add_json(parser)
 
@@ -176,7 +185,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
-    """Yield the file, or what is drawn."""
+    """Yield the graph of the file, or the random inputs."""
     import numpy as np
 
     from pyapsp.errors import ParameterError
@@ -208,7 +217,7 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
 
 
 def _asked(problem: Problem, given: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what the problem is to be asked beside method, type and device."""
+    """Return the options of the problem other than method, type and device."""
     import numpy as np
 
     from pyapsp.errors import ParameterError
@@ -284,7 +293,7 @@ def _scaled(speed: float | None, scale: float) -> str:
 
 
 def _document(outcomes: list[Outcome], origin: dict[str, Any]) -> dict[str, Any]:
-    """Return all that was measured, as it is written to the file."""
+    """Return the JSON document with all measurements."""
     commit = origin["commit"]
     return {
         "schema": 3,
@@ -300,6 +309,6 @@ def _document(outcomes: list[Outcome], origin: dict[str, Any]) -> dict[str, Any]
 
 
 def _of(outcome: Outcome) -> dict[str, Any]:
-    """Return what a row of an outcome is about."""
+    """Return the label of a row of an outcome."""
     about = outcome.about
     return {"problem": outcome.problem.id, "input": about["name"], "n": about["n"]}

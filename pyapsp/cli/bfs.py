@@ -1,4 +1,4 @@
-"""Search a graph file breadth first: how many arcs each vertex is away from a source.
+"""Search a graph file breadth-first: the number of arcs from a source to each vertex.
 
 For example:
   pyapsp bfs rome99.gr --source 1
@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search, save, and say what was done."""
+    """Search, save, and print a summary."""
     import pyapsp
 
     graph, options = asked(arguments)

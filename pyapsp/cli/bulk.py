@@ -1,13 +1,13 @@
 """Translate a C program to OpenCL C that runs it for many inputs at once.
 
-'#pragma kernel' stands in the program before the call, or the definition, of the function to
-run: void, without parameters. Its inputs and outputs are the global variables, arrays and scalars,
-of which each input has its own; const ones with initial values are the same for all. It may call
-functions of the file and of math.h. The rest of the file, such as main, is not looked at.
+The function to run is void, without parameters. Write '#pragma kernel' before its call or its
+definition. Its inputs and outputs are the global variables, arrays and scalars. Each input has its
+own copy of them; const variables with initial values are shared. The function may call functions
+of the file and of math.h. The rest of the file, such as main, is ignored.
 
-Which addresses the function uses must not depend on data: no subscript that does, and no loop
-around accesses whose number of rounds does; an 'if' on data is fine. No pointer variables,
-recursion, allocation, goto, input or output in it.
+The addresses that the function uses must not depend on data. A subscript must not depend on data,
+nor the number of rounds of a loop that accesses arrays; an 'if' on data is allowed. The function
+must not use pointer variables, recursion, allocation, goto, input or output.
 
 In Python, pyapsp.bulk.load("program.c") runs it.
 
@@ -41,8 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--arrangement",
         choices=("column", "row"),
         default="column",
-        help="element i of input j of p at i p + j (column, the default: neighbours in step) or at "
-        "j n + i (row)",
+        help="where element i of input j lies, for p inputs of n elements: at i p + j (column, the "
+        "default: neighbouring work-items read neighbouring addresses) or at j n + i (row)",
     )
     parser.add_argument(
         "-D",
@@ -51,13 +51,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_definition,
         default=[],
-        help="a macro, as for a C compiler",
+        help="define a macro, as for a C compiler",
     )
     parser.add_argument(
         "--check",
         action="store_true",
-        help="write nothing; say whether the program can be run, what goes in and out, and how "
-        "many accesses an input takes",
+        help="write no file; print whether the program can be translated, its inputs and outputs, "
+        "and the number of array accesses for one input",
     )
     parser.add_argument(
         "--list", action="store_true", help="list the programs that come with the package"
@@ -83,9 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
             print(*(f"{name:16} {path}" for name, path in listed.items()), sep="\n")
         return 0
     if arguments.program is None:
-        raise ParameterError("which program? pyapsp bulk PROGRAM.c, or --list")
+        raise ParameterError("name a program: pyapsp bulk PROGRAM.c, or give --list")
     if arguments.json and not arguments.check:
-        raise ParameterError("--json goes with --list or --check")
+        raise ParameterError("--json needs --list or --check")
     found = bulk.translate(
         arguments.program,
         defines=dict(arguments.define),
@@ -111,7 +111,7 @@ def _definition(text: str) -> tuple[str, str]:
 
 
 def _tell(found: Translation, as_json: bool) -> None:
-    """Print what a program is."""
+    """Print the inputs and outputs of a program, and the number of its accesses."""
     from pyapsp.bulk import count_accesses
 
     accesses = count_accesses(found)

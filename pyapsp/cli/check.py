@@ -1,6 +1,6 @@
 """Run one method of a problem on an input, and check the answer.
 
-The answer is compared with the oracle of the problem: SciPy, or a certificate that needs none. Exit
+The answer is compared with SciPy, or checked by a certificate, which needs no second solver. Exit
 code 1 when it is wrong.
 
 For example:
@@ -29,12 +29,18 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("problem", metavar="PROBLEM", help="see 'pyapsp methods'")
-    parser.add_argument("input", metavar="GRAPH", help="a file that the problem reads")
+    parser.add_argument("input", metavar="GRAPH", help="a graph file of any known format")
     add_method(parser)
     parser.add_argument("--dtype", metavar="TYPE", help="number type of the answer")
-    parser.add_argument("--predecessors", action="store_true", help="for problems with paths")
+    parser.add_argument(
+        "--predecessors",
+        action="store_true",
+        help="also compute and check predecessors, for problems that have paths",
+    )
     add_device(parser)
-    parser.add_argument("-o", "--output", metavar="OUT.json", help="write the record of the run")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT.json", help="write the record of the run as JSON"
+    )
     add_json(parser)
 
 
@@ -50,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = {}
     if arguments.predecessors:
         if "predecessors" not in problem.asks:
-            raise ParameterError(f"--predecessors is not for {problem.id}")
+            raise ParameterError(f"the problem {problem.id} has no --predecessors")
         asked["predecessors"] = True
     given = problem.read(arguments.input)
     dtype = arguments.dtype or problem.dtypes[0]

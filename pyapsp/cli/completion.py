@@ -1,6 +1,6 @@
 """Print a script that makes a shell complete commands, options, methods, types, devices and files.
 
-Devices are those of this machine, so write the script anew when they change.
+The script contains the devices of this machine. Write it again when they change.
 
 For example:
   pyapsp completion bash > ~/.local/share/bash-completion/completions/pyapsp
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 __all__ = ["configure", "run"]
 
 _SHELLS = ("bash", "zsh", "fish")
-# Arguments with one of these names are folders; those in capitals with a suffix, files.
+# Arguments with one of these metavars are folders; metavars in capitals with a suffix are files.
 _FOLDERS = ("DIR",)
 _FILES = ("FILE", "GRAPH", "IN", "OUT", "RECORD")
 
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not isinstance(name, str):
             continue
         if name in words:
-            # zsh would take a colon for the end of the words
+            # to zsh, a colon is the end of the words
             colon = r"\:" if arguments.shell == "zsh" else ":"
             action.choices = [word.replace(":", colon) for word in words[name]]
         elif name in _FOLDERS:
@@ -61,7 +61,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def _words() -> dict[str, list[str]]:
-    """Return the words that stand for arguments of these names."""
+    """Return the values that an argument with one of these metavars can have."""
     import pyapsp
     from pyapsp.errors import NoDeviceError
     from pyapsp.graph import datasets

@@ -1,4 +1,4 @@
-"""Convert a graph from one file format to another; the suffixes say which.
+"""Convert a graph from one file format to another; the suffixes of the files give the formats.
 
 For example:
   pyapsp convert graph.mtx graph.gr
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, change as asked, write."""
+    """Read, change the weights or directions, and write."""
     from pyapsp.graph import read, reweight, write
 
     check_outputs(arguments.output)

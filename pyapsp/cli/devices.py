@@ -24,12 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the devices; as JSON with every capability.
+    """Print the devices; with ``--json``, with every capability.
 
     Raises
     ------
     NoDeviceError
-        There is none.
+        If there is no device.
     """
     from pyapsp import device
 
@@ -66,5 +66,7 @@ def _print_table(found: list[Device]) -> None:
             "yes" if can.fp64 else "no",
             "yes" if can.fp16 else "no",
         )
-        table.add_row(*(Text(cell) for cell in row))  # names may look like markup
+        table.add_row(
+            *(Text(cell) for cell in row)
+        )  # names may contain characters of Rich's markup
     Console().print(table)

@@ -1,7 +1,7 @@
-"""Say what is installed, which OpenCL was found, and whether every device works.
+"""Show what is installed, which OpenCL drivers were found, and whether every device works.
 
-Each driver is called in a process of its own, which it may take down. Exit code 4 when no device
-works. 'pyapsp selftest' then looks whether what runs on a device is right.
+Each device is tested in a separate process, because a broken driver can crash or hang it. Exit
+code 4 when no device works. To check the answers of all methods on a device, run 'pyapsp selftest'.
 
 For example:
   pyapsp doctor
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=120.0,
         metavar="SECONDS",
-        help="how long to wait for each driver (120)",
+        help="time to wait for an answer of each driver (120)",
     )
 
 

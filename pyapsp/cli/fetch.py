@@ -1,7 +1,8 @@
-"""Get a registered graph, verified, and print where it is.
+"""Get a graph by name, verify its checksum, and print the path of the file.
 
-The sources are, in this order: the bundled samples, the cache (PYAPSP_CACHE), the mirror
-PYAPSP_DATA_MIRROR (a folder or URL), and the official address. Some graphs are generated.
+A graph is looked for in this order: the samples that come with pyapsp, the cache (PYAPSP_CACHE),
+the mirror PYAPSP_DATA_MIRROR (a folder or URL), and its official address. Some graphs are
+generated.
 
 For example:
   pyapsp fetch --list
@@ -20,9 +21,9 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("name", metavar="DATASET", nargs="?", help="a name of the register")
-    what.add_argument("--list", action="store_true", help="list the register and stop")
-    parser.add_argument("-o", "--output", metavar="FILE", help="put a copy there")
+    what.add_argument("name", metavar="DATASET", nargs="?", help="a name from --list")
+    what.add_argument("--list", action="store_true", help="list all graphs")
+    parser.add_argument("-o", "--output", metavar="FILE", help="copy the graph to FILE")
     add_json(parser)
 
 

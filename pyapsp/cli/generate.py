@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "run"]
 
-# the options of each kind, besides -n and --seed
+# the options of each kind, apart from -n and --seed
 _OPTIONS: dict[str, set[str]] = {
     "random": {"m", "max_weight"},
     "rmat": {"m", "max_weight"},
@@ -38,15 +38,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", choices=list(_OPTIONS), help=", ".join(_OPTIONS))
     add_size(
         parser,
-        "vertices; rmat: a power of two; grid: as square as its divisors allow",
+        "number of vertices; rmat: a power of two; grid: a x b = N, a and b as close as possible",
         required=True,
     )
     parser.add_argument(
         "-m",
         type=int,
         metavar="M",
-        help="arcs: random, power-law (4n), connected: twice the edges (4n); "
-        "rmat: drawn, a multiple of n (16n)",
+        help="number of arcs: random, power-law (4n); connected: twice the number of edges (4n); "
+        "rmat: arcs drawn, a multiple of n (16n)",
     )
     parser.add_argument("-k", type=int, metavar="K", help="small-world: neighbours on the ring (4)")
     parser.add_argument(
@@ -58,7 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-weight", type=int, metavar="N", help="weights are 1..N (n); not for grid"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the graph (0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the random numbers (0)"
+    )
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write")
     add_json(parser)
 

@@ -1,9 +1,9 @@
-"""Sum up the distances of a graph, exactly, without keeping them.
+"""Compute exact measures of the distances of a graph without storing the matrix.
 
-The measures are diameter, radius, average-shortest-path-length and wiener-index; eccentricity and
-closeness-centrality of each vertex, as CSV; and distance-histogram, how many pairs there are at
-each distance, as CSV. Pairs without a path do not count, but in the Wiener index, which then is
-inf. Whole numbers are exact, whatever their size.
+The measures of a graph are diameter, radius, average-shortest-path-length and wiener-index.
+eccentricity and closeness-centrality are tables with a row for each vertex, as CSV.
+distance-histogram is the number of pairs at each distance, as CSV. Pairs without a path are
+ignored, except in the Wiener index, which is then inf. Sums of integer distances are exact.
 
 For example:
   pyapsp measure rome99.gr diameter radius average-shortest-path-length
@@ -53,17 +53,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="OUT.csv",
         help="write the measures of vertices, or the histogram, there instead of printing them",
     )
-    add_sources(parser, f"(not with {', '.join(_OF_ALL_PAIRS)}) only for")
+    add_sources(parser, f"(not with {', '.join(_OF_ALL_PAIRS)}) compute only for")
     parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
     parser.add_argument(
-        "--width", type=_width, default=1, metavar="LENGTH", help="of a bin of the histogram (1)"
+        "--width",
+        type=_width,
+        default=1,
+        metavar="LENGTH",
+        help="width of a bin of the histogram (1)",
     )
     parser.add_argument(
-        "--method", default="auto", metavar="METHOD", help="one that searches from sources"
+        "--method",
+        default="auto",
+        metavar="METHOD",
+        help="'auto' (default) or a method that searches from sources",
     )
     add_device(parser)
     parser.add_argument(
-        "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
+        "--memory-limit",
+        type=bytes_of,
+        metavar="SIZE",
+        help="use at most this much device memory, e.g. 2GiB",
     )
     add_progress(parser)
     add_json(parser)
@@ -94,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     for measure in measures:
         more: dict[str, Any] = {"width": arguments.width} if measure == _HISTOGRAM else {}
         function = getattr(summaries, measure.replace("-", "_"))
-        # a few searches give the diameter, nobody knows how many
+        # the number of searches that the diameter needs is not known before
         counted = measure != "diameter" and wants_progress(arguments)
         with Progress(graph.n) if counted else nullcontext() as progress:
             more |= {"progress": progress} if counted else {}
@@ -123,11 +133,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(measures: list[str], arguments: argparse.Namespace) -> None:
-    """Refuse what does not go together.
+    """Check that the measures and options can be used together.
 
     Raises
     ------
     ParameterError
+        If they cannot.
     """
     from pyapsp.errors import ParameterError
 
@@ -138,7 +149,7 @@ def _check(measures: list[str], arguments: argparse.Namespace) -> None:
     if arguments.output is not None and not tables:
         raise ParameterError(f"-o is for {', '.join(_OF_VERTICES)} and {_HISTOGRAM}")
     if arguments.sources is not None and whole:
-        raise ParameterError(f"{whole[0]} is of all vertices: leave out --sources")
+        raise ParameterError(f"{whole[0]} needs all vertices: leave out --sources")
 
 
 def _write(table: dict[str, list[Any]], file: IO[str]) -> None:
@@ -149,7 +160,7 @@ def _write(table: dict[str, list[Any]], file: IO[str]) -> None:
 
 
 def _width(text: str) -> int | float:
-    """Parse the width of a bin, whole if it can be."""
+    """Parse the width of a bin, as an integer if it is one."""
     try:
         return int(text)
     except ValueError:

@@ -61,7 +61,7 @@ def _print(methods: Sequence[type[Method]]) -> None:
 
 
 def _listed(values: Sequence[Any]) -> list[Any] | dict[str, int]:
-    """Return the legal values, of a range its ends and its step."""
+    """Return the legal values as a list; of a range, its ends and its step."""
     if isinstance(values, range):
         return {"from": values[0], "to": values[-1], "step": values.step}
     return list(values)

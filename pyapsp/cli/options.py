@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share, and functions that parse and apply them."""
 
 from __future__ import annotations
 
@@ -57,27 +57,28 @@ def add_cutoff(parser: argparse.ArgumentParser) -> None:
         "--cutoff",
         type=float,
         metavar="LENGTH",
-        help="report what is farther as unreachable",
+        help="report vertices farther than LENGTH as unreachable",
     )
 
 
 def add_device(parser: argparse.ArgumentParser, several: str = "") -> None:
-    """Add ``--device``; for several, say what they do together."""
+    """Add ``--device``; with `several`, a help text, it takes more than one device."""
     parser.add_argument(
         "--device",
         metavar="SPEC",
         nargs="+" if several else None,
-        help="which OpenCL device: an id or part of a name from 'pyapsp devices', 'gpu' or 'cpu'"
+        help="OpenCL device: an id or part of a name from 'pyapsp devices', or 'gpu' or 'cpu'"
         + (f"; {several}" if several else ""),
     )
 
 
 def add_dtype(parser: argparse.ArgumentParser) -> None:
-    """Add ``--dtype``, of the distances."""
+    """Add ``--dtype``, the number type of the distances."""
     parser.add_argument(
         "--dtype",
         metavar="TYPE",
-        help="float64 (default), float32, float16, int64, int32, int16, uint16 or auto",
+        help="number type of the distances: float64 (default), float32, float16, int64, int32, "
+        "int16, uint16 or auto",
     )
 
 
@@ -86,20 +87,29 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print one JSON document in place of text; null stands for what is not a number",
+        help="print one JSON document instead of text; infinity and nan are written as null",
     )
 
 
 def add_memory_limit(parser: argparse.ArgumentParser) -> None:
     """Add ``--memory-limit``."""
     parser.add_argument(
-        "--memory-limit", type=bytes_of, metavar="SIZE", help="device memory to use, e.g. 2GiB"
+        "--memory-limit",
+        type=bytes_of,
+        metavar="SIZE",
+        help="use at most this much device memory, e.g. 2GiB",
     )
 
 
 def add_method(parser: argparse.ArgumentParser) -> None:
     """Add ``--method`` and ``--set``, for `method_of`."""
-    parser.add_argument("--method", default="auto", metavar="METHOD", help="see 'pyapsp methods'")
+    parser.add_argument(
+        "--method",
+        default="auto",
+        metavar="METHOD",
+        help="'auto' (default: the method with the shortest predicted time), or a method from "
+        "'pyapsp methods'",
+    )
     parser.add_argument(
         "--set",
         action="append",
@@ -115,8 +125,8 @@ def add_progress(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--progress",
         action=argparse.BooleanOptionalAction,
-        help="show how far the run is, on standard error: drawn anew on a terminal, else a line "
-        "every few seconds; the default is on a terminal only",
+        help="show progress on standard error: a line that is updated on a terminal, or a new "
+        "line every few seconds elsewhere; the default is to show it on a terminal only",
     )
 
 
@@ -131,19 +141,19 @@ def add_sources(parser: argparse.ArgumentParser, what: str) -> None:
         "--sources",
         nargs="+",
         metavar="VERTEX",
-        help=f"{what} these vertices, as they are named in the graph file, in this order; @FILE "
-        "has names between white space",
+        help=f"{what} these vertices, in this order, with their names in the graph file; @FILE "
+        "reads names, separated by white space, from a file",
     )
 
 
 def wants_progress(arguments: argparse.Namespace) -> bool:
-    """Return whether to show how far the run is."""
+    """Return whether to show progress."""
     asked: bool | None = arguments.progress
     return sys.stderr.isatty() if asked is None else asked
 
 
 def status(arguments: argparse.Namespace) -> AbstractContextManager[Callable[[str], None]]:
-    """Return what shows texts of how far the run is, if that is wanted."""
+    """Return a context with a function that shows a text as progress; it may show nothing."""
     from pyapsp.progress import Status
 
     return Status() if wants_progress(arguments) else nullcontext(lambda text: None)
@@ -153,12 +163,12 @@ def bytes_of(text: str) -> int:
     """Parse a size such as ``512MiB``, ``2G`` or ``4096``; for argparse's ``type=``."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]I?)?B?", text.strip().upper())
     if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write 4096, 512MiB or 2G")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write 4096, 512MiB or 2G")
     return int(float(match[1]) * _UNITS[match[2] or ""])
 
 
 def parameter_of(text: str) -> tuple[str, int | str]:
-    """Parse ``name=value``, a whole number or a word; for argparse's ``type=``."""
+    """Parse ``name=value``, where value is an integer or a word; for argparse's ``type=``."""
     match = re.fullmatch(r"(\w+)=(?:(-?\d+)|([A-Za-z][\w-]*))", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not name=value")
@@ -166,7 +176,7 @@ def parameter_of(text: str) -> tuple[str, int | str]:
 
 
 def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
-    """Return the method that a command was asked for, with its parameters.
+    """Return the method given by ``--method``, with the parameters given by ``--set``.
 
     Parameters
     ----------
@@ -177,7 +187,7 @@ def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
     Raises
     ------
     ParameterError
-        If the problem has no such method, or the method no such parameter or value.
+        If the problem has no such method, or the method has no such parameter or value.
     """
     from pyapsp import registry
     from pyapsp.errors import ParameterError
@@ -186,19 +196,19 @@ def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
     if not arguments.set:
         return method
     if method == "auto":
-        raise ParameterError("--set needs --method: the parameters are those of one method")
+        raise ParameterError("--set needs --method: parameters belong to one method")
     return registry.method(arguments.method, **dict(arguments.set))
 
 
 def vertices(
     labels: Any, n: int, names: Iterable[str], owner: str, option: str = "--sources"
 ) -> list[int]:
-    """Return the vertices of names, and of those in files ``@FILE``.
+    """Return the numbers of vertices given by name, or by a file of names, ``@FILE``.
 
     Parameters
     ----------
     labels : (n,) ndarray or None
-        The names of all vertices; 0..n-1 where None.
+        The names of all vertices. None: the names are 0..n-1.
     n : int
     names : iterable of str
     owner, option : str
@@ -225,7 +235,7 @@ def vertices(
 
 
 def as_utf8(argument: str) -> str:
-    """Return what an argument says in UTF-8, as graph files do, whatever the locale is."""
+    """Return an argument decoded as UTF-8, the encoding of graph files, in every locale."""
     try:
         return os.fsencode(argument).decode()
     except UnicodeError:
@@ -242,12 +252,12 @@ def _listed(path: str) -> list[str]:
 
 
 def facts(graph: Graph) -> dict[str, Any]:
-    """Return what JSON documents say of a graph."""
+    """Return the facts about a graph that JSON documents contain."""
     return {"name": graph.name, "n": graph.n, "m": graph.m, "directed": graph.directed}
 
 
 def printer(arguments: argparse.Namespace) -> Callable[[str], None]:
-    """Return what prints a line of text at once; nothing where JSON was asked for."""
+    """Return a function that prints a line and flushes it; with ``--json`` it prints nothing."""
     return (lambda text: None) if arguments.json else partial(print, flush=True)
 
 
@@ -257,7 +267,7 @@ def print_json(content: Any) -> None:
 
 
 def write_json(path: str | Path, content: Any) -> None:
-    """Write a JSON file that appears only when it is complete."""
+    """Write a JSON file under a temporary name, and rename it when it is complete."""
     from pyapsp.files import atomic_write
 
     with atomic_write(path) as file:
@@ -269,7 +279,7 @@ def _json(content: Any) -> str:
 
 
 def _plain(content: Any) -> Any:
-    """Return what JSON can hold: it has neither NumPy's types nor nan and inf."""
+    """Return a value with types that JSON has: no NumPy types, and None for nan and inf."""
     if isinstance(content, dict):
         return {str(key): _plain(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
@@ -282,22 +292,22 @@ def _plain(content: Any) -> Any:
 
 
 def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
-    """Find out before the work whether its outcome can be written.
+    """Check before a run that its output files can be written.
 
     Parameters
     ----------
     *paths : str or None
-        The files to write, those that are wanted.
+        The files to write; None where the user named none.
     inputs : iterable of str
-        Names of the files that are read, or of anything else; none of them is replaced.
+        Names of the input files, which must not be overwritten. Other texts are ignored.
 
     Raises
     ------
     ParameterError
-        If two of the files are the same.
+        If two of the output files are the same, or one is an input.
     OSError
-        If one is a directory, or has too long a name, or cannot be written to, or its directory
-        does not exist or cannot be written to.
+        If an output is a directory, has too long a name or is not writable, or if its directory
+        does not exist or is not writable.
     """
     from pyapsp.errors import ParameterError
 
@@ -323,13 +333,14 @@ def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
 
 
 def check_suffix(arguments: argparse.Namespace, *suffixes: str) -> None:
-    """Refuse an output of a kind that the command does not write.
+    """Check that the suffix of an output is one that the command writes.
 
-    What is no file has no kind.
+    Pipes and devices are not checked.
 
     Raises
     ------
     ParameterError
+        If the suffix is another.
     """
     from pyapsp.errors import ParameterError
 
@@ -340,12 +351,12 @@ def check_suffix(arguments: argparse.Namespace, *suffixes: str) -> None:
 
 
 def is_special(path: str | Path) -> bool:
-    """Return whether something is there that is written to and not replaced: a pipe, a device."""
+    """Return whether a path is a pipe or a device, which is written to and not replaced."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _resolved(path: Path) -> Path:
-    """Return the path without links."""
+    """Return the path with links resolved."""
     try:
         return path.resolve()
     except RuntimeError as error:  # Python before 3.13: a link that leads to itself
@@ -353,13 +364,13 @@ def _resolved(path: Path) -> Path:
 
 
 def made(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what says where a document comes from: command, date and commit."""
+    """Return the origin of a document: command, date and commit."""
     today = datetime.datetime.now(datetime.timezone.utc).date()
     return {"command": arguments.line, "date": today.isoformat(), "commit": commit()}
 
 
 def commit() -> str | None:
-    """Return the commit of the checkout this runs from, None in an installed package."""
+    """Return the commit of the checkout that this code is in; None in an installed package."""
     top = Path(__file__).resolve().parents[2]
     if not (top / ".git").exists():
         return None

@@ -1,4 +1,4 @@
-"""Measure again what papers measured, and put their figures beside ours.
+"""Repeat the measurements of papers, and compare their figures with ours.
 
 For example:
   pyapsp papers list
@@ -34,22 +34,27 @@ _MEASURE = """\
 _REPORT = """\
   pyapsp papers report okuyama 256.json 512.json -o report
 """
-_SIZE = "vertices; images, slices, pixels across (ino-); numbers, bits (takafuji-sort, -montgomery)"
+_SIZE = (
+    "size of the input: vertices; images, slices or pixels of a side (ino-); numbers "
+    "(takafuji-sort); bits (takafuji-montgomery)"
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
-    _part(parts, "list", "List the sources, their experiments and what these can be told.", _LIST)
+    _part(parts, "list", "List the papers, their experiments and the settings of these.", _LIST)
     measure = _part(parts, "measure", "Run an experiment of size n.", _MEASURE)
     measure.add_argument("experiment", metavar="EXPERIMENT", help="see 'pyapsp papers list'")
     add_size(measure, _SIZE, required=True)
-    measure.add_argument("--repeat", type=int, default=3, metavar="N", help="timed turns (3)")
+    measure.add_argument(
+        "--repeat", type=int, default=3, metavar="N", help="number of timed runs (3)"
+    )
     measure.add_argument(
         "--limit",
         type=float,
         metavar="SECONDS",
-        help="a search from sources that takes longer is ended and left out",
+        help="stop a search from sources that takes longer, and leave it out",
     )
     measure.add_argument(
         "--set",
@@ -57,19 +62,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_setting,
         metavar="NAME=VALUE",
-        help="what to try, e.g. blocks=128,256; may be repeated",
+        help="values of a setting to measure, e.g. blocks=128,256; may be repeated",
     )
     add_device(measure)
     measure.add_argument(
-        "-o", "--output", required=True, metavar="OUT.json", help="write all that was measured"
+        "-o", "--output", required=True, metavar="OUT.json", help="write the measurements as JSON"
     )
     add_progress(measure)
-    report = _part(parts, "report", "Make the tables and figures of a source.", _REPORT)
+    report = _part(parts, "report", "Make the tables and figures of a paper.", _REPORT)
     report.add_argument("source", metavar="SOURCE", help="see 'pyapsp papers list'")
     report.add_argument(
         "measured", nargs="+", metavar="MEASURED.json", help="from 'pyapsp papers measure'"
     )
-    report.add_argument("-o", "--output", required=True, metavar="DIR", help="for the files")
+    report.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the files")
 
 
 def _setting(text: str) -> tuple[str, list[int | float]]:

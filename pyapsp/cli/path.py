@@ -1,6 +1,6 @@
 """Print a shortest path from a result.
 
-Vertices are given as they are named in the graph file.
+Vertices have the names of the graph file.
 
 For example:
   pyapsp path rome99.npz 1 3353
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print length and vertices, or that there is no path."""
+    """Print the length and the vertices of the path, or that there is none."""
     from pyapsp.errors import ParameterError
     from pyapsp.result import Result
 

@@ -1,4 +1,4 @@
-"""Make tables, figures and a page from what solves and benches wrote.
+"""Make tables, figures and an HTML page from the files of 'pyapsp solve' and 'pyapsp bench'.
 
 For example:
   pyapsp report records/*.json -o report
@@ -21,7 +21,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "records",
         nargs="+",
         metavar="RECORD",
-        help="a record of 'pyapsp solve' or 'pyapsp verify', or a document of 'pyapsp bench'",
+        help="a record of 'pyapsp solve --record' or 'pyapsp verify -o', or a file of "
+        "'pyapsp bench -o'",
     )
     parser.add_argument(
         "-o", "--output", required=True, metavar="DIR", help="directory the files are written to"
@@ -32,13 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=_PARTS,
         default=_PARTS,
         metavar="PART",
-        help="write only these parts: tables (runs.csv, runs.md), page (index.html, and figures/); "
-        "without it both",
+        help="write only these parts: tables (runs.csv, runs.md), page (index.html and figures/); "
+        "default: both",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the report and name its files."""
+    """Write the report and print the names of its files."""
     from pyapsp.errors import PyApspError
 
     try:

@@ -1,7 +1,8 @@
 """Find the strongly connected components of a graph file.
 
-Printed are how many there are, the vertices of the largest, and those that are alone in theirs.
-OUT.csv has the columns vertex and component, with the names in the graph file.
+The command prints the number of components, the size of the largest, and the number of components
+with one vertex. OUT.csv has the columns vertex and component, with the vertex names of the graph
+file.
 
 For example:
   pyapsp scc wiki-Vote.txt.gz
@@ -40,12 +41,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
     parser.add_argument(
-        "-o", "--output", metavar="OUT.npz", help="the components, or OUT.csv for a table"
+        "-o",
+        "--output",
+        metavar="OUT.npz",
+        help="the components; OUT.csv has one line for each vertex",
     )
     add_method(parser)
     add_device(parser)
     add_memory_limit(parser)
-    parser.add_argument("--record", metavar="FILE.json", help="also write the record of the run")
+    parser.add_argument(
+        "--record", metavar="FILE.json", help="also write the record of the run as JSON"
+    )
     add_progress(parser)
     add_json(parser)
 

@@ -1,4 +1,4 @@
-"""What the commands that search from a source share."""
+"""Options and output of ``pyapsp bfs`` and ``pyapsp sssp``, which search from one source."""
 
 from __future__ import annotations
 
@@ -33,30 +33,32 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source",
         metavar="VERTEX",
-        help="where to start, as it is named in the graph file; the vertex with the most leaving "
-        "arcs unless given",
+        help="vertex to search from, named as in the graph file (default: the vertex with the "
+        "most leaving arcs)",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="OUT.npz",
-        help="the result with the paths, for 'pyapsp path'; OUT.csv has a line for each vertex",
+        help="the result with predecessors, for 'pyapsp path'; OUT.csv has a line for each vertex",
     )
     add_method(parser)
     add_device(parser)
     parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
     add_memory_limit(parser)
-    parser.add_argument("--record", metavar="FILE.json", help="also write the record of the run")
+    parser.add_argument(
+        "--record", metavar="FILE.json", help="also write the record of the run as JSON"
+    )
     add_json(parser)
 
 
 def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
-    """Return the graph, and the options that all searches have.
+    """Return the graph, and the options that both searches have.
 
     Raises
     ------
     ParameterError
-        If there is no such vertex or method, or an output cannot be.
+        If there is no such vertex or method, or an output cannot be written.
     """
     from pyapsp.errors import ParameterError
     from pyapsp.graph import read
@@ -73,7 +75,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     else:
         named, command = [arguments.source], arguments.command
         sources = vertices(graph.labels, graph.n, named, command, "--source")
-    if len(sources) != 1:  # a file @FILE may have several
+    if len(sources) != 1:  # a file of names, @FILE, may have several
         raise ParameterError.of("--source", arguments.command, "one vertex", arguments.source)
     return graph, {
         "source": sources[0],
@@ -85,7 +87,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
 
 
 def tell(arguments: argparse.Namespace, rows: Result, length: str) -> int:
-    """Save what was found, and say what was done.
+    """Save the row of the source, and print a summary of the run.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ def tell(arguments: argparse.Namespace, rows: Result, length: str) -> int:
     rows : Result
         The row of the source.
     length : str
-        What its distances are called in CSV files: ``"level"`` or ``"distance"``.
+        The name of the distances in CSV files: ``"level"`` or ``"distance"``.
     """
     distances = rows.distances[0]
     names = range(distances.size) if rows.labels is None else rows.labels.tolist()
@@ -121,7 +123,7 @@ def tell(arguments: argparse.Namespace, rows: Result, length: str) -> int:
 
 
 def _write_csv(path: str, rows: Result, names: list[Any], length: str) -> None:
-    """Write a line for each vertex, with nothing where there is no path or nobody before."""
+    """Write a line for each vertex; fields are empty without a path or a predecessor."""
     from pyapsp.files import atomic_write
 
     assert rows.predecessors is not None

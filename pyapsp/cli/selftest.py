@@ -1,10 +1,10 @@
 """Run every method of every problem on small inputs, on every device, and check every answer.
 
-Inputs are drawn from the families of the problem; graphs that come with the package are added. The
-oracle of the problem must agree, with predecessors where there are any. Batches, summaries, bulk
-programs and sweeps are compared with SciPy and NumPy. What needs something that is not here is left
-out, with the reason. Exit code 1 when an answer is wrong; "auto" does not take that method on this
-driver then. The first time takes a minute, for the kernels are built.
+The inputs are random graphs and graphs that come with the package. Distances and predecessors are
+compared with SciPy, or checked by a certificate. Batches, summaries, bulk programs and sweeps are
+compared with SciPy and NumPy. A check that needs a missing package or capability is left out, with
+the reason. Exit code 1 when an answer is wrong; "auto" then no longer uses that method on this
+driver. The first run takes about a minute, because it builds the kernels.
 
 For example:
   pyapsp selftest
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "run"]
 
-# Graphs that come with the package, and the type each is solved in: unreachable pairs, weights of
-# 1, of 0 and below 0, undirected ones.
+# Graphs that come with the package, and the type in which each is solved. They have unreachable
+# pairs, weights 1, 0 and below 0; some are undirected.
 _GRAPHS = (
     ("random-60", "float32"),
     ("rmat-7", "int32"),
@@ -40,16 +40,16 @@ _GRAPHS = (
     ("negative-weights", "int16"),
     ("disconnected", "float64"),
 )
-# Of inputs that are drawn.
+# Vertices of a random input.
 _SIZE = 60
-# Packages that extras bring.
+# Packages that only an extra installs.
 _OPTIONAL = ("pycparser",)
 _OK, _FAILED, _LEFT_OUT = "ok", "FAILED", "left out"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    add_device(parser, several="every device unless given")
+    add_device(parser, several="default: every device")
     add_json(parser)
 
 
@@ -83,7 +83,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _checks() -> Iterator[tuple[str, Callable[[Device], str | None]]]:
-    """Yield the name of each check, and what says on a device what is wrong."""
+    """Yield the name and the function of each check.
+
+    The function takes a device, and returns what is wrong there, or None.
+    """
     import pyapsp
 
     yield "driver", _driver
@@ -97,14 +100,14 @@ def _checks() -> Iterator[tuple[str, Callable[[Device], str | None]]]:
 
 
 def _outcome(check: Callable[[Device], str | None], device: Device) -> tuple[str, str | None]:
-    """Run a check; return its state, and what there is to say of it."""
+    """Run a check; return its state, and the reason if that is not ok."""
     from pyapsp.errors import CapabilityError
 
     try:
         fault = check(device)
     except CapabilityError as missing:
         return _LEFT_OUT, str(missing)
-    except Exception as error:  # whatever goes wrong, the other checks still have something to say
+    except Exception as error:  # after any error the other checks still run
         if isinstance(error, ModuleNotFoundError) and error.name in _OPTIONAL:
             return _LEFT_OUT, f"needs {error.name}"
         return _FAILED, f"{type(error).__name__}: {error}"
@@ -119,7 +122,7 @@ def _driver(device: Device) -> str | None:
 
 
 def _method(cls: type[Method], device: Device) -> str | None:
-    """Run a method on all inputs that it takes."""
+    """Run a method on all inputs that meet its requirements."""
     from pyapsp import runs, trials
     from pyapsp.errors import CapabilityError
     from pyapsp.registry import problem as find_problem
@@ -146,7 +149,7 @@ def _method(cls: type[Method], device: Device) -> str | None:
 
 
 def _inputs(problem: Problem, requires: Any) -> Iterator[tuple[str, Any, str]]:
-    """Yield inputs for a method, each with its name and a type that holds the answer."""
+    """Yield inputs for a method, each with its name and a type that can represent the answer."""
     import numpy as np
 
     from pyapsp.graph import datasets
@@ -174,7 +177,7 @@ def _negative_cycle(device: Device) -> str | None:
 
 
 def _batches(device: Device) -> str | None:
-    """Solve many graphs at once, a group or a launch for all."""
+    """Solve many graphs at once, with a work-group for each and with one launch for all."""
     import numpy as np
 
     import pyapsp
@@ -190,7 +193,7 @@ def _batches(device: Device) -> str | None:
 
 
 def _summaries(device: Device) -> str | None:
-    """Sum up distances, with weights and without, some rows at a time."""
+    """Compute summaries of distances, and blocks of rows, of graphs with and without weights."""
     import numpy as np
 
     import pyapsp
@@ -239,7 +242,7 @@ def _bulk(device: Device) -> str | None:
 
 
 def _sweep(device: Device) -> str | None:
-    """Compute squares, a task for each."""
+    """Compute squares, with a task for each."""
     import numpy as np
 
     from pyapsp.sweep import Array, Sweep
@@ -258,7 +261,7 @@ def _graph(name: str) -> Graph:
 
 
 def _distances(graph: Any) -> np.ndarray:
-    """Return all distances by SciPy."""
+    """Return the distances of all pairs, computed by SciPy."""
     from scipy.sparse.csgraph import johnson
 
     matrix = graph.to_scipy() if hasattr(graph, "to_scipy") else graph

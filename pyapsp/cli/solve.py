@@ -55,15 +55,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="OUT.npz",
-        help="the result; OUT.npy has the distances alone, and is written through a mapping: for "
+        help="the result; OUT.npy has the distances alone and is a memory-mapped file: use it for "
         "matrices larger than memory",
     )
     add_method(parser)
     add_dtype(parser)
-    add_device(parser, several="of several the first leads, for methods that use several")
-    parser.add_argument("--predecessors", action="store_true", help="also store the paths")
+    add_device(parser, several="give more than one for methods that use more than one")
+    parser.add_argument(
+        "--predecessors",
+        action="store_true",
+        help="also store predecessors, from which 'pyapsp path' reads paths",
+    )
     parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
-    add_sources(parser, "only the rows of")
+    add_sources(parser, "compute only the rows of")
     add_cutoff(parser)
     add_memory_limit(parser)
     parser.add_argument(
@@ -73,32 +77,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--roof",
         action="store_true",
-        help="measure first what the device can do at most, and report the fraction reached",
+        help="first measure the peak rate of the device, and report the fraction reached",
     )
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="only say what would be done, with the memory it takes and the time if it is known",
+        help="do not solve; print the method, the memory it needs, and the predicted time if known",
     )
     add_progress(parser)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Solve, save, and say what was done."""
+    """Solve, save, and print a summary."""
     import pyapsp
     from pyapsp.errors import ParameterError
     from pyapsp.progress import Progress
 
     method = method_of(arguments, "all-pairs")
     if arguments.output is None and not arguments.dry_run:
-        raise ParameterError("-o OUT is needed: where the result goes")
+        raise ParameterError("give an output file: -o OUT.npz or -o OUT.npy")
     mapped = _is_mapped(arguments)
     beside = _beside(arguments.output) if mapped and arguments.predecessors else None
     check_outputs(arguments.output, arguments.record, beside, inputs=[arguments.graph])
     check_suffix(arguments, ".npz", ".npy")
     if mapped and is_special(arguments.output):
-        raise ParameterError(f"{arguments.output} is no file and cannot be mapped: write OUT.npz")
+        raise ParameterError(
+            f"{arguments.output} is not a regular file and cannot be memory-mapped: write OUT.npz"
+        )
     graph = pyapsp.read(arguments.graph)
     sources = None
     if arguments.sources is not None:
@@ -154,7 +160,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _flush(out: np.ndarray, predecessors: np.ndarray | None) -> None:
-    """Write the mapped distances, and the predecessors into a file beside them."""
+    """Complete the mapped file of distances, and that of the predecessors beside it."""
     import numpy as np
 
     from pyapsp import host
@@ -169,7 +175,7 @@ def _flush(out: np.ndarray, predecessors: np.ndarray | None) -> None:
 def _dry_run(
     graph: Graph, method: str | Method, asked: dict[str, Any], arguments: argparse.Namespace
 ) -> int:
-    """Print what would be done, the memory it takes and the time."""
+    """Print what would be done, the memory that it needs and the predicted time."""
     from pyapsp import runs
     from pyapsp.distances.request import requested
     from pyapsp.errors import DeviceError
@@ -208,14 +214,14 @@ def _dry_run(
     print(f"answer: {answer / 2**20:,.1f} MiB {where}")
     if seconds is not None:
         print(f"predicted time: {seconds:.3g} s")
-    elif not chosen.outofcore:  # which has said it
+    elif not chosen.outofcore:  # an out-of-core plan prints its own time
         hint = f"; 'pyapsp tune {chosen.id}' finds out" if chosen.tunable else ""
         print(f"predicted time: not known here{hint}")
     return 0
 
 
 def _is_mapped(arguments: argparse.Namespace) -> bool:
-    """Return whether the distances are written through a mapping."""
+    """Return whether the distances are written to a memory-mapped file."""
     return arguments.output is not None and arguments.output.endswith(".npy")
 
 
@@ -223,10 +229,10 @@ def _is_mapped(arguments: argparse.Namespace) -> bool:
 def _mapped(
     graph: Graph, sources: list[int] | None, arguments: argparse.Namespace
 ) -> Iterator[np.ndarray | None]:
-    """Give a mapped file for OUT.npy, which gets its name when it is complete; else nothing.
+    """Yield memory-mapped files for OUT.npy and its predecessors; nothing for other outputs.
 
-    So does a file of predecessors beside it. Of a dry run nothing is kept: what is planned, and
-    how fast, depends on where the rows go.
+    Both have temporary names until they are complete. A dry run makes them too, because the plan
+    and its predicted time depend on where the rows are written, and removes them.
     """
     if not _is_mapped(arguments):
         yield None
@@ -245,7 +251,7 @@ def _mapped(
         with NamedTemporaryFile(dir=folder, prefix=".pyapsp-") as file:
             yield np.lib.format.open_memmap(file.name, "w+", dtype, shape)
         return
-    # a checkpoint has the content of its own, so what a killed run leaves is worth nothing
+    # a checkpoint stores its own rows, so the file that a killed run leaves can be replaced
     with replacing(arguments.output) as part:
         beside = part.with_name(f"{part.name}.predecessors.npy")
         try:
@@ -254,11 +260,11 @@ def _mapped(
             if beside.exists():
                 beside.replace(companion)
             elif os.path.exists(companion):
-                companion.unlink()  # of the distances that are replaced
+                companion.unlink()  # the predecessors of the distances that are replaced
         finally:
             beside.unlink(missing_ok=True)
 
 
 def _beside(output: str) -> str:
-    """Return the name of the predecessors of OUT.npy."""
+    """Return the name of the file of predecessors that belongs to OUT.npy."""
     return f"{output}.predecessors.npy"

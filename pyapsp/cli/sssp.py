@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search, save, and say what was done."""
+    """Search, save, and print a summary."""
     import pyapsp
 
     graph, options = asked(arguments)

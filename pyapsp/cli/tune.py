@@ -1,9 +1,10 @@
-"""Find the fastest parameters of methods on a device, and keep them for later runs.
+"""Find the fastest parameters of methods on a device, and store them for later runs.
 
-Each parameter set is verified before it is timed. What was measured is kept in a journal, so that
-an interrupted run goes on where it was. The best go into the database of the user, in the folder
-PYAPSP_TUNING or else the user's data folder. The best of several methods and types take turns in
-the end: their rates are what "auto" goes by. Exit code 1 when a set gave a wrong answer.
+The answer of each parameter set is verified before it is timed. Measurements are written to a
+journal, so that an interrupted run can continue. The best sets are stored in the user's database,
+in the folder PYAPSP_TUNING or else the user's data folder. At the end the best sets of all methods
+and types run in turns: "auto" predicts times from these rates. Exit code 1 when an answer was
+wrong.
 
 For example:
   pyapsp tune fw-blocked --dtype float32 int32 -n 1024 --budget 60
@@ -47,12 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--dtype",
         nargs="+",
         metavar="TYPE",
-        help="number types (float32; where the problem has none, its own)",
+        help="number types (float32; for a problem without float32, its first type)",
     )
     parser.add_argument(
         "--family",
         metavar="FAMILY",
-        help="the kind of input that is drawn: uniform (the default for graphs), power-law, mesh",
+        help="family of random inputs: uniform (the default for graphs), power-law, mesh",
     )
     add_size(parser, "size of the input, e.g. vertices (1024)", nargs="+", default=[1024])
     parser.add_argument("--predecessors", action="store_true", help="tune with predecessors")
@@ -60,49 +61,59 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--strategy",
         default="auto",
         metavar="STRATEGY",
-        help="'all' legal sets in random order, 'climb' from the default to better neighbours, or "
-        "'auto': climb when there are more sets than the budget allows",
+        help="'all': every legal set, in random order; 'climb': from the default to better "
+        "neighbouring sets; 'auto': climb if there are more sets than the budget allows",
     )
     parser.add_argument(
         "--budget",
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="for each method, type and n (60)",
+        help="time for each method, type and n (60)",
     )
     parser.add_argument(
         "--max-configurations",
         type=int,
         metavar="N",
-        help="measure at most so many sets, counting those measured before",
+        help="measure at most N sets, including those of earlier runs in the journal",
     )
     parser.add_argument(
-        "--repeat", type=int, default=3, metavar="N", help="timed runs, at least; medians count (3)"
+        "--repeat",
+        type=int,
+        default=3,
+        metavar="N",
+        help="least number of timed runs; their median counts (3)",
     )
     parser.add_argument(
         "--stall",
         type=float,
         default=600.0,
         metavar="SECONDS",
-        help="give up, with exit code 1, when one set takes longer: the driver hangs. Run again to "
-        "go on; a set that hangs twice is left out (600)",
+        help="stop with exit code 1 if one set takes longer, because the driver hangs; run the "
+        "command again to continue; a set that hangs twice is left out (600)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the order (0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the random order (0)"
+    )
     parser.add_argument(
         "--export",
         metavar="FILE.json",
-        help="also merge the best rows into this database, such as one of cl/tuning",
+        help="also merge the best rows into this database, e.g. a file of cl/tuning",
     )
-    parser.add_argument("--journal", metavar="FILE", help="instead of the one of the user")
+    parser.add_argument("--journal", metavar="FILE", help="instead of the user's database")
     before = parser.add_mutually_exclusive_group()
     before.add_argument(
-        "--resume", action="store_true", help="go on where the journal ends (the default)"
+        "--resume",
+        action="store_true",
+        help="continue with the journal of earlier runs (the default)",
     )
-    before.add_argument("--restart", action="store_true", help="measure everything anew")
+    before.add_argument(
+        "--restart", action="store_true", help="ignore the journal and measure everything again"
+    )
     before.add_argument(
         "--known",
         action="store_true",
-        help="look for nothing: time what the databases have for these methods again, in turns",
+        help="do not search: time the sets in the databases again, in turns, and store their rates",
     )
     add_device(parser)
     add_progress(parser)
@@ -110,7 +121,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tune one after the other, and print a table for each."""
+    """Tune each method, type and size, and print a table for each."""
     from dataclasses import asdict
 
     import numpy as np
@@ -130,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
         tuned = [(_default_dtype(method), method) for method in methods]
     device = choose(arguments.device)
     for dtype, _ in tuned:
-        arithmetic_defines(device, np.dtype(dtype))  # refuses what the device lacks
+        arithmetic_defines(device, np.dtype(dtype))  # raises if the device cannot run it
     own = database.user_database()
     own.parent.mkdir(parents=True, exist_ok=True)
     journal = Path(arguments.journal) if arguments.journal else own.parent / "journal.jsonl"
@@ -138,11 +149,13 @@ def run(arguments: argparse.Namespace) -> int:
     targets = [own] + ([Path(arguments.export)] if arguments.export else [])
     for target in targets:
         if target.exists():
-            database.load(target)  # what is no database is an error now, not after the work
+            database.load(
+                target
+            )  # an unreadable database is an error now, not after the measurements
     say = printer(arguments)
     best, wrong = [], []
     for n in arguments.n:
-        # what is compared takes turns: all methods and types of a size
+        # all methods and types of a size are compared, so they run in turns
         tuners, rows = [], []
         for dtype, method in tuned:
             tuner = Tuner(
@@ -237,7 +250,7 @@ def _default_dtype(method: type[Method]) -> str:
 
 
 def _with_progress(tuner: Any, arguments: argparse.Namespace) -> Report:
-    """Run the tuner, and show how far it is."""
+    """Run the tuner, and show its progress."""
     counts = {"ok": 0, "slow": 0, "wrong": 0, "failed": 0}
     with status(arguments) as tell:
 
@@ -256,7 +269,7 @@ def _with_progress(tuner: Any, arguments: argparse.Namespace) -> Report:
 
 
 def _unit(method: str) -> str:
-    """Return what the work of a method is counted in."""
+    """Return the unit in which the work of a method is counted."""
     from pyapsp.registry import method as find_method
     from pyapsp.registry import problem
 
@@ -288,7 +301,7 @@ def _print_table(report: Report) -> None:
         table.add_row(*(Text(cell) for cell in cells))
     console = Console()
     if not console.is_terminal:
-        console.width = 200  # into a file or a pipe: no line of a table is broken
+        console.width = 200  # in a file or a pipe, do not wrap the lines of a table
     console.print(table)
     count = dict.fromkeys(("ok", "slow", "wrong", "failed"), 0)
     for outcome in report.outcomes:
@@ -296,12 +309,12 @@ def _print_table(report: Report) -> None:
     print(
         f"{len(report.outcomes)} sets measured ({report.resumed} of them before): "
         + ", ".join(f"{number} {state}" for state, number in count.items())
-        + ("; these are all" if report.complete else "")
+        + ("; every legal set was measured" if report.complete else "")
     )
 
 
 def _in_order(parameters: dict[str, int | str], default: dict[str, int | str]) -> dict[str, Any]:
-    """Return parameters in the order of the default, the names it does not have last."""
+    """Return parameters in the order of the default set, names that it lacks last."""
     return {name: parameters[name] for name in [*default, *parameters] if name in parameters}
 
 

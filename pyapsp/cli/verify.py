@@ -23,11 +23,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("graph", metavar="GRAPH", help="the graph file that was solved")
     parser.add_argument("result", metavar="RESULT.npz", help="from 'pyapsp solve'")
-    parser.add_argument("--undirected", action="store_true", help="it was solved with --undirected")
-    parser.add_argument("--no-oracle", action="store_true", help="only the certificate, no SciPy")
-    parser.add_argument("--record", metavar="FILE.json", help="the record that 'solve' wrote")
     parser.add_argument(
-        "-o", "--output", metavar="OUT.json", help="write the record with the outcome added"
+        "--undirected", action="store_true", help="give this if 'pyapsp solve' had --undirected"
+    )
+    parser.add_argument(
+        "--no-oracle", action="store_true", help="check the certificate only, without SciPy"
+    )
+    parser.add_argument(
+        "--record", metavar="FILE.json", help="the record that 'pyapsp solve --record' wrote"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT.json",
+        help="write the record with the outcome of the checks added",
     )
     add_device(parser)
     add_json(parser)
@@ -50,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             record = json.loads(Path(arguments.record).read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
-            raise FormatError(arguments.record, None, f"no JSON: {error}") from None
+            raise FormatError(arguments.record, None, f"not JSON: {error}") from None
         if not isinstance(record, dict):
             raise FormatError(arguments.record, None, "not the record of a run")
     certificate = verify.certificate(graph, result, device=arguments.device)

@@ -1,7 +1,7 @@
-"""Choose an OpenCL device, know what it can do, time what it does.
+"""OpenCL devices: find and choose one, query its capabilities, time its commands.
 
-Implementations are found by :mod:`~pyapsp.device.loader`, facts about vendors live in
-:mod:`~pyapsp.device.quirks` and nowhere else, :mod:`~pyapsp.device.doctor` says what is wrong.
+:mod:`~pyapsp.device.loader` finds OpenCL implementations. :mod:`~pyapsp.device.quirks` is the only
+module with facts about vendors. :mod:`~pyapsp.device.doctor` reports why a device does not work.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The folders in which drivers cache compiled kernels, and what is wrong with them.
+"""The folders in which drivers cache compiled kernels, and checks that they are writable.
 
-A driver that cannot write its folder may hide its devices, and one whose disk is full may say no
-more than that a kernel was not built.
+A driver that cannot write its folder may hide its devices. A driver whose disk is full may report
+only that a kernel was not built.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pyapsp.errors import DiskSpaceError
 
 __all__ = ["full_disk", "of_user_is_usable", "unwritable"]
 
-# Bytes below which a disk is full: a compiler writes several files.
+# A disk with fewer free bytes counts as full, because a compiler writes several files.
 _ROOM = 2**20
 
 
 def unwritable(libraries: Iterable[str]) -> list[str]:
-    """Return a sentence for each folder without which a driver has no devices.
+    """Return a message for each driver that has no devices because its folder is not writable.
 
     Parameters
     ----------
     libraries : iterable of str
-        Those of the implementations that are there.
+        The libraries of the implementations that were found.
     """
     names = [Path(library).name for library in libraries]
     return [
@@ -42,7 +42,7 @@ def unwritable(libraries: Iterable[str]) -> list[str]:
 
 
 def full_disk() -> DiskSpaceError | None:
-    """Return an error that names a folder on a full disk which compilers need, if there is one."""
+    """Return an error that names a folder of compilers on a full disk, or None."""
     folders = [(each.path, each.variables) for each in _of_runtimes()]
     with suppress(OSError):  # there is none
         folders.append((Path(tempfile.gettempdir()), "TMPDIR"))
@@ -58,14 +58,14 @@ def full_disk() -> DiskSpaceError | None:
 
 
 def of_user_is_usable() -> bool:
-    """Return whether there is room in the folder of the user's caches, and it can be written."""
+    """Return whether the folder of the user's caches is writable and its disk has room."""
     path = _of_user()
     return _can_be_written(path) and _free(path) >= _ROOM
 
 
 @dataclass(frozen=True)
 class _Folder:
-    """The folder in which a runtime caches, and the variables that say where it is."""
+    """The cache folder of a runtime, and the environment variables that set it."""
 
     runtime: Runtime
     path: Path
@@ -85,20 +85,20 @@ def _of_user() -> Path:
 
 
 def _free(path: Path) -> int:
-    """Return the bytes that can be written there: none if no file can be made."""
+    """Return the number of bytes that can be written there; 0 if no file can be made."""
     try:
         disk = os.statvfs(_existing(path))
-    except (OSError, AttributeError):  # not every system has it
+    except (OSError, AttributeError):  # not every system has this function
         return _ROOM
     return 0 if disk.f_files and not disk.f_favail else disk.f_bavail * disk.f_frsize
 
 
 def _existing(path: Path) -> Path:
-    """Return a path, or of those above it the nearest that exists."""
+    """Return a path if it exists, else its nearest parent that exists."""
     return next((each for each in (path, *path.parents) if each.exists()), Path("/"))
 
 
 def _can_be_written(path: Path) -> bool:
-    """Return whether a folder can be written, or made."""
+    """Return whether a folder is writable, or can be made."""
     there = _existing(path)
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)

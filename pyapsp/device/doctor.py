@@ -1,4 +1,4 @@
-"""Find out why a device is missing or does not work, without being taken down by it."""
+"""Find out why a device is missing or does not work, in a separate process that may crash."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _VARIABLES = (
 
 
 def examine(timeout: float = 120.0) -> dict[str, Any]:
-    """Look at everything an OpenCL program needs, and try every device.
+    """Check everything that an OpenCL program needs, and test every device.
 
     Parameters
     ----------
@@ -44,11 +44,12 @@ def examine(timeout: float = 120.0) -> dict[str, Any]:
     -------
     dict
         JSON values: ``ok`` (at least one device works), ``python``, ``system``, ``packages``
-        (name to version or None), ``runtimes`` (what brings OpenCL, installed or not),
+        (name to version or None), ``runtimes`` (packages with OpenCL drivers, installed or not),
         ``environment`` (variables that are set), ``loader`` (path of the OpenCL loader in use),
-        ``implementations`` (every library found, where from, loaded or why not), ``devices``
-        (each with ``works``, ``seconds``, ``error``, and ``failed``: what is known to be wrong on
-        its driver, and how), ``advice`` (list of text).
+        ``implementations`` (every library found, its origin, and whether it was loaded or the
+        error), ``devices`` (each with ``works``, ``seconds``, ``error``, and ``failed``: the
+        methods and functions known to be wrong on its driver, with the fault), ``advice`` (list
+        of text).
     """
     survey = _ask([], timeout)
     found = survey.get("devices", [])
@@ -81,12 +82,12 @@ def examine(timeout: float = 120.0) -> dict[str, Any]:
 
 
 def report(examined: dict[str, Any]) -> str:
-    """Put the result of :func:`examine` into words.
+    """Return the result of :func:`examine` as text.
 
     Parameters
     ----------
     examined : dict
-        What :func:`examine` returned.
+        The result of :func:`examine`.
 
     Returns
     -------
@@ -125,7 +126,7 @@ def report(examined: dict[str, Any]) -> str:
 
 
 def _ask(arguments: list[str], timeout: float) -> dict[str, Any]:
-    """Call the drivers in another process; what goes wrong there becomes the ``error`` text."""
+    """Call the drivers in another process; a crash or timeout becomes the ``error`` text."""
     command = [sys.executable, "-m", "pyapsp.device.selftest", *arguments]
     try:
         done = subprocess.run(
@@ -162,9 +163,11 @@ def _advice(
     advice.insert(0, "No device works." if found else survey["error"] or str(loader.no_device()))
     if setting := loader.user_setting():
         name, value = setting
-        advice.append(f"Only {name}={value} was looked at: unset it to have the rest found.")
+        advice.append(
+            f"Only {name}={value} was searched: unset it to find the other implementations."
+        )
     if not all(each["loaded"] for each in survey.get("implementations", [])):
-        advice.append("An implementation was found that cannot be loaded: the reason is above.")
+        advice.append("An implementation was found that cannot be loaded; the error is above.")
     missing = [each for each in runtimes if each["distribution"] and not each["version"]]
     advice += [f"{each['name']} is not installed: {each['install']}" for each in missing]
     return advice

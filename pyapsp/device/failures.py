@@ -1,4 +1,4 @@
-"""OpenCL's errors as ours."""
+"""Translate the errors of PyOpenCL into those of `pyapsp.errors`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["device_errors", "let_go"]
 
 @contextmanager
 def device_errors(device: Device, needed: int) -> Iterator[None]:
-    """Translate what PyOpenCL raises in a block.
+    """Translate the errors that PyOpenCL raises in a block.
 
     Parameters
     ----------
     device : Device
-        Where the block runs.
+        The device on which the block runs.
     needed : int
-        Bytes of device memory that it needs, for the message.
+        Bytes of device memory that the block needs, for the message.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def device_errors(device: Device, needed: int) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # commands under way may still use the memory of what is about to be freed
+        # running commands may still use the memory that is about to be freed
         device.drain()
         if not isinstance(error, cl.Error):
             raise
@@ -50,10 +50,10 @@ def device_errors(device: Device, needed: int) -> Iterator[None]:
 
 
 def let_go(error: BaseException) -> None:
-    """Empty the frames that an error came through, and those that were left behind before it.
+    """Clear the local variables of the frames of an error, and of the errors before it.
 
-    Who keeps the error (a notebook does, and whatever tries something else next) would otherwise
-    keep the buffers that these frames have.
+    A notebook stores the last error, and so does code that tries an alternative. A stored error
+    would keep the device buffers that are local variables of its frames.
     """
     cause: BaseException | None = error
     while cause is not None:

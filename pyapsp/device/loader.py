@@ -1,12 +1,13 @@
-"""Find OpenCL implementations and show them to the loader before its first question.
+"""Find OpenCL implementations and show them to the loader before it is first queried.
 
 An OpenCL program talks to a *loader*, which reads ``.icd`` files, each naming the library of one
 implementation. Runtimes installed as Python wheels, and drivers mounted into containers, often
-lack a usable ``.icd`` file. :func:`platforms` makes a directory with the system's files and one
-for each such library, points the loader at it for the first query, and takes everything back.
+lack a usable ``.icd`` file. :func:`platforms` makes a temporary folder with the system's files and
+one file for each such library. For the first query an environment variable points the loader to
+this folder; then the variable is restored and the folder removed.
 
-A user's own ``OCL_ICD_VENDORS`` or ``OPENCL_VENDOR_PATH`` is respected: nothing is added then.
-So ``OCL_ICD_VENDORS=/nonexistent`` is the way to see the package without any device.
+If the user has set ``OCL_ICD_VENDORS`` or ``OPENCL_VENDOR_PATH``, nothing is added. So
+``OCL_ICD_VENDORS=/nonexistent`` runs the package as on a machine without any device.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ __all__ = [
 SYSTEM_DIRECTORY = Path("/etc/OpenCL/vendors")
 _PLATFORM_NOT_FOUND = -1001  # CL_PLATFORM_NOT_FOUND_KHR
 
-# PyOpenCL, when it is first imported, looks for this. Without it nothing runs if its folder cannot
-# be made: a container with a user who has no home.
+# PyOpenCL reads this variable when it is first imported. If it is not set and the default folder
+# cannot be made (in a container, a user without a home), nothing runs.
 if not of_user_is_usable():
     os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
 
@@ -67,7 +68,7 @@ class Implementation:
         The user's environment variable; an ``.icd`` file of the system, beside the loader
         itself, or of the Python environment; an installed wheel; the dynamic linker's path.
     icd : pathlib.Path or None
-        The ``.icd`` file that names it; None when there is none and pyapsp stands in for it.
+        The ``.icd`` file that names it; None if there is none and pyapsp writes one.
     """
 
     library: str
@@ -76,7 +77,7 @@ class Implementation:
 
 
 def no_device() -> NoDeviceError:
-    """Build the error for a machine without any OpenCL device: what is wrong or missing."""
+    """Return the error for a machine without an OpenCL device; it names what is missing."""
     if causes := hidden():
         return NoDeviceError(f"No OpenCL device was found. {' '.join(causes)}")
     return NoDeviceError(
@@ -86,7 +87,7 @@ def no_device() -> NoDeviceError:
 
 
 def hidden() -> list[str]:
-    """Say which implementations show no device, and what to do about it."""
+    """Return a message for each implementation that shows no device, with the remedy."""
     return unwritable(each.library for each in implementations())
 
 
@@ -106,7 +107,7 @@ def opencl() -> ModuleType:
 
 
 def user_setting() -> tuple[str, str] | None:
-    """Return the variable (name, value) by which the user chose the ``.icd`` files, if any."""
+    """Return the variable (name, value) with which the user sets the ``.icd`` files, if any."""
     for name in ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"):
         if value := os.environ.get(name):
             return name, value
@@ -114,7 +115,7 @@ def user_setting() -> tuple[str, str] | None:
 
 
 def implementations() -> list[Implementation]:
-    """List the implementations that the loader is shown, in the order of their origins.
+    """List the implementations that are shown to the loader, in the order of their origins.
 
     Returns
     -------
@@ -133,17 +134,17 @@ def implementations() -> list[Implementation]:
 
 
 def platforms() -> list[cl.Platform]:
-    """Return the OpenCL platforms, asking the loader once per process.
+    """Return the OpenCL platforms; the loader is queried once per process.
 
-    A program that has asked the loader before, through PyOpenCL itself, sees only what the
-    loader found then.
+    If the program has already queried the loader through PyOpenCL, only the platforms that the
+    loader found then are returned.
 
     Raises
     ------
     NoDeviceError
         PyOpenCL is missing.
     DeviceError
-        The loader failed in another way than finding nothing.
+        The loader failed with another error than that it found no platform.
     """
     global _platforms
     with _lock:
@@ -180,7 +181,7 @@ def _shown(found: list[Implementation]) -> Iterator[None]:
                 icd.write_text(f"{each.library}\n", encoding="utf-8")
         except OSError as error:
             raise DeviceError(
-                f"the OpenCL loader cannot be told what there is: {error}. Set TMPDIR to a folder "
+                f"cannot write .icd files for the OpenCL loader: {error}. Set TMPDIR to a folder "
                 "that can be written"
             ) from error
         os.environ["OCL_ICD_VENDORS"] = directory
@@ -197,14 +198,14 @@ def _in_directory(directory: Path, origin: str) -> Iterator[Implementation]:
     for icd in sorted(directory.glob("*.icd")):
         try:
             lines = icd.read_text(encoding="utf-8", errors="replace").split("\n")
-        except OSError:  # unreadable for us is unreadable for the loader
+        except OSError:  # a file that this process cannot read, the loader cannot read either
             continue
         if library := lines[0].strip():
             yield Implementation(library, origin, icd)
 
 
 def _in_prefix() -> Iterator[Implementation]:
-    """``.icd`` files in the tree of the environment, where wheels leave broken ones, too."""
+    """``.icd`` files in the tree of the Python environment; those of some wheels are broken."""
     directory = Path(sys.prefix, "etc", "OpenCL", "vendors")
     for each in _in_directory(directory, "environment"):
         if _may_exist(each.library):
@@ -220,7 +221,7 @@ def _in_user_setting(path: Path) -> Iterator[Implementation]:
 
 
 def _beside_loader() -> Iterator[Implementation]:
-    """``.icd`` files that a loader bundled with PyOpenCL reads by itself."""
+    """``.icd`` files that a loader bundled with PyOpenCL reads from its own folder."""
     spec = importlib.util.find_spec("pyopencl")
     if spec is None or spec.origin is None:
         return
@@ -255,5 +256,5 @@ def _stem(library: str) -> str:
 
 
 def _may_exist(library: str) -> bool:
-    """Whether a name in an ``.icd`` file can be loaded; bare names are the linker's business."""
+    """Whether a library named in an ``.icd`` file exists; the linker finds names without path."""
     return not os.path.isabs(library) or os.path.exists(library)

@@ -35,38 +35,38 @@ if TYPE_CHECKING:
 
 __all__ = ["Capabilities", "Device", "event_seconds", "event_times"]
 
-# Bytes of a large page of the host, and from how many on a buffer is worth several.
+# Bytes of a large page of the host, and the least size of a buffer that uses such pages.
 _PAGE, _LARGE = 1 << 21, 1 << 23
 
 _lock = threading.Lock()
 _contexts: dict[cl.Device, cl.Context] = {}
 _capabilities: dict[cl.Device, Capabilities] = {}
-# The processes in which devices were found: this one, and one that it was forked from.
+# The processes in which devices were found: this one, and the one that it was forked from.
 _used: set[int] = set()
 _queues: weakref.WeakSet[cl.CommandQueue] = weakref.WeakSet()
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a device can do, asked from its driver; sizes are in bytes.
+    """The capabilities of a device, as its driver reports them; sizes are in bytes.
 
     Parameters
     ----------
     fp64, fp16 : bool
         Arithmetic in double and in half precision.
     int64 : bool
-        Arithmetic on 64-bit integers (always, but for embedded profiles).
+        Arithmetic on 64-bit integers (always true, except in embedded profiles).
     int64_atomics : bool
         64-bit atomics, with minimum and maximum.
     subgroups : bool
         Sub-groups in kernels.
     long_loops : bool
-        Loops run to their end, however long. Nothing is run on a device without.
+        Loops with many steps run to their end. pyapsp runs nothing on a device without it.
     device_scope_fence : bool
         Fences and atomics ordered over the whole device, in kernels built with `c_standard`.
     packed16 : bool
-        Instructions on pairs of 16-bit values that only inline assembly reaches; for the kernel
-        files that are written for one make of device.
+        Instructions on pairs of 16-bit values. Only inline assembly can use them, in kernel files
+        that are written for one vendor.
     unified_memory : bool
         Device and host share one memory.
     local_memory : int
@@ -76,7 +76,7 @@ class Capabilities:
     max_allocation : int
         Largest single buffer.
     max_work_group_size : int
-        Work-items in a group, at most; a kernel can have a smaller limit.
+        Largest number of work-items in a group; a kernel can have a smaller limit.
     max_work_item_sizes : tuple of int
         The same per dimension.
     compute_units : int
@@ -84,7 +84,7 @@ class Capabilities:
     c_version : tuple of int
         Newest version of OpenCL C, ``(major, minor)``.
     c_standard : str
-        Value for ``-cl-std=`` under which all of the above is there: "CL3.0", "CL2.0" or "CL1.2".
+        Value for ``-cl-std=`` with which the above can be used: "CL3.0", "CL2.0" or "CL1.2".
     extensions : tuple of str
         Names of the OpenCL extensions, sorted.
     """
@@ -110,7 +110,7 @@ class Capabilities:
 
     @classmethod
     def probe(cls, handle: cl.Device, identity: Mapping[str, str]) -> Capabilities:
-        """Ask the driver of `handle`; a tiny kernel is run where its word is not enough.
+        """Query the driver of `handle`, and run small kernels where its answer may be wrong.
 
         Parameters
         ----------
@@ -158,10 +158,10 @@ class Device:
     handle : pyopencl.Device
         PyOpenCL's own object.
     id : str
-        ``"platform:device"``, its place in PyOpenCL's lists; a spec for
+        ``"platform:device"``, its indices in PyOpenCL's lists; a spec for
         :func:`pyapsp.device.choose` and for ``PYOPENCL_CTX``.
     caller_context : pyopencl.Context or None
-        The context to work in when the caller brought one; None for a context of our own.
+        The caller's context to work in; None: the device makes its own.
     """
 
     handle: cl.Device
@@ -170,7 +170,7 @@ class Device:
 
     def __post_init__(self) -> None:
         _used.add(os.getpid())
-        _ = self.processor  # corrected before anything is compiled
+        _ = self.processor  # the name of the processor is corrected before anything is compiled
 
     @cached_property
     def name(self) -> str:
@@ -179,12 +179,12 @@ class Device:
 
     @cached_property
     def plain_name(self) -> str:
-        """Name of the device without what its driver puts around it."""
+        """Name of the device without the additions of its driver."""
         return plain_name(self.name)
 
     @cached_property
     def architecture(self) -> str:
-        """What it shares with devices for which kernels are tuned alike, else its plain name."""
+        """Name of a group of devices with the same tuning parameters, else the plain name."""
         info = loader.opencl().device_info
         return architecture_of(
             self.plain_name,
@@ -197,15 +197,15 @@ class Device:
 
     @cached_property
     def processor(self) -> str:
-        """What its compiler compiles for, as corrected, where the driver of a CPU says it."""
+        """The corrected name of the processor that a CPU's driver compiles for, or empty."""
         return compiled_for(self.handle)
 
     @property
     def build_options(self) -> list[str]:
-        """What kernels that run are built with: a name by which caches tell binaries apart.
+        """The target of compiled kernels: a key with which caches tell binaries apart.
 
-        Hosts may share such a cache, and processors that a driver takes for each other, or calls
-        by the same name, differ.
+        Hosts with different processors may share a cache, and a driver may give these processors
+        the same name.
         """
         if self.kind != "cpu":
             return []
@@ -213,7 +213,7 @@ class Device:
 
     @cached_property
     def vendor(self) -> str:
-        """Who made the device."""
+        """Vendor of the device."""
         return str(self.handle.vendor).strip()
 
     @cached_property
@@ -228,7 +228,7 @@ class Device:
 
     @cached_property
     def version(self) -> str:
-        """OpenCL version of the device, as its driver words it."""
+        """OpenCL version of the device, as its driver reports it."""
         return str(self.handle.version).strip()
 
     @cached_property
@@ -238,26 +238,26 @@ class Device:
 
     @property
     def traits(self) -> Traits:
-        """How kernels are best written for this device."""
+        """The forms of code that are fastest on this device."""
         return traits_of(self.platform_name, self.kind, self.processor, features())
 
     def vendor_file(self, name: str) -> str:
         """Return the kernel file for the vendor of this device beside the portable one `name`.
 
-        To be asked for only with the capability that the file is written for.
+        Call this only if the device has the capability that the file is written for.
         """
         return vendor_file(name, self.platform_name)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this device can do; probed once per process."""
+        """The capabilities of this device; determined once per process."""
         with _lock:
             if self.handle not in _capabilities:
                 _capabilities[self.handle] = Capabilities.probe(self.handle, self.identity)
             return _capabilities[self.handle]
 
     def without(self, capability: str) -> str:
-        """Say that this device does not have a capability, and why where that is known."""
+        """Return a message that this device lacks a capability, with the reason if known."""
         why = loop_fault(self.handle, self.identity) if capability == "long_loops" else None
         if capability == "device_scope_fence":
             why = scope_fault(self.handle, _standard(_c_versions(self.handle)), self.identity)
@@ -284,16 +284,17 @@ class Device:
             return _contexts[self.handle]
 
     def buffer(self, size: int) -> cl.Buffer:
-        """Return a new buffer of `size` bytes, to be read and written by kernels.
+        """Return a new buffer of `size` bytes, which kernels can read and write.
 
-        A large one of a device that works in the memory of the host lies in large pages, where
-        NumPy gets such: small ones are two thirds of the time of a copy there, and of kernels a
-        few per cent. Its memory goes with the object, so no command may be under way then.
+        If the device uses the memory of the host, a large buffer is allocated by NumPy, which may
+        get large pages. With small pages, page faults take two thirds of the time of a copy, and a
+        few per cent of the time of kernels. The memory is freed with the object, so no command
+        that uses it may be running then.
         """
         opencl = loader.opencl()
         flags = opencl.mem_flags.READ_WRITE
         shared = self.traits.scalar_groups and self.capabilities.unified_memory
-        # without the memory the driver is to say so, as of any buffer
+        # if memory is short, let the driver allocate and raise, as for any other buffer
         with suppress(MemoryError):
             if shared and size >= _LARGE:
                 memory = np.empty(size + _PAGE, np.uint8)
@@ -316,8 +317,8 @@ class Device:
         """
         if _used - {os.getpid()}:
             raise DeviceError(
-                f"{self} was found before this process was forked, and no driver outlives that: "
-                "start processes with the method 'spawn' or 'forkserver' of multiprocessing"
+                f"{self} was found before this process was forked, and drivers do not work after "
+                "that: start processes with the method 'spawn' or 'forkserver' of multiprocessing"
             )
         opencl = loader.opencl()
         context = self.context
@@ -331,7 +332,7 @@ class Device:
         return queue
 
     def drain(self) -> None:
-        """Wait for all that was enqueued on this device, or until its driver refuses to."""
+        """Wait for all commands enqueued on this device; errors of the driver are ignored."""
         with _lock:
             mine = [queue for queue in _queues if queue.device == self.handle]
         for queue in mine:
@@ -340,7 +341,7 @@ class Device:
 
     @property
     def identity(self) -> dict[str, str]:
-        """By what records tell devices apart.
+        """The facts with which records tell devices apart.
 
         ``platform``, ``name``, ``kind``, ``version``, ``driver``, ``processor``: all text.
         """
@@ -354,12 +355,12 @@ class Device:
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return what is known about the device, in JSON values.
+        """Return the facts about the device, in JSON values.
 
         Returns
         -------
         dict
-            ``id``, ``vendor``, what :attr:`identity` has (all text) and ``capabilities`` (the
+            ``id``, ``vendor``, the items of :attr:`identity` (all text) and ``capabilities`` (the
             fields of :class:`Capabilities`).
         """
         return {
@@ -379,7 +380,7 @@ def event_seconds(event: cl.Event) -> float:
     Parameters
     ----------
     event : pyopencl.Event
-        Of a command in a profiling queue, such as those of :meth:`Device.queue`.
+        The event of a command in a profiling queue, such as those of :meth:`Device.queue`.
 
     Returns
     -------
@@ -414,7 +415,7 @@ def event_times(event: cl.Event) -> tuple[int, int]:
 @cache
 def _queue_type() -> Any:
     class Queue(loader.opencl().CommandQueue):  # type: ignore[misc]
-        """A queue that there can be weak references to."""
+        """A queue that supports weak references."""
 
     return Queue
 
@@ -425,7 +426,7 @@ def _new_queue(*arguments: Any) -> cl.CommandQueue:
 
 
 def _ask(handle: cl.Device, key: cl.device_info, default: Any) -> Any:
-    """Ask for a property that older devices do not know."""
+    """Query a property; `default` if the driver does not have it."""
     try:
         return handle.get_info(key)
     except loader.opencl().Error:
@@ -433,7 +434,7 @@ def _ask(handle: cl.Device, key: cl.device_info, default: Any) -> Any:
 
 
 def _c_versions(handle: cl.Device) -> set[tuple[int, int]]:
-    """Every version of OpenCL C the device compiles; before OpenCL 3.0 it names the newest."""
+    """Versions of OpenCL C that the device compiles; before OpenCL 3.0 only the newest."""
     listed = _ask(handle, loader.opencl().device_info.OPENCL_C_ALL_VERSIONS, [])
     # 10 bits of major version, 10 of minor, 12 of patch: OpenCL 3.0, section 4.2
     versions = {(each.version >> 22, each.version >> 12 & 0x3FF) for each in listed}
@@ -444,7 +445,7 @@ def _c_versions(handle: cl.Device) -> set[tuple[int, int]]:
 
 
 def _standard(versions: set[tuple[int, int]]) -> tuple[int, int]:
-    """Return the version of OpenCL C under which most is there."""
+    """Return the version of OpenCL C with the most features on this device."""
     return next((version for version in ((3, 0), (2, 0)) if version in versions), (1, 2))
 
 
@@ -456,7 +457,7 @@ def _kind(handle: cl.Device) -> str:
 
 
 def _has_packed16(handle: cl.Device) -> bool:
-    """Build and run the probe, where there is one for this make of device."""
+    """Build and run the probe for packed 16-bit instructions, if this vendor has one."""
     source = packed16_probe(str(handle.platform.name), _kind(handle))
     if source is None:
         return False

@@ -1,9 +1,10 @@
-"""What drivers do not say of themselves, or say wrong: small kernels show it, once per driver.
+"""Small kernels that test, once per driver, capabilities that drivers omit or report wrongly.
 
-Work-groups of one launch may wait for each other's results only where there are fences of device
-scope: part of OpenCL C 2.0, optional since 3.0, absent before. A driver that compiles such a fence
-without listing the scope may ignore it, and groups then read stale values. So it is believed only
-if it is known for not listing what it has, and if a chain of groups comes out right on it.
+Work-groups of one launch may wait for each other's results only with fences of device scope. These
+are part of OpenCL C 2.0, optional since 3.0, and absent before 2.0. A driver that compiles such a
+fence without listing the scope may ignore it, and groups then read stale values. Such a driver is
+used with fences under two conditions: `quirks` names it as one that has the scope without listing
+it, and a chain of groups gives the right values.
 
 One implementation ends the loops of a work-item after 65,535 steps in all, without an error.
 """
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["chain_fault", "loop_fault", "scope_fault"]
 
-# Each group takes a ticket, waits for the group before it, adds 1 to every value and lets the next
-# one go on. A group that waits longer than any sound driver needs sets `ticket[2]`: all give up.
+# Each group takes a number, waits for the group before it, adds 1 to every value and then signals
+# the next group. A group that waits longer than a correct driver needs sets `ticket[2]`, and all
+# groups stop waiting.
 _CHAIN = """
 #define FENCE() atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, \\
                                        memory_scope_device)
@@ -54,7 +56,7 @@ kernel void chain(volatile global int *ticket, global int *values, const int pat
 """
 _VALUES, _GROUPS, _ROUNDS, _PATIENCE = 256, 64, 200, 2**22
 
-# The values are all 1, which the compiler does not know.
+# The values are all 1, but the compiler cannot know that and replace the loop.
 _LOOP = """
 kernel void count(global const int *values, global int *sum, const int steps)
 {
@@ -70,13 +72,13 @@ _STEPS = 2**20
 def scope_fault(
     handle: cl.Device, standard: tuple[int, int], identity: Mapping[str, str]
 ) -> str | None:
-    """Return why fences of a device do not order memory over all of it; None if they do.
+    """Return why fences do not order memory over the whole device; None if they do.
 
     Parameters
     ----------
     handle : pyopencl.Device
     standard : tuple of int
-        The version of OpenCL C that kernels with such fences are compiled as.
+        The version of OpenCL C with which kernels with such fences are compiled.
     identity : mapping
         As `Device.identity`.
     """
@@ -91,12 +93,12 @@ def scope_fault(
 
 
 def loop_fault(handle: cl.Device, identity: Mapping[str, str]) -> str | None:
-    """Return what is wrong with long loops on a device; None if they run to their end."""
+    """Return the fault of a device with long loops; None if they run to their end."""
     return verdict(identity, "loops", _code(_LOOP), lambda: _counted(handle))
 
 
 def chain_fault(handle: cl.Device) -> str | None:
-    """Run a chain of work-groups some hundred times, and return what went wrong."""
+    """Run a chain of work-groups some hundred times; return the fault, or None."""
     opencl = loader.opencl()
     items = 1 if handle.type & opencl.device_type.CPU else min(64, handle.max_work_group_size)
     with warnings.catch_warnings():
@@ -143,10 +145,10 @@ def _counted(handle: cl.Device) -> str | None:
             kernel(queue, (1,), (1,), values, found, np.int32(_STEPS))
             opencl.enqueue_copy(queue, total, found)
         except opencl.Error:
-            return None  # whatever it is, what runs next will say it
+            return None  # the next kernel will raise the same error
     if total[0] == _STEPS:
         return None
-    return f"a loop of {_STEPS:,} steps ended after {total[0]:,}, and so may those of any kernel"
+    return f"a loop of {_STEPS:,} steps ended after {total[0]:,}; loops of any kernel may do so"
 
 
 def _code(source: str) -> str:

@@ -1,9 +1,9 @@
-"""Name the processor to a compiler that is older than it.
+"""Correct the name of the processor in a driver whose compiler is older than the processor.
 
-A driver that finds its processor unknown calls it by a name that its own compiler then refuses, so
-that no kernel builds, or by that of an older one, whose registers are half as long. The name is a
-string of the driver's device object; the nearest processor that the compiler knows, and of which
-this one has every instruction, is written over it.
+A driver that does not know its processor passes its compiler a name that the compiler rejects, so
+that no kernel builds; or it passes the name of an older processor with registers half as long. The
+name is a string in the driver's device object. It is overwritten with the nearest processor that
+the compiler supports and whose instructions this processor has.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled_for", "features"]
 
-# Bytes of the device object that are looked through for the address of the name.
+# Bytes of the device object that are searched for the address of the name.
 _OBJECT = 4096
-# The addresses of objects in which the name is right. A part of a device that comes to lie where
-# another was has the name of the same whole.
+# The addresses of objects in which the name is right. If a sub-device is freed and another one gets
+# its address, both have the name of the same device.
 _right: set[int] = set()
 _lock = threading.Lock()
 
 
 def compiled_for(handle: cl.Device) -> str:
-    """Return the processor that kernels of a device are compiled for, corrected if need be.
+    """Return the processor that kernels of a device are compiled for, corrected if necessary.
 
     Parameters
     ----------
     handle : pyopencl.Device
-        Its name for the processor is corrected, if its driver does not know that, or takes it for
-        an older one, and the name is found.
+        The name of the processor in this object is corrected if the driver does not know the
+        processor, or takes it for an older one, and if the name is found in the object.
 
     Returns
     -------
     str
-        Empty where the driver does not say.
+        Empty if the driver does not report it.
     """
     told = told_processor(str(handle.version).strip())
     if not told:
@@ -53,7 +53,7 @@ def compiled_for(handle: cl.Device) -> str:
 
 
 def _correct(start: int, told: str, nearest: str) -> bool:
-    """Write another name over that which a device object points to; say whether it is there."""
+    """Overwrite the name that a device object points to; return whether the new name is there."""
     with _lock, suppress(OSError):
         if start not in _right and _written(start, told, nearest):
             _right.add(start)
@@ -61,13 +61,13 @@ def _correct(start: int, told: str, nearest: str) -> bool:
 
 
 def _written(start: int, told: str, nearest: str) -> bool:
-    # Reading through the file: an address that is none is an error there, not a crash.
+    # Read memory through /proc: an invalid address is then an error and not a crash.
     with open("/proc/self/mem", "r+b", buffering=0) as memory:
         place = _place(memory, start, told.encode() + b"\0")
         if place is not None and len(nearest) <= len(told):
             memory.seek(place)
             memory.write(nearest.encode() + b"\0")
-        # written before, maybe, through another object: the parts of a device share the name
+        # sub-devices share the name, so it may have been corrected through another object
         return _place(memory, start, nearest.encode() + b"\0") is not None
 
 
@@ -98,7 +98,7 @@ def features() -> frozenset[str]:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return frozenset()
-    # of the first processor; the others are like it
+    # the entry of the first processor; the others are the same
     said = dict(re.findall(r"^(\w[^\t:]*)\t*: (.*)$", text.partition("\n\n")[0], re.MULTILINE))
     found = said.get("flags", "").split()
     if "vendor_id" in said and "cpu family" in said:

@@ -1,7 +1,7 @@
 """Every fact about a vendor, a driver or its packages: the only module with vendor names.
 
-The rest of the package sees neutral facts: :class:`Traits` say how kernels are best written for
-a device, :class:`Runtime` says where an OpenCL implementation can be found.
+The rest of the package uses facts without vendor names: :class:`Traits` has the forms of code that
+are fastest on a device, :class:`Runtime` has the places of an OpenCL implementation.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Runtime:
-    """An OpenCL implementation that can be installed without the loader knowing of it.
+    """An OpenCL implementation that can be installed in a place where the loader does not look.
 
     Parameters
     ----------
     name : str
-        What people call it.
+        Its usual name.
     library : str
-        Its library: a file name pattern inside `distribution`, or else the name under which the
-        dynamic linker finds it.
+        Its library: a pattern of file names in `distribution`, or without a distribution the name
+        under which the dynamic linker finds it.
     distribution : str or None
-        The Python distribution that contains the library, None when it comes with a driver.
+        The Python distribution that contains the library; None if it comes with a driver.
     install : str
-        How to get it.
+        How to install it.
     cache : (str, str) or None
-        Where it must be able to write before it has devices: the environment variable that says
-        so, and else the folder below that for caches.
+        The cache folder that must be writable, or the runtime has no devices: the environment
+        variable that sets it, and its default, a folder in the user's folder for caches.
     """
 
     name: str
@@ -63,14 +63,14 @@ RUNTIMES = (
         install='pip install "pyapsp[cpu]"',
         cache=("POCL_CACHE_DIR", "pocl/kcache"),
     ),
-    # Its wheel brings an .icd file with a path inside the packager's own tree: never usable.
+    # The .icd file of its wheel has a path on the packager's machine, so it cannot be used.
     Runtime(
         name="Intel CPU runtime",
         library="libintelocl.so",
         distribution="intel-opencl-rt",
         install='pip install "pyapsp[intel]"',
     ),
-    # Containers are often given the library of the driver but not its .icd file.
+    # Containers often have the library of the driver but not its .icd file.
     Runtime(
         name="NVIDIA driver",
         library="libnvidia-opencl.so.1",
@@ -80,30 +80,30 @@ RUNTIMES = (
 )
 
 
-#: Environment variables by which drivers show devices, or do not.
+#: Environment variables that select the devices which drivers show.
 VARIABLES = ("POCL_CACHE_DIR", "RUSTICL_ENABLE")
 
 
 @dataclass(frozen=True)
 class Traits:
-    """How kernels are best written for a device.
+    """The forms of code that are fastest on a device.
 
     Parameters
     ----------
     float_min, integer_min : {"builtin", "ternary"}
-        The form of a minimum that becomes one instruction: ``fmin(a, b)`` or ``min(a, b)``, or
-        ``(a < b) ? a : b``.
+        The form of a minimum that compiles to one instruction: "builtin" is ``fmin(a, b)`` or
+        ``min(a, b)``, "ternary" is ``(a < b) ? a : b``.
     max_vector_bytes : int
-        Size of the widest vector on which the compiler is sound and fast; 1 means scalars only,
-        whatever the size of an element. See :meth:`lanes`.
+        Size of the widest vector for which the compiler is correct and fast; 1 means scalars only,
+        for elements of any size. See :meth:`lanes`.
     scalar_groups : bool
         One work-item per work-group, as on CPU devices where a group is a loop on one core.
     prefetches : bool
-        Whether the compiler is made of Clang, and makes an instruction of its builtin for that.
-        What OpenCL C has may come to nothing.
+        Whether the compiler is based on Clang, and compiles Clang's builtin for a prefetch to an
+        instruction. It may ignore the ``prefetch`` of OpenCL C.
     long_vectors : bool
-        Whether the compiler is made of Clang, and takes vectors of more than the 16 elements that
-        are OpenCL C's.
+        Whether the compiler is based on Clang, and accepts vectors of more than 16 elements, the
+        limit of OpenCL C.
     """
 
     float_min: str
@@ -114,10 +114,10 @@ class Traits:
     long_vectors: bool = False
 
     def lanes(self, item_bytes: int, *, long: bool = False) -> int:
-        """Elements of `item_bytes` bytes in the widest sound vector: a power of two.
+        """Return how many elements of `item_bytes` bytes to use in a vector: a power of two.
 
-        It is at most 16, or 32 with `long` where there are `long_vectors`: for kernels that need
-        no function of vectors.
+        It is at most 16; with `long`, and a compiler with `long_vectors`, at most 32. Use `long`
+        for kernels that call no vector functions.
         """
         lanes, most = 1, 32 if long and self.long_vectors else 16
         while lanes < most and 2 * lanes * item_bytes <= self.max_vector_bytes:
@@ -130,20 +130,19 @@ _CPU = Traits("ternary", "ternary", max_vector_bytes=16, scalar_groups=True)
 
 # (word in the platform name, kind) -> traits
 _KNOWN = {
-    # Calls the library for fmin, min and select, and its compiler (LLVM 14 in 3.0) dies on
-    # AVX2 targets of the ternary on vectors beyond 32 bytes: "Do not know how to scalarize
-    # this operator's operand".
+    # fmin, min and select are library calls. The compiler (LLVM 14 in version 3.0) crashes on AVX2
+    # targets for a ternary of vectors longer than 32 bytes: "Do not know how to scalarize this
+    # operator's operand".
     ("portable computing language", "cpu"): replace(_CPU, max_vector_bytes=32, prefetches=True),
-    # fmin() gives way to a NaN, which costs it half the speed; of integers the ternary of vectors
+    # fmin() must handle NaN, which halves the speed. For integers, the ternary of vectors
     # of 64 bytes makes masks of comparisons where min() is an instruction.
     ("intel", "cpu"): replace(_CPU, integer_min="builtin", max_vector_bytes=32, prefetches=True),
-    # An interpreter that looks for races: every form works, and every one should be looked at.
+    # An interpreter that detects data races: every form works, and every form should be tested.
     ("oclgrind", "gpu"): replace(_GPU, max_vector_bytes=64),
-    # Neighbouring work-items are the vector; pairs of 32-bit values load and store in one go.
+    # Neighbouring work-items form the vector; a pair of 32-bit values is one load or store.
     ("nvidia", "gpu"): replace(_GPU, max_vector_bytes=8),
 }
-# The instruction sets of the first processors that compilers take 64-byte vectors for, and these
-# processors.
+# The first processors for which compilers use 64-byte vectors, and their instruction sets.
 _AVX512 = frozenset({"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"})
 _WITH_AVX512 = re.compile(
     r"skx|skylake-avx512|cascadelake|cooperlake|cannonlake|icelake-\w+|tigerlake|rocketlake"
@@ -162,14 +161,14 @@ def traits_of(platform_name: str, kind: str, processor: str, features: frozenset
     kind : {"gpu", "cpu", "accelerator"}
         What it is.
     processor : str
-        What its compiler compiles for, if that is known.
+        The processor that its compiler compiles for, if known.
     features : frozenset of str
-        What `pyapsp.device.processor.features` says of the host's processor.
+        What `pyapsp.device.processor.features` returns for the host's processor.
 
     Returns
     -------
     Traits
-        Measured ones for known implementations, safe ones for the others.
+        Measured values for known implementations, safe values for the others.
     """
     name = platform_name.lower()
     for (word, known_kind), traits in _KNOWN.items():
@@ -181,12 +180,12 @@ def traits_of(platform_name: str, kind: str, processor: str, features: frozenset
 
 
 def _has_avx512(processor: str, features: frozenset[str]) -> bool:
-    """Whether kernels are compiled for it: the compiler's processor says so, if it is known."""
+    """Whether kernels are compiled for AVX-512: by the compiler's processor, if it is known."""
     return bool(_WITH_AVX512.fullmatch(processor)) if processor else features >= _AVX512
 
 
-# Two pairs of 16-bit values are added and the smaller kept, by instructions that come with PTX 8.0
-# for sm_90; older devices do not build this.
+# Adds and takes the minimum of pairs of 16-bit values, with instructions of PTX 8.0 for sm_90. On
+# older devices this kernel does not build.
 _PACKED16 = {
     ("nvidia", "gpu"): """
 kernel void packed(global uint *word)
@@ -198,12 +197,12 @@ kernel void packed(global uint *word)
 }
 """,
 }
-#: What the kernel of `packed16_probe` makes of the words 0x0001ffff, 0x00010001, 0x0003ffff.
+#: The result of the kernel of `packed16_probe` for the words 0x0001ffff, 0x00010001, 0x0003ffff.
 PACKED16_ANSWER = 0x0002FFFF
 
 
 def packed16_probe(platform_name: str, kind: str) -> str | None:
-    """Return a kernel that builds, and finds `PACKED16_ANSWER`, where 16-bit pairs are native.
+    """Return a kernel that builds and gives `PACKED16_ANSWER` only if 16-bit pairs are native.
 
     Parameters
     ----------
@@ -213,7 +212,7 @@ def packed16_probe(platform_name: str, kind: str) -> str | None:
     Returns
     -------
     str or None
-        Source with a kernel ``packed`` of one word buffer; None where there is no such thing.
+        Source of a kernel ``packed`` with a buffer of words as argument; None for other vendors.
     """
     name = platform_name.lower()
     for (word, known_kind), source in _PACKED16.items():
@@ -222,7 +221,7 @@ def packed16_probe(platform_name: str, kind: str) -> str | None:
     return None
 
 
-# Platforms that have fences of device scope and do not list them.
+# Platforms that have fences of device scope but do not list this scope.
 _UNLISTED_SCOPE = ("nvidia",)
 
 
@@ -231,7 +230,7 @@ def unlisted_scope(platform_name: str) -> bool:
     return any(word in platform_name.lower() for word in _UNLISTED_SCOPE)
 
 
-# Words in platform names, which are also what the files for one vendor have before their suffix.
+# Words in platform names. Kernel files for one vendor have the same word before their suffix.
 _VENDORS = ("nvidia", "amd", "intel")
 
 
@@ -248,8 +247,8 @@ def vendor_file(name: str, platform_name: str) -> str:
     Returns
     -------
     str
-        E.g. ``"profiling/roofs.nvidia.cl"``, whether it exists or not; `name` itself for vendors
-        that have no such files.
+        E.g. ``"profiling/roofs.nvidia.cl"``, which may not exist; `name` itself for vendors
+        without such files.
     """
     for vendor in _VENDORS:
         if vendor in platform_name.lower():
@@ -257,7 +256,7 @@ def vendor_file(name: str, platform_name: str) -> str:
     return name
 
 
-# What drivers and vendors put around the name of a device.
+# The parts that drivers and vendors add to the name of a device.
 _DECORATIONS = (
     # PoCL: the driver inside it and, from 4.0 on, the processor it compiles for
     re.compile(r"^(pthread|basic|cpu)-([a-z][a-z0-9-]*-(?=[A-Z]))?"),
@@ -269,19 +268,19 @@ _DECORATIONS = (
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a device as every driver of it would give it, more or less.
+    """Return the name of a device without the additions of its driver and vendor.
 
     Parameters
     ----------
     name : str
-        As its driver gives it.
+        The name that its driver reports.
     """
     for decoration in _DECORATIONS:
         name = decoration.sub(" ", name.strip())
     return " ".join(name.split())
 
 
-# extension -> form of the name, and the device queries that fill it
+# extension -> template of the name, and the device queries whose values fill it
 _ARCHITECTURES = {
     "cl_nv_device_attribute_query": (
         "sm_{}{}",
@@ -300,22 +299,22 @@ def architecture_of(
     features: frozenset[str],
     ask: Callable[[str], int | None],
 ) -> str:
-    """Return what a device has in common with those for which kernels are tuned alike.
+    """Return the name of a group of devices that have the same tuning parameters.
 
     Parameters
     ----------
     name : str
-        Its plain name, which is the answer when nothing better is known.
+        Its plain name, which is returned if no group is known.
     kind : {"gpu", "cpu", "accelerator"}
         What it is.
     processor : str
-        What its compiler compiles for, if that is known.
+        The processor that its compiler compiles for, if known.
     extensions : set of str
         Its OpenCL extensions.
     features : frozenset of str
-        What `pyapsp.device.processor.features` says of the host's processor.
+        What `pyapsp.device.processor.features` returns for the host's processor.
     ask : callable
-        Gives the value of a device query by its name, or None.
+        Returns the value of a device query by its name, or None.
     """
     for extension, (form, queries) in _ARCHITECTURES.items():
         if extension in extensions:
@@ -328,46 +327,46 @@ def architecture_of(
     return processor or name
 
 
-# What PoCL tells its compiler of a processor that it does not know, which refuses; and what to say
-# instead: the newest that it knows (LLVM 14) without an instruction that the processor lacks. The
-# first has registers of 64 bytes.
+# For a processor that it does not know, PoCL passes its compiler a name that the compiler rejects.
+# These names replace it: the newest processor of the list that the compiler knows (LLVM 14) and
+# whose instructions the host's processor has. The first has registers of 64 bytes.
 _UNKNOWN = "generic"
 _PROCESSORS = {
     "skx": _AVX512 | {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c"},
     "znver3": {"avx2", "fma", "bmi2", "abm", "sse4a", "clwb", "vaes", "vpclmulqdq"},
     "haswell": {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "rdrand"},
 }
-# What that driver, of this version, takes Zen 4 for, which has these registers, too. It adds and
-# compares half of one at a time, but there are twice as many of them, an operand comes from memory
-# spread over one, and minima of 64-bit integers are instructions. Kernels are tuned for it alone:
-# where whole registers are added at a time, others are faster.
+# The older processor that this version of PoCL takes Zen 4 for. Zen 4 has registers of 64 bytes,
+# too. It adds and compares one half at a time, but it has twice as many registers, broadcasts an
+# operand from memory, and has instructions for minima of 64-bit integers. Kernels are tuned for it
+# separately: on processors that add whole registers at a time, other kernels are faster.
 _TAKEN_FOR = ("znver3", "3.0-rc2")
-_ZEN4 = "AuthenticAMD 25"  # and it alone of that family has AVX-512
+_ZEN4 = "AuthenticAMD 25"  # of that family, only Zen 4 has AVX-512
 
 
 def told_processor(version: str) -> str:
-    """Return the processor that a driver tells its compiler, or nothing.
+    """Return the processor that a driver passes to its compiler, or an empty string.
 
     Parameters
     ----------
     version : str
-        The device's OpenCL version, as its driver words it.
+        The device's OpenCL version, as its driver reports it.
     """
     target = _TARGET.search(version)
     return target[1] if target else ""
 
 
 def nearest_processor(told: str, driver: str, features: frozenset[str]) -> str:
-    """Return what a driver should tell its compiler instead, or nothing.
+    """Return the processor that a driver should pass to its compiler, or an empty string.
 
     Parameters
     ----------
     told : str
-        The processor that it tells.
+        The processor that it passes.
     driver : str
-        Its version.
+        The version of the driver.
     features : frozenset of str
-        What `pyapsp.device.processor.features` says of the host's processor.
+        What `pyapsp.device.processor.features` returns for the host's processor.
     """
     nearest = _nearest(features)
     older = (told, driver) == _TAKEN_FOR and _WITH_AVX512.fullmatch(nearest)
@@ -375,5 +374,5 @@ def nearest_processor(told: str, driver: str, features: frozenset[str]) -> str:
 
 
 def _nearest(features: frozenset[str]) -> str:
-    """Return the newest known processor without an instruction that is not there, or nothing."""
+    """Return the newest known processor whose instructions are all there, or an empty string."""
     return next((name for name, needed in _PROCESSORS.items() if needed <= features), "")

@@ -1,4 +1,4 @@
-"""Which devices there are, and which one to use."""
+"""List the OpenCL devices, and choose one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def devices() -> list[Device]:
     cl = loader.opencl()
     found: list[Device] = []
     for number, platform in enumerate(loader.platforms()):
-        # one broken driver does not take the others away; doctor shows it
+        # a broken driver must not hide the others; `pyapsp doctor` reports it
         with suppress(cl.Error):
             found += _usable(number, platform)
     return sorted(found, key=_rank)
@@ -57,7 +57,7 @@ def _usable(number: int, platform: cl.Platform) -> tuple[Device, ...]:
 
 
 def choose(spec: Device | str | int | cl.Device | cl.Context | None = None) -> Device:
-    """Choose a device, without ever asking the user.
+    """Choose a device; the user is never prompted.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def choose(spec: Device | str | int | cl.Device | cl.Context | None = None) -> D
     NoDeviceError
         There is no device, or none fits; the text lists those that exist.
     ParameterError
-        `spec` is something else, or a context of several devices.
+        `spec` has another type, or is a context of several devices.
     """
     if isinstance(spec, Device):
         return spec
@@ -125,7 +125,7 @@ def _required(found: list[Device], text: str, why: str = "") -> Device:
 
 
 def _named(text: str, among: list[Device]) -> list[Device]:
-    """Devices that fit a spec, best first."""
+    """Return the devices that match a spec, best first."""
     if re.fullmatch(r"\d+", text):
         return [device for device in among if device.id.split(":")[0] == str(int(text))]
     if text.lower() in _KINDS:
@@ -139,10 +139,10 @@ def _named(text: str, among: list[Device]) -> list[Device]:
 
 
 def _as_pyopencl(text: str, among: list[Device]) -> list[Device]:
-    """Resolve ``platform[:device[,device…]]``, of numbers or parts of names, as PyOpenCL does.
+    """Resolve ``platform[:device[,device…]]``, numbers or parts of names, as PyOpenCL does.
 
-    Its rules: devices in the platform's own order; of several platforms that fit a name the
-    last; the first device when none is named.
+    PyOpenCL's rules: devices are in the platform's own order; if several platforms match a name,
+    the last is used; if no device is named, the first is used.
     """
     platform, *rest = text.split(":", 1)
     platform = platform or "0"
@@ -171,5 +171,5 @@ def _position(device: Device) -> tuple[int, int]:
 
 
 def _id_of(handle: cl.Device) -> str:
-    """Its place in the lists; parts of a partitioned device have none."""
+    """Return the id, the indices in PyOpenCL's lists; a sub-device has no such indices."""
     return next((device.id for device in devices() if device.handle == handle), "unlisted")

@@ -1,8 +1,9 @@
-"""Ask the drivers, in a process of its own: ``python -m pyapsp.device.selftest [DEVICE]``.
+"""Query the drivers in a separate process: ``python -m pyapsp.device.selftest [DEVICE]``.
 
-A broken driver can abort or hang the process that calls it, so the doctor calls it here. Without
-an argument the last line printed is a JSON object that lists what the loader found; with the id
-of a device it is one that says whether a kernel was built, ran, and gave the right numbers.
+A broken driver can abort or hang the process that calls it, so `doctor` runs this module in a
+process of its own. The last line printed is a JSON object. Without an argument it lists the
+implementations and devices that the loader found. With the id of a device it has the result of a
+test kernel: whether it was built, ran, and gave the right numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pyapsp.errors import PyApspError
 
 __all__ = ["check", "survey"]
 
-# The floor that every kernel of the package stands on: local memory, barriers, 32-bit atomics.
+# The features that kernels of the package need: local memory, barriers, 32-bit atomics.
 _SOURCE = """
 kernel void turn(global const int *source, global int *target, global int *count, local int *tile)
 {
@@ -37,7 +38,7 @@ kernel void turn(global const int *source, global int *target, global int *count
 
 
 def survey() -> dict[str, Any]:
-    """List the implementations that were found and the devices that answered.
+    """List the implementations and devices that were found.
 
     Returns
     -------
@@ -61,12 +62,12 @@ def survey() -> dict[str, Any]:
 
 
 def check(spec: str) -> dict[str, Any]:
-    """Build a kernel on a device, run it, and compare every number.
+    """Build a kernel on a device, run it, and check every number of its output.
 
     Parameters
     ----------
     spec : str
-        Which device.
+        The device, as for `pyapsp.device.choose`.
 
     Returns
     -------
@@ -76,7 +77,7 @@ def check(spec: str) -> dict[str, Any]:
     start = time.perf_counter()
     try:
         error = _run(spec)
-    except Exception as problem:  # whatever shape the fault of a driver takes, it is the answer
+    except Exception as problem:  # an error of any type is the result of the test
         error = f"{type(problem).__name__}: {problem}"
     return {"works": error is None, "seconds": time.perf_counter() - start, "error": error}
 
@@ -94,7 +95,7 @@ def _run(spec: str) -> str | None:
         cl.Buffer(device.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=array)
         for array in (source, target, count)
     ]
-    with warnings.catch_warnings():  # a compiler may be chatty about a sound kernel
+    with warnings.catch_warnings():  # some compilers print warnings about correct kernels
         warnings.simplefilter("ignore", cl.CompilerWarning)
         program = cl.Program(device.context, _SOURCE).build(device.build_options, cache_dir=False)
     queue = device.queue()
@@ -108,7 +109,7 @@ def _run(spec: str) -> str | None:
 
 
 def _state(each: loader.Implementation, mapped: list[Path]) -> dict[str, Any]:
-    """Say whether the loader could load an implementation, and if not, why."""
+    """Return whether the loader could load an implementation, and if not, the error."""
     stem = Path(each.library).name.partition(".so")[0]
     loaded = any(file.name.partition(".so")[0] == stem for file in mapped)
     error = None

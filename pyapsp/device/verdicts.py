@@ -1,8 +1,8 @@
-"""What was found out by running something on a driver, kept in the cache folder.
+"""Results of tests of a driver, cached in files.
 
-A driver may say less than it can, or compute something wrong. What was tried once on a driver is
-kept in a small file for each subject, so that other processes need not try it again. Where files
-cannot be written, each process tries for itself.
+A driver may support more than it reports, or compute wrong results. Each test is run once per
+driver, and its result, the verdict, is cached in a small file for other processes. If the cache
+folder is not writable, each process runs the test again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pyapsp.files import atomic_write
 
 __all__ = ["failures", "folder", "remember", "root", "verdict"]
 
-# What of a device's identity a verdict depends on.
+# The items of a device's identity on which a verdict depends.
 _IDENTITY = ("platform", "name", "kind", "version", "driver", "processor")
 
 _lock = threading.Lock()
@@ -31,7 +31,7 @@ _trials: dict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
 def root() -> Path:
-    """Return the folder in the user's cache that has one for each driver."""
+    """Return the folder, in the user's cache, that has a subfolder for each driver."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("pyapsp"), "verdicts")
@@ -43,7 +43,7 @@ def folder(identity: Mapping[str, str]) -> Path:
     Parameters
     ----------
     identity : mapping
-        What `Device.identity` has. A new version of the driver has a folder of its own.
+        A `Device.identity`. Each version of a driver has its own folder.
     """
     return root() / _own(*(identity[name] for name in _IDENTITY))
 
@@ -51,23 +51,23 @@ def folder(identity: Mapping[str, str]) -> Path:
 def verdict(
     identity: Mapping[str, str], subject: str, code: str, trial: Callable[[], str | None]
 ) -> str | None:
-    """Return what is wrong with something on a driver, from the cache or by trying it now.
+    """Return the verdict on a subject on a driver, from the cache or from a trial now.
 
     Parameters
     ----------
     identity : mapping
         As `Device.identity`.
     subject : str
-        What is tried; it names the file.
+        Name of what is tried, e.g. a method; also the name of the file.
     code : str
-        What is run. A verdict on other code does not count.
+        The code that is run. A cached verdict on other code is ignored.
     trial : callable
-        Returns what is wrong, or None. What it raises is raised here, and not kept.
+        Returns the fault, or None. An exception from it is raised here and nothing is cached.
 
     Returns
     -------
     str or None
-        None: it was right.
+        The fault; None if there is none.
     """
     path = _file(identity, subject)
     with _lock:
@@ -86,7 +86,7 @@ def verdict(
 
 
 def remember(identity: Mapping[str, str], subject: str, code: str, fault: str | None) -> None:
-    """Keep a verdict: in this process, and for others where the cache folder can be written."""
+    """Cache a verdict in this process, and in a file if the cache folder is writable."""
     path = _file(identity, subject)
     _known[path, code] = fault
     with suppress(OSError):
@@ -96,14 +96,14 @@ def remember(identity: Mapping[str, str], subject: str, code: str, fault: str | 
 
 
 def failures(identity: Mapping[str, str]) -> dict[str, str]:
-    """Return the subjects that are kept as wrong on a driver, and what is wrong with each."""
+    """Return the subjects with a fault in the cache of a driver, and their faults."""
     kept = (_read(path) for path in sorted(folder(identity).glob("*.json")))
     return {str(each["subject"]): str(each["fault"]) for each in kept if each and each["fault"]}
 
 
 @cache
 def _own(*identity: str) -> str:
-    """Return the name of the folder of a driver: what people call it, and a hash of all."""
+    """Return the name of the folder of a driver: readable names, and a hash of the identity."""
     known = dict(zip(_IDENTITY, identity, strict=True))
     name = f"{known['name']} {known['driver']}"
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:80]
@@ -115,7 +115,7 @@ def _file(identity: Mapping[str, str], subject: str) -> Path:
 
 
 def _read(path: Path) -> dict[str, str | None] | None:
-    """Return what a file says; None where there is none, or no whole one."""
+    """Return the content of a file; None if it is missing or incomplete."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):  # RecursionError: nested too deeply

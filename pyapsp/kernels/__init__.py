@@ -1,7 +1,7 @@
 """Kernels: find, assemble, build, cache and launch OpenCL source.
 
-``source`` flattens the files of ``cl/`` into one text, ``program`` builds it for a device and
-keeps it, ``launch`` adds up the time that events report, ``transfer`` brings arrays to a device.
+``source`` joins the files of ``cl/`` into one text. ``program`` builds it for a device and caches
+the result. ``launch`` adds up the times of events. ``transfer`` copies arrays to a device.
 """
 
 from pyapsp.kernels.launch import Stopwatch

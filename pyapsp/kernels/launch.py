@@ -1,4 +1,4 @@
-"""Event timing: what a run spent in kernels and in transfers, as the device saw it."""
+"""Event timing: the time that a run spent in kernels and in transfers, by the device's clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PENDING = 4096
 
 
 class Stopwatch:
-    """Adds up the device time of commands by phase.
+    """Sum of the device times of commands, by phase.
 
     The commands' queue must have profiling enabled, as that of `Device.queue` has.
 
@@ -36,7 +36,7 @@ class Stopwatch:
         self._pending: list[tuple[str, cl.Event]] = []
 
     def add(self, phase: str, event: cl.Event) -> cl.Event:
-        """Count this command to a phase, and return its event."""
+        """Add the time of this command to a phase, and return its event."""
         self._pending.append((phase, event))
         if len(self._pending) >= _PENDING:
             self._settle()
@@ -44,16 +44,16 @@ class Stopwatch:
 
     @contextmanager
     def by_the_host(self, phase: str) -> Iterator[None]:
-        """Count what is done meanwhile to a phase, as long as it takes the host.
+        """Add the wall time of the block to a phase.
 
-        For transfers that block: most of their time may be the host's, in memory not yet touched.
+        Use it for blocking transfers: most of their time may be page faults on the host.
         """
         started = time.perf_counter()
         yield
         self._seconds[phase] += time.perf_counter() - started
 
     def seconds(self, phase: str) -> float:
-        """Return the seconds of a phase so far; waits for its commands to finish."""
+        """Wait for the commands of a phase, and return its seconds so far."""
         self._settle()
         return self._seconds[phase]
 

@@ -1,7 +1,7 @@
 """Built programs: one per device and source text, one kernel object per kernel and thread.
 
-The driver is not asked for the largest work-group of a built kernel: one driver answers 256 for
-kernels that run in groups of 1024 if they require that size.
+The largest work-group of a built kernel is not queried: one driver reports 256 for kernels that run
+in groups of 1024 if they require that size.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Program:
     source : str
         The assembled source.
     standard : str or None
-        The version of OpenCL C to compile it as, e.g. "CL3.0"; None leaves it to the driver, and
-        is at least 1.2.
+        The version of OpenCL C, e.g. "CL3.0"; None: the default of the driver, at least 1.2.
 
     Attributes
     ----------
     hash : str
-        SHA-256 of the source, the first 16 hexadecimal digits: names what ran in a record.
+        First 16 hexadecimal digits of the SHA-256 of the source; it identifies the kernel in a
+        record.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class Program:
     KernelBuildError
         If the compiler refuses the source.
     DiskSpaceError
-        If it cannot write its files.
+        If the compiler cannot write its files.
     """
 
     def __init__(self, device: Device, source: str, standard: str | None = None) -> None:
@@ -99,20 +99,20 @@ class Program:
 
 
 def _compiled(device: Device, source: str, options: list[str]) -> Any:
-    """Compile a source, or take it from the cache of PyOpenCL if that is of use."""
+    """Compile a source, or load the binary from the cache of PyOpenCL."""
     with warnings.catch_warnings():
-        # remarks of the compiler are for who develops a kernel: they go to the log
+        # compiler warnings matter only while a kernel is developed: they go to the log
         warnings.simplefilter("ignore", cl.CompilerWarning)
         try:
             return cl.Program(device.context, source).build(options)
         except (OSError, KeyError):
-            # It could not write its cache. Some versions then look for a variable that is not set.
+            # PyOpenCL could not write its cache. Some versions then read a variable that is unset.
             uncached: Any = {"cache_dir": False}
             return cl.Program(device.context, source).build(options, **uncached)
 
 
 def _declare_scalars(kernel: cl.Kernel) -> None:
-    """Tell PyOpenCL the types of scalar arguments: a launch then takes 5 instead of 60 us."""
+    """Set the types of scalar arguments in PyOpenCL: a launch then takes 5 instead of 60 us."""
     info = cl.kernel_arg_info
     types: list[type | None] = []
     try:
@@ -123,7 +123,7 @@ def _declare_scalars(kernel: cl.Kernel) -> None:
                 name = str(kernel.get_arg_info(number, info.TYPE_NAME))
                 types.append(_SCALARS[name.strip("\0 ")])
     except (cl.Error, KeyError):
-        return  # arguments of other types, or a driver that forgot: the slow way works as well
+        return  # other types of arguments, or a driver without argument info: slower, but correct
     kernel.set_scalar_arg_dtypes(types)
 
 
@@ -139,19 +139,19 @@ def build(
     *,
     standard: str | None = None,
 ) -> Program:
-    """Assemble and build a kernel file, or return the one built before.
+    """Assemble and build a kernel file, or return the cached program.
 
     Parameters
     ----------
     device : Device
-        What to build for.
+        The device to build for.
     name : str
         The file relative to the kernel root, e.g. ``"dense/fw_naive.cl"``.
     defines : mapping of str to str or int
         Macros.
     standard : str or None
-        The version of OpenCL C, as in `Capabilities.c_standard`; None for kernels that are
-        content with 1.2.
+        The version of OpenCL C, as in `Capabilities.c_standard`; None for kernels that need only
+        1.2.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def build(
     KernelBuildError
         If the compiler refuses the source.
     """
-    text = flattened(name)  # notices changed files
+    text = flattened(name)  # a changed file changes this text
     with _building:
         return _build(device, text, tuple(defines.items()), standard)
 

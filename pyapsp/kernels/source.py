@@ -1,8 +1,8 @@
-"""From the files of ``cl/`` to the one text that the OpenCL compiler gets.
+"""Join a file of ``cl/`` and its includes into one text for the OpenCL compiler.
 
-Includes are flattened here, not left to ``-I``: a path with a space breaks that option on some
-compilers, and driver caches have missed edits in included files. ``#line`` markers keep the
-compiler's messages pointing at the files a person edits.
+Includes are replaced here and not by ``-I``: a path with a space breaks that option on some
+compilers, and driver caches have missed changes of included files. With ``#line`` markers, the
+messages of the compiler refer to the original files.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TypeAlias
 
 __all__ = ["assemble", "flattened", "headed", "place_of", "root"]
 
-# What changes with the content of a file.
+# The state of a file, which changes with its content.
 _Version: TypeAlias = tuple[int, int, int]
-# Each text that was put together, and the files in it.
+# Cached texts, with the files that each contains.
 _flattened: dict[Path, tuple[str, dict[str, _Version]]] = {}
 
 _MARKER = re.compile(r'^#line (\d+) "([^"]+)"$')
@@ -62,7 +62,7 @@ def assemble(name: str, defines: Mapping[str, str | int] | None = None) -> str:
 
 
 def headed(text: str, defines: Mapping[str, str | int]) -> str:
-    """Put macros before what `flattened` returned."""
+    """Return the result of `flattened` with macros at the top."""
     macros = [f"#define {macro} {value}" for macro, value in defines.items()]
     return "\n".join(['#line 1 "<defines>"', *macros, text]) + "\n"
 
@@ -80,12 +80,12 @@ def place_of(source: str, line: int) -> str:
 
 
 def flattened(name: str) -> str:
-    """Return a kernel file with what it includes: the same object until one of the files changes.
+    """Return a kernel file with its includes; cached until one of the files changes.
 
     Parameters
     ----------
     name : str
-        As in `assemble`, and so are the errors.
+        The file, as for `assemble`, which has the errors raised.
     """
     place = root() / name
     kept = _flattened.get(place)

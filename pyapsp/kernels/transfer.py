@@ -1,4 +1,4 @@
-"""Arrays of the host on the device."""
+"""Copy arrays of the host to the device."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["in_place", "upload"]
 
 
 def in_place(device: cl.Device) -> bool:
-    """Return whether a device writes to the memory of the host as to its own."""
+    """Return whether a device uses the memory of the host as its own."""
     return bool(device.type & cl.device_type.CPU)
 
 
 def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Buffer:
-    """Return a device buffer with the content of an array, of at least 4 bytes.
+    """Return a device buffer with the content of an array; it has at least 4 bytes.
 
-    Where the device is the host, an array that nobody may write to is the buffer.
+    If the device is the host's CPU, the memory of a read-only array is used without a copy.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Bu
     array : ndarray
         C-contiguous.
     watch : Stopwatch
-        Told of the transfer, as phase "transfer".
+        The time of the transfer is added to its phase "transfer".
     """
     flags = cl.mem_flags
     if array.size and not array.flags.writeable and in_place(queue.device):

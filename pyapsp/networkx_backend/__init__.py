@@ -5,24 +5,24 @@
     >>> nx.diameter(nx.path_graph(1000))
     999
 
-NetworkX finds this package by two entry points. It calls `get_info` whenever it is imported, so
-this module imports nothing; `pyapsp.networkx_backend.interface` is loaded with the first call that
-may run here.
+NetworkX finds this package by two entry points. Each import of NetworkX calls `get_info`, so this
+module imports nothing. `pyapsp.networkx_backend.interface` is loaded with the first call that may
+run here.
 """
 
 from __future__ import annotations
 
 __all__ = ["get_info"]
 
-_TIES = "Of several paths that are equally short, another may be given."
-_SEARCHES = "Rows are computed some at a time, as they are asked for."
+_TIES = "If several paths are equally short, another one than in NetworkX may be returned."
+_SEARCHES = "Rows are computed in blocks while the result is iterated over."
 _CYCLE = "A negative cycle raises NetworkXUnbounded."
-_NEAREST = "The nearest nodes come first."
-_ONCE = "All nodes are searched, also where there is a target."
-_CONVERTED = "Only of a graph that was converted before: NetworkX searches faster than that."
-_SUMS = "Only sums over the rows of distances are kept, not the distances."
+_NEAREST = "Nodes are in order of distance, the nearest first."
+_ONCE = "All nodes are searched, even if a target is given."
+_CONVERTED = "Only if the graph is converted already: one search in NetworkX is faster."
+_SUMS = "Each row of distances is reduced to a few numbers; the matrix is not stored."
 
-_HOST = "It is found on the host, by SciPy, whatever the device."
+_HOST = "Computed on the host by SciPy, not on the device."
 
 _FUNCTIONS = {
     "all_pairs_bellman_ford_path": f"{_SEARCHES} {_TIES}",
@@ -36,7 +36,7 @@ _FUNCTIONS = {
     "center": _SUMS,
     "closeness_centrality": _SUMS,
     "condensation": _HOST,
-    "diameter": "Few vertices are searched from, those that bounds leave.",
+    "diameter": "Bounds exclude most nodes, so only a few searches are needed.",
     "eccentricity": _SUMS,
     "floyd_warshall": _CYCLE,
     "floyd_warshall_numpy": _CYCLE,
@@ -57,14 +57,14 @@ _FUNCTIONS = {
 
 
 def get_info() -> dict[str, object]:
-    """Return what NetworkX wants to know of a backend before it loads it.
+    """Return the facts that NetworkX needs about a backend before it loads it.
 
     Returns
     -------
     dict
-        The settings in ``default_config`` are ``nx.config.backends.pyapsp``: ``device``, as for
-        `pyapsp.solve`, and ``min_nodes``, below which a graph stays with NetworkX unless a call
-        says ``backend="pyapsp"``.
+        The settings in ``default_config`` become ``nx.config.backends.pyapsp``: ``device``, as for
+        `pyapsp.solve`, and ``min_nodes``. NetworkX itself computes graphs with fewer nodes, unless
+        the call has ``backend="pyapsp"``.
     """
     return {
         "backend_name": "pyapsp",

@@ -1,7 +1,7 @@
-"""Strongly connected components, which the host finds: on the device they take longer.
+"""Strongly connected components, computed on the host, because the device takes longer.
 
-The search on the device needs a launch for each level, and a round for each component where these
-lie apart; SciPy's search is linear in the arcs whatever the graph.
+On the device, a search needs a launch for each level, and a round for each component if these are
+far apart. The time of SciPy's search is linear in the arcs for every graph.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ __all__ = [
 
 
 def strongly_connected_components(G: ConvertedGraph) -> Iterator[set[Hashable]]:
-    """Yield the nodes of each component, after those of the components that it leads to."""
+    """Yield the nodes of each component; components reachable from it come before it."""
     return _members(G, _labels(G))
 
 
 def number_strongly_connected_components(G: ConvertedGraph) -> int:
-    """Return how many components there are."""
+    """Return the number of components."""
     return int(_labels(G).max(initial=-1)) + 1
 
 
 def is_strongly_connected(G: ConvertedGraph) -> bool:
-    """Return whether every node reaches every other."""
+    """Return whether there is a path from every node to every other."""
     if len(G) == 0:
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
     return number_strongly_connected_components(G) == 1
 
 
 def condensation(G: ConvertedGraph, scc: Any = None) -> nx.DiGraph:
-    """Return the graph with a node for each component, numbered as they are yielded."""
+    """Return the graph with a node for each component, in the order of the components."""
     labels = _labels(G)
     graph = nx.DiGraph(mapping=dict(zip(G.nodes, labels.tolist(), strict=True)))
     members = enumerate(_members(G, labels))
@@ -53,13 +53,13 @@ def condensation(G: ConvertedGraph, scc: Any = None) -> nx.DiGraph:
 
 
 def _labels(G: ConvertedGraph) -> np.ndarray:
-    """Return the component of each node, numbered from those that lead to no other."""
+    """Return the component of each node, in reverse topological order of the components."""
     if len(G) == 0:
         return np.zeros(0, np.int32)
     graph = G.weighted(None)
     labels: np.ndarray = connected_components(graph.to_scipy(), connection="strong")[1]
     tails, heads, _ = graph.arcs()
-    if np.any(labels[tails] < labels[heads]):  # SciPy does not promise this order
+    if np.any(labels[tails] < labels[heads]):  # SciPy does not document this order
         raise NotImplementedError("SciPy numbers components in another order")
     return labels
 

@@ -1,4 +1,4 @@
-"""Graphs of NetworkX as this package holds them, and back."""
+"""Conversion between graphs of NetworkX and graphs of this package."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ _EXACT = 2**53
 class ConvertedGraph:
     """A graph of NetworkX with one edge attribute, or none.
 
-    NetworkX makes and caches these; whoever holds one may call the functions of NetworkX on it.
+    NetworkX makes and caches these objects. A user can pass one to functions of NetworkX.
 
     Parameters
     ----------
     graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-        Of parallel edges the shortest counts.
+        The shortest of parallel edges is used.
     weight : hashable, optional
-        The edge attribute with the weights; an edge without it has weight 1. None: all have 1.
+        The edge attribute with the weights; an edge without it has weight 1. None: all weights are
+        1.
 
     Attributes
     ----------
     nodes : list
-        The nodes in the order of NetworkX; the row numbers are their places.
+        The nodes in the order of NetworkX; the index of a node is its row number.
     rows : dict
-        Node to row number.
+        Node -> row number.
     weight : hashable or None
     complete : bool
         Whether every edge has the attribute.
@@ -43,7 +44,7 @@ class ConvertedGraph:
     Raises
     ------
     NotImplementedError
-        If NetworkX can do something with the weights that this package cannot; see `weights_of`.
+        If NetworkX supports the weights and this package does not; see `weights_of`.
     """
 
     __networkx_backend__ = "pyapsp"
@@ -69,7 +70,7 @@ class ConvertedGraph:
     def __contains__(self, node: object) -> bool:
         try:
             return node in self.rows
-        except TypeError:  # as NetworkX: what cannot be hashed is no node
+        except TypeError:  # as in NetworkX: an unhashable object is not a node
             return False
 
     def is_directed(self) -> bool:
@@ -81,7 +82,7 @@ class ConvertedGraph:
         return False
 
     def number_of_edges(self) -> int:
-        """Return how many edges the graph of NetworkX had."""
+        """Return the number of edges of the graph of NetworkX."""
         return self._size
 
     def weighted(self, weight: Hashable | None) -> Graph:
@@ -90,7 +91,7 @@ class ConvertedGraph:
         Raises
         ------
         NetworkXError
-            If it is not the attribute that was converted.
+            If another attribute was converted.
         """
         if weight is None:
             return self._unweighted
@@ -111,22 +112,22 @@ def weights_of(graph: nx.Graph, weight: Hashable | None) -> tuple[np.ndarray, bo
     Parameters
     ----------
     graph : networkx.Graph
-        With m edges.
+        A graph with m edges.
     weight : hashable or None
-        The attribute; an edge without it has weight 1. None: all have 1.
+        The attribute; an edge without it has weight 1. None: all weights are 1.
 
     Returns
     -------
     weights : (m,) ndarray of int64 or float64
-        int64 where all are Python or NumPy integers: then all distances are, too.
+        int64 if all are Python or NumPy integers; then all distances are integers, too.
     complete : bool
 
     Raises
     ------
     NotImplementedError
-        If a weight is None (NetworkX hides the edge), no number, infinite or NaN, of a type that
-        NetworkX adds in its own way (Fraction, Decimal, numpy.float32), or a whole number so
-        large that sums would not be exact.
+        If a weight is None (NetworkX hides the edge), not a number, infinite or NaN, of a type that
+        NetworkX adds with other rounding (Fraction, Decimal, numpy.float32), or an integer so large
+        that sums would not be exact.
     """
     if weight is None:
         return np.ones(graph.number_of_edges(), np.int64), False
@@ -139,7 +140,7 @@ def weights_of(graph: nx.Graph, weight: Hashable | None) -> tuple[np.ndarray, bo
     for kind in kinds:
         if kind is type(None):
             raise NotImplementedError("a weight is None, which hides the edge")
-        # a span of time is an integer to NumPy
+        # NumPy counts timedelta64 as an integer
         if not issubclass(kind, int | float | np.integer) or issubclass(kind, np.timedelta64):
             raise NotImplementedError(f"a weight is of type {kind.__module__}.{kind.__qualname__}")
     if all(issubclass(kind, int | np.integer) for kind in kinds):
@@ -164,12 +165,12 @@ def convert_from_nx(
     edge_attrs : dict, optional
         The edge attribute to keep, at most one, with the value that edges without it have (1).
     **preserved
-        What else NetworkX says of the call; no function here needs it.
+        Other options of NetworkX; no function here needs them.
 
     Raises
     ------
     NotImplementedError
-        As `ConvertedGraph`.
+        For the same weights as `ConvertedGraph`.
     """
     if isinstance(graph, ConvertedGraph):
         return graph
@@ -177,18 +178,18 @@ def convert_from_nx(
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
-    """Convert a graph back; anything else is returned as it is.
+    """Convert a graph back to NetworkX; any other result is returned unchanged.
 
     Parameters
     ----------
     result : object
     name : str, optional
-        Of the function that it is the result of.
+        Name of the function that returned it.
 
     Returns
     -------
     networkx.Graph or networkx.DiGraph
-        With the nodes, and the edge attribute that was converted. Parallel edges are one.
+        It has the nodes and the converted edge attribute. Parallel edges become one.
     """
     if not isinstance(result, ConvertedGraph):
         return result

@@ -1,4 +1,4 @@
-"""The device of the settings, and its errors in the words of NetworkX."""
+"""The device in the settings, and translation of errors into those of NetworkX."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def device() -> Any:
 
 @contextmanager
 def networkx_errors() -> Iterator[None]:
-    """Raise what NetworkX would; where this package cannot run, what makes NetworkX run itself.
+    """Translate errors into those of NetworkX, or into one after which NetworkX runs itself.
 
     Raises
     ------
     NetworkXUnbounded
         For a negative cycle.
     NotImplementedError
-        For a device that is missing, or cannot do this, or not in its memory.
+        If there is no device, or it lacks a capability or memory. NetworkX then runs itself.
     """
     try:
         yield

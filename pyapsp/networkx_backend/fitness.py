@@ -1,8 +1,8 @@
-"""Which calls can run here, and which should.
+"""Decide which calls can run here, and which are likely faster here.
 
-A call stays with NetworkX if NetworkX would add the weights in its own way (None, Fraction,
+NetworkX itself runs a call in three cases: if its results for these weights differ (None, Fraction,
 float32), if sums here would be rounded, or if the graph has fewer nodes than ``min_nodes``, so that
-nothing is gained. Whole numbers stay whole.
+it would not be faster here. Integer weights give integer distances.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyapsp.networkx_backend.converted import ConvertedGraph, weights_of
 
 __all__ = ["can_run", "should_run"]
 
-# What searches from sources by distance, so that no weight may be negative.
+# Functions that use Dijkstra's order, so that no weight may be negative.
 _DIJKSTRA = {
     "all_pairs_dijkstra",
     "all_pairs_dijkstra_path",
@@ -34,12 +34,12 @@ _EXACT, _LARGEST = 2**53, 2**63
 
 
 def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
-    """Return whether a call can give what NetworkX gives, or why it cannot.
+    """Return whether a call can run here with the results of NetworkX, or why not.
 
     Parameters
     ----------
     name : str
-        Of the function.
+        Name of the function.
     args, kwargs : tuple, dict
         Its arguments, with a graph of NetworkX or one that was converted.
 
@@ -85,7 +85,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 
 
 def _is_converted(graph: Any) -> bool:
-    """Return whether NetworkX has, or is given, a conversion of the graph."""
+    """Return whether the graph is converted, or NetworkX has a conversion in its cache."""
     kept = getattr(graph, "__networkx_cache__", {}).get("backends", {})
     return isinstance(graph, ConvertedGraph) or bool(kept.get("pyapsp"))
 
@@ -108,7 +108,7 @@ def _may_be_tree(graph: Any) -> bool:
 
 
 def _unfit(name: str, method: str | None, weights: np.ndarray, n: int) -> str | None:
-    """Return what is wrong with the weights for a function, if anything is."""
+    """Return why a function cannot use the weights, or None if it can."""
     if weights.size == 0:
         return None
     sums = name in measures.__all__

@@ -1,4 +1,4 @@
-"""What NetworkX loads: the functions under their names, conversion, and what can run."""
+"""The interface that NetworkX loads: functions, conversion, and the choice of calls."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def floyd_warshall(
 def floyd_warshall_predecessor_and_distance(
     G: ConvertedGraph, weight: Node | None = "weight"
 ) -> tuple[dict[Node, Paths], dict[Node, defaultdict[Node, float]]]:
-    """Return the last node before each on the way from each, and the distances."""
+    """Return the predecessor of each node on a shortest path from each, and the distances."""
     result = _solved(G, weight, predecessors=True)
     assert result.predecessors is not None
     tails, heads, _ = G.weighted(weight).arcs()
@@ -119,7 +119,7 @@ def floyd_warshall_predecessor_and_distance(
     before: dict[Node, Any] = {}
     for source, row in enumerate(result.predecessors):
         found = {G.nodes[v]: G.nodes[last] for v, last in enumerate(row.tolist()) if last >= 0}
-        if source in loops:  # NetworkX says that a node with a loop comes before itself
+        if source in loops:  # in NetworkX a node with a loop is its own predecessor
             found[G.nodes[source]] = G.nodes[source]
         if found:
             before[G.nodes[source]] = found
@@ -146,7 +146,7 @@ def floyd_warshall_numpy(
 def _rows(
     graph: Graph, cutoff: float | None = None, *, predecessors: bool = False
 ) -> Iterator[Row]:
-    """Return what is reached from each vertex; what can go wrong does so before the first."""
+    """Return the search from each vertex; errors are raised before the first one."""
     with networkx_errors():
         blocks = row_blocks(
             graph, cutoff=cutoff, dtype=dtype_of(graph), predecessors=predecessors, device=device()
@@ -157,7 +157,7 @@ def _rows(
 
 def _solved(G: ConvertedGraph, weight: Node | None, *, predecessors: bool = False) -> Result:
     graph = G.weighted(weight)
-    # here an edge without weight counts 1.0 in NetworkX, and not 1
+    # here the default weight of an edge in NetworkX is 1.0 and not 1
     dtype = dtype_of(graph) if weight is not None and G.complete else np.float64
     with networkx_errors():
         return solve(graph, dtype=dtype, predecessors=predecessors, device=device())

@@ -1,4 +1,4 @@
-"""Numbers that sum up the distances: eccentricities, averages, closeness."""
+"""Measures computed from distances: eccentricities, averages, closeness."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def wiener_index(G: ConvertedGraph, weight: Hashable | None = None) -> float:
 def eccentricity(
     G: ConvertedGraph, v: Any = None, sp: None = None, weight: Hashable | None = None
 ) -> Any:
-    """Return how far the farthest node is from a node, or from each of some."""
+    """Return the largest distance from a node, or from each of some nodes."""
     nodes = G.nodes if v is None else [v] if v in G else _known(G, v)
     graph = G.weighted(weight)
     found: dict[Hashable, float] = {}
@@ -137,7 +137,7 @@ def closeness_centrality(
     distance: Hashable | None = None,
     wf_improved: bool = True,
 ) -> Any:
-    """Return one over the mean distance to a node from the others, or to each node."""
+    """Return 1 / (mean distance from the other nodes to a node), for a node or for all nodes."""
     if u is not None and u not in G:
         raise nx.NodeNotFound(f"Source {u} is not in G")
     nodes = G.nodes if u is None else [u]
@@ -158,7 +158,7 @@ def closeness_centrality(
 
 
 def global_efficiency(G: ConvertedGraph) -> float:
-    """Return the mean of one over the distance of all ordered pairs of different nodes."""
+    """Return the mean of 1 / distance over all ordered pairs of different nodes."""
     pairs = len(G) * (len(G) - 1)
     if pairs == 0:
         return 0
@@ -168,7 +168,7 @@ def global_efficiency(G: ConvertedGraph) -> float:
 
 
 def _sums(graph: Graph, rows: list[int]) -> Totals:
-    """Return farthest distance, sum of distances and number reached of each of some rows."""
+    """Return, for each of some rows, the largest distance, the sum, and the number reached."""
     kind = graph.dtype
     largest, total = np.empty(len(rows), kind), np.empty(len(rows), kind)
     reached = np.empty(len(rows), np.int64)
@@ -187,7 +187,7 @@ def _total(graph: Graph) -> float:
 
 
 def _plain(values: np.ndarray) -> list[Any]:
-    """Return Python numbers; as in NetworkX a zero is that to the node itself, an integer."""
+    """Return Python numbers; as in NetworkX, the distance of a node to itself is the integer 0."""
     return [value or 0 for value in values.tolist()]
 
 
@@ -203,7 +203,7 @@ def _unconnected(G: ConvertedGraph) -> nx.NetworkXError:
 
 
 def _known(G: ConvertedGraph, bunch: Iterable[Hashable]) -> list[Hashable]:
-    """Return the nodes of the graph among some."""
+    """Return those of some nodes that are in the graph."""
     try:
         candidates = list(bunch)
     except TypeError:
@@ -221,7 +221,7 @@ def _known(G: ConvertedGraph, bunch: Iterable[Hashable]) -> list[Hashable]:
 
 
 def _able(graph: Graph) -> Any:
-    """Return the device, which must add as exactly as NetworkX does."""
+    """Return the device, which must have double precision, as NetworkX computes with it."""
     chosen = choose(device())
     if graph.dtype.kind == "f" and not chosen.capabilities.fp64:
         raise NotImplementedError(f"{chosen.name} has no double precision")

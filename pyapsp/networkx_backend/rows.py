@@ -22,16 +22,17 @@ Paths: TypeAlias = dict[Node, list[Node]]
 
 @dataclass(frozen=True)
 class Row:
-    """What is reached from a source: it comes first, and then the nearest.
+    """The vertices reached from a source, in order of distance; the source is the first.
 
     Attributes
     ----------
     source : int
     reached : list of int
     distances : list of int or float
-        To each of these; as in NetworkX that to the source is an integer, even among floats.
+        The distance of each of these. As in NetworkX, that of the source is an integer, even if the
+        others are floats.
     before : list of int or None
-        For each vertex of the graph the last one before it.
+        The predecessor of each vertex of the graph.
     """
 
     source: int
@@ -40,16 +41,16 @@ class Row:
     before: list[int] | None
 
     def lengths(self, G: ConvertedGraph) -> Lengths:
-        """Return node to distance."""
+        """Return a dictionary from node to distance."""
         return dict(zip(map(G.nodes.__getitem__, self.reached), self.distances, strict=True))
 
     def paths(self, G: ConvertedGraph) -> Paths:
-        """Return node to the nodes of a path."""
+        """Return a dictionary from node to the list of nodes of a path."""
         assert self.before is not None
         paths = {self.source: [G.nodes[self.source]]}
         for v in self.reached:
             ahead = []
-            while v not in paths:  # its predecessor may come later, if it is as near
+            while v not in paths:  # at equal distance, the predecessor may come later in the order
                 ahead.append(v)
                 v = self.before[v]
             for u in reversed(ahead):
@@ -71,10 +72,10 @@ def rows_of(block: Result) -> Iterator[Row]:
 
 
 def dtype_of(graph: Graph) -> Any:
-    """Return the type of distances: whole numbers stay so, in the narrowest type that does."""
+    """Return the type of distances: for integer weights the narrowest integer type that fits."""
     return "auto" if graph.dtype.kind == "i" else np.float64
 
 
 def levels_of(cutoff: float | None) -> float | None:
-    """Return the last level of a search that goes on as long as the cutoff is above its level."""
+    """Return the last level of a search that continues while its level is below the cutoff."""
     return cutoff if cutoff is None or math.isinf(cutoff) else math.ceil(cutoff)

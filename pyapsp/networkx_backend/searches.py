@@ -73,7 +73,7 @@ def _row(
     *,
     predecessors: bool = True,
 ) -> Row:
-    """Return what is reached from a node."""
+    """Return the search from a node."""
     if source not in G:
         raise nx.NodeNotFound(f"Node {source} not found in graph")
     graph = G.weighted(weight)

@@ -1,11 +1,11 @@
-"""What papers measured, measured again on a device at hand, and put beside their figures.
+"""Repeat the measurements of papers on an available device, and compare the figures.
 
-A folder for each source has its experiments, its tables and figures, and the published values. An
-experiment is one set of runs on problems of size n. The command line, the workflow and the
-documentation take the list of them from here.
+A folder for each source (a thesis, poster or paper) has its experiments, its tables and figures,
+and the published values. An experiment is one set of runs on problems of size n. The command line,
+the workflow and the documentation use the list of experiments in this module.
 
 To add an experiment, put it into ``EXPERIMENTS`` of its folder, and its tables and figures into
-``EXHIBITS``. Each turn compares its answer.
+``EXHIBITS``. Every turn must check its answer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def experiment(name: str) -> Experiment:
     Raises
     ------
     ParameterError
-        If there is none of this name.
+        If there is no experiment of this name.
     """
     if name not in EXPERIMENTS:
         known = ", ".join(EXPERIMENTS)
@@ -49,9 +49,9 @@ def planned(sizes: Mapping[str, Sequence[int]], settings: Settings) -> dict[str,
     Parameters
     ----------
     sizes : mapping of str to sequence of int
-        Experiment -> n; those that are not here have their own.
+        Experiment -> values of n. Default for an experiment: its own sizes.
     settings : mapping of str to sequence
-        What to try, by names in `SETTINGS`: in every experiment that knows them.
+        Name in `SETTINGS` -> values, for every experiment that has this setting.
 
     Raises
     ------
@@ -87,24 +87,23 @@ def measure(
     name : str
         In `EXPERIMENTS`.
     n : int
-        Vertices, or what else the size of a problem is.
+        Number of vertices, or another size of the problem.
     device : optional
         See `pyapsp.device.choose`.
     repeat : int
-        Timed turns.
+        Number of timed turns.
     settings : mapping of str to sequence, optional
-        What to try, by names in `SETTINGS`, instead of the published values or those that suit the
-        device.
+        Name in `SETTINGS` -> values. Default: the published values, or values for the device.
     limit : float, optional
-        Seconds after which a search from sources is ended and left out.
+        Seconds after which a search from sources is stopped and left out.
     progress : callable
-        Told what runs next.
+        Called with the name of what runs next.
 
     Returns
     -------
     dict
-        ``runs``: the record of each, with its label; ``left_out``: the labels of those that did not
-        run, each with ``why``; ``inputs``: what there is to tell of each; and the experiment, n and
+        ``runs``: the record of each run, with its label; ``left_out``: the labels of those that did
+        not run, each with ``why``; ``inputs``: facts about each input; and the experiment, n and
         the device.
 
     Raises
@@ -114,7 +113,7 @@ def measure(
     VerificationError
         If an answer is wrong.
     PyApspError
-        If nothing could run: why the first contender could not.
+        If no contender could run: the error of the first.
     """
     chosen, given = experiment(name), dict(settings or {})
     chosen.check(name, n, given)

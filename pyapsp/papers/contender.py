@@ -32,22 +32,22 @@ class Contender:
     Attributes
     ----------
     label : dict
-        What tells it from the others: its coordinates in a table.
+        Its coordinates in a table, by which it differs from the others.
     method : Method
     device : Device
     phases : callable or None
-        Gets the number of launches in a round and returns what each is for, where that is to be
-        told; the method is then a `FloydWarshall`.
+        Takes the number of launches in a round and returns the name of each. If it is given, the
+        method is a `FloydWarshall`.
     roof : bool
-        Whether the roof of the number type on the device is one for this contender, too.
+        Whether the roof of the number type on the device is an upper bound for this contender.
     helpers : tuple of Device
-        Further devices, for a method that uses several.
+        Further devices, for a method that uses more than one.
     memory_limit : int or None
-        Bytes that it may use on each device.
+        Most bytes to use on each device.
     predecessors : bool
-        Whether it finds predecessors, too.
+        Whether it also computes predecessors.
     limit : float or None
-        Seconds after which a turn is ended, where the method tells how far it is.
+        Seconds after which a turn is stopped, if the method reports progress.
     """
 
     label: Label
@@ -62,14 +62,14 @@ class Contender:
 
 
 class Judge:
-    """Says whether answers for a graph are right.
+    """Checks the answers for a graph.
 
     Attributes
     ----------
     what : str or None
-        What the first answer was compared with.
+        The reference with which the first answer was compared.
     facts : dict
-        What there is to tell of the distances, which all answers have.
+        Facts about the distances, which are the same for all answers.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Judge:
         self._check, self._facts = oracle(graph, options), facts
 
     def require(self, answer: Rows, whose: str) -> None:
-        """Compare an answer.
+        """Check an answer.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Solver(Runner):
     label : dict
         The coordinates of the graph.
     dtype : str
-        Of the distances.
+        Number type of the distances.
     judge : Judge
     """
 
@@ -147,7 +147,7 @@ class Solver(Runner):
         return Turn(seconds, {**result.stats, "phases": phases})
 
     def _seconds_by_phase(self) -> dict[str, float] | None:
-        """Return the seconds of the launches by what they are for."""
+        """Return the seconds of the launches, summed up by their names."""
         names = self._contender.phases
         if names is None:
             return None
@@ -158,7 +158,7 @@ class Solver(Runner):
         return seconds
 
     def record(self) -> dict[str, Any]:
-        """Return the record of `solve`, with medians of the turns that count."""
+        """Return the record of `solve`, with medians of the timed turns."""
         last, medians = self.timed[-1].facts, self.medians
         kernels, phases = medians["kernel"], last["phases"]
         return {
@@ -178,7 +178,7 @@ class Solver(Runner):
 
 
 def _within(limit: float) -> Callable[[int, int], None]:
-    """Return what ends a turn after some seconds, and says how long it would have taken."""
+    """Return a progress function that stops a turn after some seconds with a predicted time."""
     started = time.perf_counter()
 
     def check(done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""What every source shares: measurements, a table beside the published one, a page of them."""
+"""Classes for every source: measurements, tables with published values, and a page of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
     "table_of",
 ]
 
-#: Where the values and the figures are, beside the page.
+#: The folder of the values and the figures, beside the page.
 FOLDER = "exhibits"
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart
@@ -53,12 +53,12 @@ class Exhibit:
     Attributes
     ----------
     name : str
-        Of its files, e.g. ``"table-4.6"``.
+        Name of its files, e.g. ``"table-4.6"``.
     title : str
     caption : str
-        What is in the columns, and what the paper does not give.
+        Explains the columns, and names values that the paper does not give.
     table : pandas.DataFrame
-        The values; missing where nothing was measured or published.
+        The values; missing if not measured or not published.
     figure : matplotlib.figure.Figure or None
     """
 
@@ -76,7 +76,7 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Measured:
-    """What ``pyapsp papers measure`` wrote for one source on one device.
+    """The documents of ``pyapsp papers measure`` for one source on one device.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ class Measured:
         Raises
         ------
         FormatError
-            If one is something else, of another source or device, or if two are of the same
-            experiment and n.
+            If a file is not such a document, is of another source or device, or if two are of the
+            same experiment and n.
         VerificationError
             If an answer was not verified.
         """
@@ -104,13 +104,13 @@ class Measured:
             document = _read(path)
             experiment, n = document["experiment"], document["n"]
             if not experiment.startswith(f"{source}-"):
-                raise FormatError(path, None, f"{experiment} is no experiment of {source}")
+                raise FormatError(path, None, f"{experiment} is not an experiment of {source}")
             key = (document["device"]["name"], document["device"]["platform"])
             if key != (device or key):
                 raise FormatError(path, None, "measured on another device than the others")
             device = key
             if n in documents.setdefault(experiment, {}):
-                raise FormatError(path, None, f"{experiment} with n = {n} a second time")
+                raise FormatError(path, None, f"{experiment} with n = {n} is in two files")
             for run in document["runs"]:
                 if run.get("verified") is not True:
                     raise VerificationError(f"{path}: {run['label']} was not verified")
@@ -126,26 +126,26 @@ class Measured:
 
     @property
     def device(self) -> dict[str, Any]:
-        """The device that everything was measured on."""
+        """The device of all measurements."""
         device: dict[str, Any] = self.every[0]["device"]
         return device
 
     def sizes(self, experiment: str) -> list[int]:
-        """Return the n of an experiment."""
+        """Return the values of n of an experiment."""
         return list(self.documents.get(experiment, {}))
 
     def inputs(self, experiment: str, n: int) -> list[dict[str, Any]]:
-        """Return what there is to tell of each input, its label among it."""
+        """Return the facts about each input, with its label."""
         document = self.documents.get(experiment, {}).get(n)
         return document["inputs"] if document else []
 
     def input(self, experiment: str, n: int) -> dict[str, Any]:
-        """Return that of an experiment with one input, which was measured.
+        """Return the facts about the only input of an experiment.
 
         Raises
         ------
         LookupError
-            If there is not one.
+            If there is not exactly one.
         """
         found = self.inputs(experiment, n)
         if len(found) != 1:
@@ -160,7 +160,7 @@ class Measured:
                 yield run
 
     def run(self, experiment: str, n: int, **label: Any) -> dict[str, Any] | None:
-        """Return the one such record, None when there is none.
+        """Return the only record with these values; None if there is none.
 
         Raises
         ------
@@ -173,17 +173,17 @@ class Measured:
         return found[0] if found else None
 
     def seconds(self, experiment: str, n: int, **label: Any) -> float | None:
-        """Return the kernel seconds of the one such run."""
+        """Return the kernel seconds of the only run with these values."""
         run = self.run(experiment, n, **label)
         return run["kernel_seconds"] if run else None
 
     def phases(self, experiment: str, n: int, **label: Any) -> dict[str, float]:
-        """Return the seconds of what takes turns, by phase; none if there is no such run."""
+        """Return the seconds of the only such run, by phase; empty if there is no such run."""
         run = self.run(experiment, n, **label)
         return run["seconds"] if run else {}
 
     def phase(self, experiment: str, n: int, name: str, **label: Any) -> float | None:
-        """Return the seconds of the launches of one kind in the one such run."""
+        """Return the seconds of the launches of one kind in the only such run."""
         run = self.run(experiment, n, **label)
         return (run["phases"] or {}).get(name) if run else None
 
@@ -204,17 +204,17 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def milliseconds(seconds: float | None) -> float | None:
-    """Return milliseconds, or None for None."""
+    """Return seconds in milliseconds, or None for None."""
     return None if seconds is None else 1e3 * seconds
 
 
 def ratio(over: float | None, under: float | None) -> float | None:
-    """Return a quotient, or None where a part of it is missing or zero."""
+    """Return a quotient, or None if one of the numbers is missing or zero."""
     return None if over is None or not under else over / under
 
 
 def reduction(before: float | None, after: float | None) -> float | None:
-    """Return by how many per cent a time was reduced, or None where one is missing."""
+    """Return the reduction of a time in per cent, or None if one time is missing."""
     quotient = ratio(after, before)
     return None if quotient is None else 100 * (1 - quotient)
 
@@ -233,13 +233,13 @@ class Line:
     Attributes
     ----------
     column : str
-        The column of the table with its values, and its name.
+        The column of the table with its values.
     published : bool
-        Drawn dashed.
+        Whether the values are published; such lines are dashed.
     where : dict
-        The rows that it goes through: values of other columns.
+        The rows of its values: other column -> value.
     name : str
-        In place of the column's.
+        Its name in the legend. Default: the name of the column.
     """
 
     column: str
@@ -261,11 +261,11 @@ def line_figure(
     ----------
     table : pandas.DataFrame
     x : str
-        The column below.
+        The column of the horizontal axis.
     panels : mapping of str to sequence of Line
-        What the values are -> the lines. Those without values are left out.
+        Label of the vertical axis -> lines. Lines without values are left out.
     logarithmic : str
-        Which axes are: "", "x", "y" or "xy".
+        The logarithmic axes: "", "x", "y" or "xy".
 
     Returns
     -------
@@ -305,14 +305,14 @@ def line_figure(
 
 
 def _power(value: float, position: int) -> str:
-    """Name a tick, a power of two."""
+    """Return the label of a tick at a power of two."""
     if value >= 2**20:
         return f"{value / 2**20:g}M"
     return f"{value / 2**10:g}K" if value >= 2**14 else f"{value:g}"
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Make the table that people read: texts, numbers with four digits."""
+    """Make a formatted table: texts, and numbers with four digits."""
     return table.map(_cell)
 
 
@@ -320,7 +320,7 @@ def _cell(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, float):
-        # whole numbers became floats where others of the column are missing
+        # pandas makes integers floats if values of the column are missing
         if value.is_integer() and abs(value) < 1e9:
             return str(int(value))
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
@@ -328,7 +328,7 @@ def _cell(value: Any) -> str:
 
 
 def _about(measured: Measured) -> dict[str, Any]:
-    """Return what holds for everything on a page."""
+    """Return the facts that are the same for everything on a page."""
     device = measured.device
     runs = sum(len(document["runs"]) for document in measured.every)
     left_out = [
@@ -357,7 +357,7 @@ def _about(measured: Measured) -> dict[str, Any]:
 
 
 def page(title: str, measured: Measured, exhibits: Sequence[Exhibit]) -> str:
-    """Make one HTML page of the exhibits, which needs nothing but itself."""
+    """Make one HTML page of the exhibits, which needs no other file."""
     parts = []
     for each in exhibits:
         table = shown(each.table).to_html(

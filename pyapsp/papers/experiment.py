@@ -1,4 +1,4 @@
-"""What an experiment is: methods on graphs, or anything else that takes turns."""
+"""Experiments: methods on graphs, or other programs that are timed in turns."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ Found = dict[str, list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Setting:
-    """What an experiment can be told to try.
+    """A setting of experiments: values that a user can choose.
 
     Attributes
     ----------
     summary : str
-        What the values are, and what is tried without any.
+        The meaning of the values, and the default.
     kind : type
-        Of the values: int, or float.
+        Type of the values: int, or float.
     most : float
         The largest value.
     several : bool
@@ -61,12 +61,12 @@ class Setting:
     several: bool = True
 
     def check(self, name: str, owner: str, values: Sequence[Any]) -> None:
-        """Refuse values that cannot be.
+        """Check values.
 
         Raises
         ------
         ParameterError
-            If there are none, too many, or one is out of range or no number.
+            If there are none or too many, or one is out of range or not a number.
         """
         for value in values:
             legal = isinstance(value, (int, self.kind)) and not isinstance(value, bool)
@@ -78,41 +78,43 @@ class Setting:
             raise ParameterError.of(name, owner, rule, list(values))
 
 
-#: All that experiments know.
+#: All settings of experiments.
 SETTINGS = {
-    "threads": Setting("work-items of a group; else those that suit the device"),
-    "cores": Setting("compute units; else the powers of two, and all there are"),
-    "sides": Setting("rows and columns of a tile; else 1, 2, 4 and 8"),
-    "blocks": Setting("blocking factors; else n/10, n/8 and n/6"),
-    "degrees": Setting("arcs for each vertex; else the powers of two, and n - 1"),
-    "weights": Setting("largest weights; else the powers of four up to 65536"),
+    "threads": Setting("work-items of a group (default: chosen for the device)"),
+    "cores": Setting("compute units (default: powers of two, and all of the device)"),
+    "sides": Setting("rows and columns of a tile (default: 1, 2, 4 and 8)"),
+    "blocks": Setting("blocking factors (default: n/10, n/8 and n/6)"),
+    "degrees": Setting("arcs of each vertex (default: powers of two, and n - 1)"),
+    "weights": Setting("largest weights (default: powers of four up to 65536)"),
     "densities": Setting(
-        "per cent of all edges; else those of the thesis, 0.05 to 50", kind=float, most=100
+        "per cent of all edges (default: those of the thesis, 0.05 to 50)", kind=float, most=100
     ),
-    "counts": Setting("graphs or instances at once; else those of the thesis, or of the device"),
-    "groups": Setting("instances of a group; else those that suit the device"),
-    "tasks": Setting("sources at most; else 2048", several=False),
+    "counts": Setting(
+        "graphs or instances at once (default: those of the thesis, or for the device)"
+    ),
+    "groups": Setting("instances of a group (default: chosen for the device)"),
+    "tasks": Setting("largest number of sources (default: 2048)", several=False),
     "pixels": Setting(
-        "width and height of a slice; else those of the paper, 512, or 128 on a CPU", several=False
+        "width and height of a slice (default: 512 as in the paper, 128 on a CPU)", several=False
     ),
 }
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller of an experiment asks for.
+    """The options of a run of an experiment.
 
     Attributes
     ----------
     device : Device
     settings : mapping
-        What to try, by the name of the setting.
+        Name of a setting -> values.
     repeat : int
-        Timed turns.
+        Number of timed turns.
     limit : float or None
-        Seconds after which a search from sources is ended.
+        Seconds after which a search from sources is stopped.
     progress : callable
-        Told what runs next.
+        Called with the name of what runs next.
     """
 
     device: Device
@@ -133,10 +135,10 @@ class Case:
     Attributes
     ----------
     about : dict
-        What there is to tell of the input; ``reference`` says what answers are compared with.
+        Facts about the input; ``reference`` names the reference of the answers.
     runners : list of Runner
     conclusion : callable
-        Returns what else is to be told, from the records of the runs.
+        Takes the records of the runs, and returns further facts.
     """
 
     about: dict[str, Any]
@@ -146,18 +148,18 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment(ABC):
-    """One set of runs, those behind some tables and figures of a paper.
+    """One set of runs, for some tables and figures of a paper.
 
     Attributes
     ----------
     exhibits : str
-        These tables and figures.
+        The names of these tables and figures.
     methods : tuple of str
         Ids of the methods that are timed, or names of bulk programs or of sweeps.
     sizes : tuple of int
-        The n of the workflow, unless its config has others: for a CPU.
+        The default values of n in the workflow; they are for a CPU.
     settings : tuple of str
-        Names in `SETTINGS` that it knows.
+        Names, of `SETTINGS`, of its settings.
     least : int
         The smallest n.
     """
@@ -170,26 +172,26 @@ class Experiment(ABC):
 
     @abstractmethod
     def cases(self, n: int, request: Request) -> Iterator[Case]:
-        """Yield what is timed, for a size n."""
+        """Yield the cases to be timed for a size n."""
 
     @abstractmethod
     def needs(self, n: int, settings: Settings, limit: float) -> tuple[float, float]:
-        """Return about how many bytes of the host and how many seconds it takes at most."""
+        """Return estimates of the host memory in bytes and of the longest time in seconds."""
 
     def check(self, name: str, n: int, settings: Settings) -> None:
-        """Refuse a size or settings that it does not know.
+        """Check a size and settings.
 
         Parameters
         ----------
         name : str
-            Its own.
+            Name of the experiment.
         n : int
         settings : mapping of str to sequence
 
         Raises
         ------
         ParameterError
-            If one cannot be.
+            If one is wrong, or the experiment has no such setting.
         """
         if n < self.least:
             raise ParameterError.of("n", name, f"at least {self.least}", n)
@@ -199,7 +201,7 @@ class Experiment(ABC):
             SETTINGS[setting].check(setting, name, values)
 
     def known(self, settings: Settings) -> dict[str, Sequence[Any]]:
-        """Return the settings that it knows."""
+        """Return those of the settings that this experiment has."""
         return {name: settings[name] for name in self.settings if name in settings}
 
     def measure(self, n: int, request: Request) -> Found:
@@ -216,16 +218,16 @@ class Experiment(ABC):
 
 @dataclass(frozen=True)
 class Task:
-    """What the contenders of an experiment depend on.
+    """The input and options of the contenders of an experiment.
 
     Attributes
     ----------
     graph : Graph
     options : AllPairsOptions
     settings : mapping
-        What to try, by the name of the setting.
+        Name of a setting -> values.
     limit : float or None
-        Seconds after which a search from sources is ended.
+        Seconds after which a search from sources is stopped.
     """
 
     graph: Graph
@@ -235,7 +237,7 @@ class Task:
 
     @property
     def device(self) -> Device:
-        """Where everything runs that does not say otherwise."""
+        """The default device of contenders."""
         return self.options.device
 
     def chosen(self, name: str, default: Sequence[int]) -> Sequence[int]:
@@ -250,14 +252,14 @@ class OnGraphs(Experiment):
     Attributes
     ----------
     graphs : callable
-        Gets n and the settings, and yields the graphs, each with its coordinates in a table.
+        Takes n and the settings, and yields the graphs, each with its coordinates in a table.
     dtype : str
     contenders : callable
-        Yields what takes part on a graph.
+        Yields the contenders for a graph.
     extra : callable
-        Returns what else is to be told of a graph.
+        Returns further facts about a graph.
     facts : callable
-        Returns what is to be told of its distances.
+        Returns facts about its distances.
     """
 
     graphs: Callable[[int, Settings], Iterator[tuple[Label, Graph]]]
@@ -282,7 +284,7 @@ class OnGraphs(Experiment):
         return {"reference": {"what": judge.what}, **judge.facts, **self.extra(task)}
 
     def needs(self, n: int, settings: Settings, limit: float) -> tuple[float, float]:
-        """Return room for some matrices, and the time of a hundred runs at 10^9 updates a second.
+        """Return the bytes of some matrices, and the time of 100 runs at 10^9 updates per second.
 
         A search from sources takes no longer than the limit.
         """
@@ -296,32 +298,32 @@ class OnGraphs(Experiment):
 
 @dataclass(frozen=True, kw_only=True)
 class InTurns(Experiment):
-    """Anything else, of a size n.
+    """An experiment without graphs, of a size n.
 
     Attributes
     ----------
     make : callable
-        Gets n and the request, and yields the cases.
+        Takes n and the request, and yields the cases.
     memory : callable
-        Gets n and the settings, and returns about how many bytes of the host are needed.
+        Takes n and the settings, and returns an estimate of the host memory in bytes.
     """
 
     make: Callable[[int, Request], Iterator[Case]]
     memory: Callable[[int, Settings], float] = lambda n, settings: 16e9
 
     def cases(self, n: int, request: Request) -> Iterator[Case]:
-        """Yield what `make` makes."""
+        """Yield the cases of `make`."""
         return self.make(n, request)
 
     def needs(self, n: int, settings: Settings, limit: float) -> tuple[float, float]:
-        """Return the memory that it says, and an hour."""
+        """Return the result of `memory`, and an hour."""
         return self.memory(n, settings), 3600
 
 
 def one(
     make: Callable[[int], Graph],
 ) -> Callable[[int, Settings], Iterator[tuple[Label, Graph]]]:
-    """Return what yields the one graph of n vertices, without coordinates."""
+    """Return a function that yields one graph of n vertices, without coordinates."""
 
     def graphs(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:
         yield {}, make(n)
@@ -335,10 +337,10 @@ def random_below(n: int) -> Graph:
 
 
 def contender(task: Task, label: Label, solver: Method, **more: Any) -> Contender:
-    """Make a contender, whose label tells the method, too; the rest as `Contender` has it."""
+    """Make a `Contender` whose label also has the method."""
     return Contender({"method": solver.id, **label}, solver, **{"device": task.device} | more)
 
 
 def search(task: Task, solver: Method, **more: Any) -> Contender:
-    """Make a contender that searches from sources, which has no roof and may take too long."""
+    """Make a contender that searches from sources: it has no roof, and a time limit."""
     return contender(task, {}, solver, roof=False, limit=task.limit, **more)

@@ -21,7 +21,7 @@ def _rows(folder: str) -> list[dict[str, Any]]:
 
 
 def _number(cell: str) -> Any:
-    """Turn a cell into a number where it is one."""
+    """Return the number in a cell, or its text."""
     for kind in (int, float):
         try:
             return kind(cell)
@@ -36,14 +36,14 @@ class Published:
     Parameters
     ----------
     folder : str
-        Below this one, e.g. ``"okuyama/blocked"``.
+        Folder of the source or topic, e.g. ``"okuyama/blocked"``.
     """
 
     def __init__(self, folder: str) -> None:
         self._rows = _rows(folder)
 
     def rows(self, **where: Any) -> list[dict[str, Any]]:
-        """Return the rows that have these values."""
+        """Return the rows with these values."""
         return [
             row
             for row in self._rows
@@ -51,7 +51,7 @@ class Published:
         ]
 
     def value(self, **where: Any) -> float | None:
-        """Return the value of the one row that has these values, None when there is none.
+        """Return the value of the only row with these values; None if there is none.
 
         Raises
         ------
@@ -64,5 +64,5 @@ class Published:
         return rows[0]["value"] if rows else None
 
     def sizes(self, **where: Any) -> set[int]:
-        """Return every n of the rows that have these values."""
+        """Return every n of the rows with these values."""
         return {row["n"] for row in self.rows(**where)}

@@ -1,4 +1,4 @@
-"""Tables and figures of papers: their figures beside what was measured here."""
+"""Write tables and figures of papers, with the published values and our measurements."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def write_source(
     source : str
         Name in `pyapsp.papers.SOURCES`.
     paths : sequence of path-like
-        What ``pyapsp papers measure`` wrote for it, all on one device. What was not measured is
-        not shown.
+        Documents of ``pyapsp papers measure`` for this source, all of one device. Exhibits without
+        measurements are left out.
     directory : path-like
-        Where the files go; made when it does not exist: ``index.html`` and ``index.md`` with
-        everything, and in ``exhibits`` the values (``.csv``) and the figure (``.svg``) of each.
+        Folder of the files; made if it does not exist. ``index.html`` and ``index.md`` have all
+        exhibits; the folder ``exhibits`` has the values (``.csv``) and figure (``.svg``) of each.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def write_source(
     ParameterError
         If there is no such source.
     FormatError
-        If a file is something else, or they do not belong together.
+        If a file is not such a document, or files are of different sources or devices.
     VerificationError
         If an answer was not verified.
     """

@@ -1,4 +1,4 @@
-"""What takes turns in an experiment, and its record."""
+"""Run the contenders of an experiment in turns, and make their records."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Runner(timing.Contender):
     Parameters
     ----------
     label : dict
-        What tells it from the others: its coordinates in a table.
+        Its coordinates in a table, by which it differs from the others.
     turn : callable
         Runs once and returns a `Turn`. Raises `VerificationError` if the answer is wrong, and
         another `PyApspError` if it cannot run.
     roof : (Device, str) or None
-        The device and the number type whose roof is one for this runner.
+        The device and the number type of the roof for this runner.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Runner(timing.Contender):
         self.label, self.roof = label, roof
 
     def record(self) -> dict[str, Any]:
-        """Return the medians of the turns that count, and the facts of the last."""
+        """Return the medians of the timed turns, and the facts of the last turn."""
         return {
             **self.timed[-1].facts,
             "label": self.label,
@@ -60,14 +60,14 @@ def take_turns(
     ----------
     runners : iterable of Runner
     repeat : int
-        Timed turns, after one for warming up.
+        Number of timed turns, after a warm-up.
     progress : callable
-        Told what runs next.
+        Called with the name of what runs next.
 
     Returns
     -------
     runs : list of dict
-        The record of each, with the roof where it has one.
+        The record of each, with the roof if it has one.
     left_out : list of dict
         The labels of those that did not run, each with ``why``.
 
@@ -94,7 +94,7 @@ def require_equal(found: np.ndarray, right: np.ndarray, what: str, tolerance: fl
     Raises
     ------
     VerificationError
-        If it is wrong; says what it is the answer of.
+        If it is wrong; the message names the run.
     """
     if found.shape == right.shape and np.array_equal(found, right):
         return

@@ -19,19 +19,19 @@ __all__ = ["Source"]
 
 @dataclass(frozen=True)
 class Source:
-    """What was published, and what is measured for it.
+    """A publication, with the experiments that repeat its measurements.
 
-    A source with several topics has a folder for each. A folder has ``experiments.py``, whose
-    ``EXPERIMENTS`` are the experiments by their names; ``exhibits.py``, whose ``EXHIBITS`` are what
-    makes each table and figure, with the experiment that it is made from; and ``published.csv``.
+    A source with several topics has a folder for each. A folder has ``experiments.py`` with
+    ``EXPERIMENTS``, name -> experiment; ``exhibits.py`` with ``EXHIBITS``, the functions that make
+    the tables and figures, with the experiment of each; and ``published.csv``.
 
     Attributes
     ----------
     name : str
-        Of its folder; names of experiments begin with it.
+        Name of its folder; names of experiments begin with it.
     title : str
     topics : tuple of str
-        Folders in its folder; without any it is one itself.
+        Subfolders of its folder, one for each topic; empty if there are no topics.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Source:
 
     @cached_property
     def experiments(self) -> dict[str, Experiment]:
-        """The experiments by their names."""
+        """Name -> experiment."""
         found: dict[str, Experiment] = {}
         for module in self._modules("experiments"):
             found |= module.EXPERIMENTS
@@ -48,7 +48,7 @@ class Source:
 
     @cached_property
     def exhibits(self) -> tuple[tuple[str, Callable[[Measured], Exhibit]], ...]:
-        """The experiment and the maker of each table and figure; needs the extra ``report``."""
+        """Experiment and function of each table and figure; needs the extra ``report``."""
         return tuple(each for module in self._modules("exhibits") for each in module.EXHIBITS)
 
     def _modules(self, name: str) -> list[ModuleType]:

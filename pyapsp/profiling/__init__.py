@@ -1,4 +1,4 @@
-"""How fast a device could be, how fast the methods are on it, and how fast others are."""
+"""Measure the peak rates of a device, the methods on it, and other packages."""
 
 from pyapsp.profiling.roofs import Roof, copy_bandwidth, measure
 

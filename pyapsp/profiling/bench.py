@@ -1,8 +1,7 @@
-"""Methods, number types and devices timed against each other, the roof and other packages.
+"""Time methods, number types and devices, and compare them with the roof and other packages.
 
-All contenders take turns on the same input, and so does the loop that measures the roof. Whole
-calls are timed, from the input to the answer on the host. The oracle of the problem checks every
-answer.
+All contenders, and the loop that measures the roof, run in turns on the same input. Whole calls are
+timed, from the input to the answer on the host. The oracle of the problem checks every answer.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ __all__ = ["Outcome", "dense_graph", "run"]
 
 @dataclass
 class Outcome:
-    """What was measured on one input.
+    """The measurements on one input.
 
     Attributes
     ----------
     problem : Problem
     about : dict
-        What there is to say of the input.
+        Facts about the input.
     runs : list of dict
         The record of each method, dtype and device: that of its last turn, with the medians of all
-        turns in place of its times, and ``device_seconds`` (upload, kernels, download),
-        ``device_rate``, ``median_seconds`` (the whole call), ``ratios`` (how many times as long
-        each peer took), ``times`` (of every turn), the roof, ``verified`` and ``max_error``.
+        turns in place of its times. Added are ``device_seconds`` (upload, kernels, download),
+        ``device_rate``, ``median_seconds`` (the whole call), ``ratios`` (the time of each peer
+        divided by this one), ``times`` (of every turn), the roof, ``verified`` and ``max_error``.
     peers : list of dict
         ``name``, ``version``, ``what``, ``calls``, ``dtype``, ``median_seconds``, ``rate``,
         ``verified``.
     left_out : dict of str to str
-        What did not run, and why.
+        Contenders that did not run -> the reason.
     devices : dict of str to str
-        Their ids, as in ``runs``, and their names.
+        Ids of the devices, as in ``runs`` -> their names.
     """
 
     problem: Problem
@@ -72,8 +71,8 @@ def dense_graph(
     ----------
     n : int
     density : float, optional
-        In [0, 1]: arcs, of n (n - 1). None is 0.1, but no more than 2^20 arcs: to make and hold
-        more takes longer than to solve the graph on a fast device.
+        Number of arcs divided by n (n - 1), in [0, 1]. None: 0.1, but at most 2^20 arcs, because
+        making more takes longer than solving the graph on a fast device.
     seed : int
     max_weight : int
         Weights are uniform in 1..max_weight.
@@ -109,18 +108,19 @@ def run(
     methods : sequence of str or Method
         ``"auto"``, or methods of the problem.
     dtypes : sequence of str
-        Of the answers.
+        Number types of the answers.
     devices : sequence
         See `pyapsp.device.choose`.
     asked : mapping, optional
-        What else `Problem.ask` is to be told: ``predecessors``, ``sources``. Peers that cannot
-        give predecessors compute without; those that cannot compute some rows are left out.
+        Other options of `Problem.ask`: ``predecessors``, ``sources``. Peers without predecessors
+        compute distances only. Peers that cannot compute single rows are left out if `sources` is
+        given.
     repeat : int
-        Timed turns.
+        Number of timed turns.
     peers : sequence of str
         Names of `PEERS`; those that are not installed are left out.
     progress : callable
-        Told what runs next.
+        Called with the name of what runs next.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def run(
     Raises
     ------
     PyApspError
-        If nothing at all could run: what the first of the contenders raised.
+        If no contender could run: the error of the first.
     NegativeCycleError
         If there is a negative cycle.
     """
@@ -155,7 +155,7 @@ def run(
         name, platform = each.device.name, each.device.platform_name
         outcome.devices[each.device.id] = f"{name}, {platform}"
     meters = _meters(problem, own)
-    # after ours: a negative cycle is told in our words
+    # after our methods, so that a negative cycle raises our error
     present = _present(problem, judge, peers, outcome)
     others = warm_up([_Other(problem, each, judge) for each in present], tell)
     finished = take_turns([*own, *others], repeat, meters=meters.values(), progress=tell)
@@ -172,9 +172,9 @@ def run(
 
 
 class _Judge:
-    """Compares all answers with one oracle, which is made for the first of them.
+    """Compares all answers with one oracle, which is made when the first answer is checked.
 
-    An input without an answer has no oracle: what is wrong with it has been raised before.
+    It is not made earlier, because an input without an answer has no oracle.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -183,13 +183,13 @@ class _Judge:
         self._asked: tuple[Any, Any] | None = None
 
     def ask(self, given: Any, options: Any) -> None:
-        """Remember what was asked for first."""
+        """Store the first request."""
         if self._asked is None:
             self._asked = given, options
 
     @property
     def asked(self) -> tuple[Any, Any]:
-        """The input and the options of the first."""
+        """The input and the options of the first request."""
         assert self._asked is not None
         return self._asked
 
@@ -200,7 +200,7 @@ class _Judge:
 
 
 class _Checked(Contender):
-    """A contender whose answers are checked: a wrong one is noted, and the timing goes on."""
+    """A contender whose answers are checked; after a wrong answer the timing continues."""
 
     @property
     def verified(self) -> bool:
@@ -246,7 +246,7 @@ class _Own(_Checked):
 
     @property
     def key(self) -> tuple[Device, str]:
-        """What the roof depends on: the device, and the type that it computed in."""
+        """The key of the roof: the device, and the type in which it computed."""
         return (self.device, self.turns[0].facts["record"]["held_dtype"])
 
     def record(self, meter: Meter | None, peers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -298,7 +298,7 @@ class _Other(_Checked):
         return Turn({"wall": wall}, {"check": self._compare(answer)})
 
     def record(self) -> dict[str, Any]:
-        """Return what was measured."""
+        """Return the measurements."""
         seconds = self.medians["wall"]
         return {
             "name": self.name,
@@ -314,7 +314,7 @@ class _Other(_Checked):
 
 
 def _meters(problem: Problem, contenders: Sequence[_Own]) -> dict[tuple[Device, str], Meter]:
-    """Return what measures the roof of each device and type, where the unit has a roof."""
+    """Return the meter of the roof for each device and type, if the unit has a roof."""
     kind = METERS.get(problem.unit)
     return {} if kind is None else {key: kind(*key) for key in {each.key for each in contenders}}
 
@@ -322,7 +322,7 @@ def _meters(problem: Problem, contenders: Sequence[_Own]) -> dict[tuple[Device, 
 def _present(
     problem: Problem, judge: _Judge, names: Sequence[str], outcome: Outcome
 ) -> Iterator[Peer]:
-    """Yield the peers that can take part."""
+    """Yield the peers that can run on this input."""
     for chosen in (peer(problem.id, name) for name in names):
         why = chosen.unfit(*judge.asked)
         if why is None:

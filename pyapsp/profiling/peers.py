@@ -1,7 +1,7 @@
-"""Other packages that answer our problems, to be timed beside ours where installed.
+"""Other packages that solve the same problems, for comparison if they are installed.
 
-Each is called as its own documentation says, on an input in the form it wants. Making that form is
-not counted, as making a `Graph` is not counted for ours.
+Each is called as its documentation recommends, with the input in its own form. The time to convert
+the input to that form is not counted, nor is the time to make a `Graph` for our methods.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pyapsp.verify import spread
 
 __all__ = ["PEERS", "Peer", "installed", "peer"]
 
-# Rows of a product that are compared.
+# Number of rows of a product that are checked.
 _PRODUCT_ROWS = 8
-# A call, and what makes an answer of what it returned.
+# A call, and a function that makes an answer from its result.
 _Prepared = tuple[Callable[[], Any], Callable[[Any], Any]]
 
 
@@ -36,27 +36,27 @@ class Peer:
     Attributes
     ----------
     name : str
-        What it is called in tables.
+        Its name in tables.
     dtype : str
-        What it computes in.
+        The number type in which it computes.
     calls : str
-        The function, for tables.
+        The name of the function, for tables.
     prepare : callable
-        Makes of an input and the options of a request what is to be timed, and what makes an
-        `Answer` of what that returns.
+        Takes an input and the options of a request; returns the call to be timed, and a function
+        that makes an `Answer` from its result.
     problem : str
-        The id of the problem that it answers.
+        The id of the problem that it solves.
     what : {"answer", "product"}
         What a call computes: the answer, or one min-plus product of two n x n matrices.
-        Floyd-Warshall takes at least as many updates as the product.
+        Floyd-Warshall needs at least as many updates as the product.
     package : str
-        Its name on PyPI; the same name unless given.
+        Its name on PyPI. Default: `name`.
     some : bool
-        Whether it can compute the rows of some sources alone.
+        Whether it can compute only the rows of some sources.
     unweighted : bool
         Whether it counts arcs, so that all weights must be 1.
     oracle : callable or None
-        As `Problem.oracle`, where a call does not compute the answer of the problem.
+        A function like `Problem.oracle`, if a call computes something other than the answer.
     """
 
     name: str
@@ -72,14 +72,14 @@ class Peer:
 
     @property
     def version(self) -> str | None:
-        """The installed version, None if there is none."""
+        """The installed version; None if it is not installed."""
         try:
             return version(self.package or self.name)
         except PackageNotFoundError:
             return None
 
     def unfit(self, graph: Graph, options: Any) -> str | None:
-        """Return why it cannot take part, None if it can."""
+        """Return why it cannot run on this input; None if it can."""
         if self.version is None:
             return "not installed"
         if graph.n == 0:
@@ -101,7 +101,7 @@ def _scipy(graph: Graph, options: PathOptions) -> _Prepared:
     matrix = graph.to_scipy().astype(np.float64)
     unweighted = graph.is_unweighted
     return (
-        # without a method it takes the one that it expects to be the fastest
+        # without a method, SciPy chooses the one that it expects to be fastest
         lambda: shortest_path(
             matrix,
             indices=options.sources,
@@ -124,7 +124,7 @@ def _floyd_warshall(graph: Graph, options: PathOptions) -> _Prepared:
 
 
 def _product(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
-    """Compare some rows of the product of the matrix with itself with NumPy's."""
+    """Compare some rows of the product of the matrix with itself with those of NumPy."""
     matrix, rows = _start(graph, np.float32), spread(graph.n, _PRODUCT_ROWS)
     expected = np.array([(matrix[row, :, None] + matrix).min(axis=0) for row in rows])
 
@@ -221,7 +221,7 @@ def _numba(graph: Graph, options: PathOptions) -> _Prepared:
     tile = 64
 
     def update(d: Any, i0: int, j0: int, k0: int, n: int) -> None:
-        # one tile through the steps of one pivot tile; slices, so that the last loop is a vector's
+        # update one tile with one pivot tile; slices, so that the innermost loop is vectorized
         for k in range(k0, min(k0 + tile, n)):
             right = d[k, j0 : j0 + tile]
             for i in range(i0, min(i0 + tile, n)):
@@ -256,7 +256,7 @@ def _numba(graph: Graph, options: PathOptions) -> _Prepared:
 
 
 def _start(graph: Graph, dtype: Any) -> np.ndarray:
-    """Return the matrix before the first step: weights, inf, 0 on the diagonal."""
+    """Return the initial matrix: weights, inf where there is no arc, 0 on the diagonal."""
     matrix = graph.to_dense(dtype)
     np.fill_diagonal(matrix, 0)
     return matrix
@@ -302,7 +302,7 @@ def _networkit_bfs(graph: Graph, options: PathOptions) -> _Prepared:
 
 
 def _levels(steps: np.ndarray) -> Rows:
-    """Return numbers of steps, inf where there is no path, as levels."""
+    """Return levels from numbers of steps, which are inf where there is no path."""
     unreached = infinity(np.dtype(np.int32))
     return _rows(np.where(np.isfinite(steps), steps, unreached).astype(np.int32))
 

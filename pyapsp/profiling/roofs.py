@@ -1,7 +1,7 @@
-"""The roofs of a device: updates a second in registers, and bytes a second in a copy.
+"""The roofs of a device: updates per second in registers, and bytes per second in a copy.
 
-A speed is given as a fraction of a roof that the same program measured on the same device in the
-same run: clocks change, and other work comes and goes.
+A rate is given as a fraction of a roof that was measured by the same program on the same device in
+the same run, because the clock rate and the load of a device change.
 
 `METERS` has the units of work that have a roof.
 """
@@ -22,25 +22,25 @@ from pyapsp.kernels import Program, build
 
 __all__ = ["METERS", "Meter", "Roof", "copy_bandwidth", "measure", "with_roof"]
 
-# Shorter launches tell more of the launch than of the loop.
+# In a shorter kernel, the overhead of the launch is a large part of the time.
 _SECONDS = 0.01
-_WORK_ITEMS = 256  # of a group on a GPU
+_WORK_ITEMS = 256  # work-items of a group on a GPU
 _GROUPS_PER_UNIT = 8
-_STEPS = 4  # rounds of the kernel's loop are unrolled so often
+_STEPS = 4  # how often the kernel's loop is unrolled
 _COPY_BYTES = 256 * 2**20
 _PAIRS = {"uint16": 0, "int16": 1, "float16": 2}
 
 
 @dataclass(frozen=True)
 class Roof:
-    """What a device can do in one number type, with everything in registers.
+    """The peak rate of a device for one number type, with all operands in registers.
 
     Attributes
     ----------
     rate : float
-        The largest of `forms`.
+        Updates per second: the largest of `forms`.
     forms : dict of str to float
-        The same for each form of the update: ``minimum`` (that of the type), ``bits`` (floats
+        The rate of each form of the update: ``minimum`` (that of the type), ``bits`` (floats
         compared as integers, right for non-negative ones), ``bits of three`` (two sums and one
         minimum of three, on GPUs), ``packed`` (pairs of 16-bit values, see
         `Capabilities.packed16`).
@@ -52,14 +52,14 @@ class Roof:
 
 @dataclass
 class _Loop:
-    """One shape of the loop: a kernel, its buffer, and how long to let it run."""
+    """One variant of the loop: a kernel, its buffer, and its number of rounds."""
 
     form: str
     kernel: cl.Kernel
     buffer: cl.Buffer
     items: int
     group: int
-    updates: int  # of a work-item in a round
+    updates: int  # updates of a work-item in a round
     rounds: int = 64
     speeds: list[float] = field(default_factory=list)
 
@@ -69,18 +69,18 @@ class _Loop:
         return event_seconds(self.kernel(queue, size, group, self.buffer, np.int32(self.rounds)))
 
     def warm_up(self, queue: cl.CommandQueue) -> None:
-        """Find out how many rounds take long enough."""
+        """Find the number of rounds that takes long enough to be timed."""
         while (seconds := self.run(queue)) < _SECONDS and self.rounds < 2**28:
             factor = 1.2 * _SECONDS / max(seconds, _SECONDS / 64)
             self.rounds = int(self.rounds * max(factor, 1.2)) + 1
 
     def turn(self, queue: cl.CommandQueue) -> None:
-        """Run once more and remember the speed."""
+        """Run again and store the rate."""
         self.speeds.append(self.items * self.updates * self.rounds / self.run(queue))
 
 
 class Meter:
-    """Measures the roof of a device in turns, so that other work can be timed in between.
+    """Measures the roof of a device in turns, between which other work can be timed.
 
     Parameters
     ----------
@@ -102,27 +102,27 @@ class Meter:
                 loop.warm_up(self._queue)
 
     def turn(self) -> None:
-        """Measure every shape of the loop once."""
+        """Measure every variant of the loop once."""
         with device_errors(self._device, 0):
             for loop in self._loops:
                 loop.turn(self._queue)
 
     def roof(self) -> Roof:
-        """Return the medians of the turns so far, the best shape of each form."""
+        """Return the median rate of the best variant of each form."""
         forms: dict[str, float] = {}
         for loop in self._loops:
             forms[loop.form] = max(median(loop.speeds), forms.get(loop.form, 0.0))
         return Roof(max(forms.values()), forms)
 
 
-#: What measures the roof of each unit of work that has one.
+#: Unit of work -> the class that measures its roof, for units that have one.
 METERS = {"updates": Meter}
 
 _measured: dict[tuple[Device, str], Roof] = {}
 
 
 def measure(device: Device, dtype: Any, *, repeat: int = 5, cached: bool = False) -> Roof:
-    """Measure the updates per second of a device with everything in registers.
+    """Measure the updates per second of a device with all operands in registers.
 
     Parameters
     ----------
@@ -130,9 +130,9 @@ def measure(device: Device, dtype: Any, *, repeat: int = 5, cached: bool = False
     dtype : dtype-like
         One of `pyapsp.precision.DTYPES`.
     repeat : int
-        Turns of which the median is taken.
+        Number of turns; the median counts.
     cached : bool
-        Return what this process measured before, if it did.
+        Return the result of an earlier measurement of this process, if there is one.
 
     Returns
     -------
@@ -163,18 +163,18 @@ def with_roof(stats: dict[str, Any], roof: Roof) -> dict[str, Any]:
 
 
 def copy_bandwidth(device: Device, *, repeat: int = 5) -> float:
-    """Measure how many bytes a second a copy within the device's memory moves.
+    """Measure the bytes per second of a copy within the device's memory.
 
     Parameters
     ----------
     device : Device
     repeat : int
-        Turns of which the median is taken.
+        Number of turns; the median counts.
 
     Returns
     -------
     float
-        Bytes read plus bytes written, each second.
+        Bytes read plus bytes written per second.
     """
     capabilities, traits = device.capabilities, device.traits
     limit = min(capabilities.max_allocation, capabilities.global_memory // 4, _COPY_BYTES)
@@ -199,12 +199,12 @@ def copy_bandwidth(device: Device, *, repeat: int = 5) -> float:
 
 
 def _loops(device: Device, dtype: np.dtype, queue: cl.CommandQueue) -> Iterator[_Loop]:
-    """Yield the loops worth trying on a device."""
+    """Yield the variants of the loop that may be fastest on a device."""
     traits = device.traits
     widest = traits.lanes(dtype.itemsize, long=True)
     if traits.scalar_groups:
         widths = {widest, max(widest // 2, 1)}
-    else:  # neighbouring work-items are the vector, but 16-bit values may go in pairs
+    else:  # neighbouring work-items form the vector, but 16-bit values may be processed in pairs
         widths = {1, 2} if dtype.itemsize == 2 else {1}
     forms = ["minimum"]
     if dtype.kind == "f":
@@ -236,10 +236,10 @@ def _shapes(
     capabilities = device.capabilities
     group = 1 if device.traits.scalar_groups else min(_WORK_ITEMS, capabilities.max_work_group_size)
     items = capabilities.compute_units * _GROUPS_PER_UNIT * group
-    # b is 1, and the strips start at 100: what comes of them is normal in every type
+    # b is 1, and the strips start at 100, so no result is subnormal in any type
     host = np.full((1 + items) * width, 100, dtype)
     host[:width] = 1
-    # the assembly of pairs has others
+    # the inline assembly of pairs needs other values
     for strips in (8, 12) if form == "packed" else (8, 13, 28):
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         buffer = cl.Buffer(queue.context, flags, hostbuf=host)

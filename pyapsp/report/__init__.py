@@ -1,8 +1,8 @@
-"""Tables, figures and a page made from what solves and benches wrote.
+"""Tables, figures and an HTML page made from the records of runs.
 
-A record is the JSON file that ``pyapsp solve --record`` writes and ``pyapsp verify`` completes;
-``pyapsp bench -o`` writes documents of many, timed in turns beside other packages. This is the only
-room that imports pandas, Matplotlib and Jinja2 (the extra ``report``).
+A record is the JSON file that ``pyapsp solve --record`` writes and ``pyapsp verify`` completes.
+``pyapsp bench -o`` writes a document of many records, timed in turns with other packages. Only this
+package imports pandas, Matplotlib and Jinja2 (the extra ``report``).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def write_report(
     paths : sequence of path-like
         Records of runs, and documents of benches.
     directory : path-like
-        Where the files go; made when it does not exist.
+        Folder of the files; made if it does not exist.
     parts : collection of str
-        Which of `PARTS` to write.
+        The parts to write, of `PARTS`.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def write_report(
     Raises
     ------
     FormatError
-        If a file is something else.
+        If a file is neither a record nor a document of a bench.
     """
     collected = collect(paths)
     best = tables.fastest(collected.runs, collected.peers)

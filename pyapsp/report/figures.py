@@ -26,8 +26,8 @@ from pyapsp.report.tables import by_problem, method_name, seconds
 
 __all__ = ["Drawn", "against_n", "drawn", "fastest", "inline", "svg"]
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, without the yellow, which is
-# too faint for a line; with the markers 56 pairs
+# The colours of Okabe and Ito, which colour-blind readers can tell apart, without the yellow, which
+# is too faint for a line. With the markers there are 56 pairs.
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000"]
 _MARKERS = "os^Dv*Xp"
 
@@ -47,21 +47,21 @@ class Drawn(NamedTuple):
 
 
 def drawn(runs: pd.DataFrame, best: pd.DataFrame) -> dict[str, Drawn]:
-    """Draw what the runs have values for.
+    """Draw the figures for which the runs have values.
 
     Parameters
     ----------
     runs : pandas.DataFrame
-        As `pyapsp.report.records.Collected` has them.
+        The runs of `pyapsp.report.records.Collected`.
     best : pandas.DataFrame
-        As `pyapsp.report.tables.fastest` returns it.
+        The result of `pyapsp.report.tables.fastest`.
 
     Returns
     -------
     dict of str to Drawn
-        By names fit for files. First ``fastest``, where a run was verified; then with the problem
-        first: ``PROBLEM-speed``, ``PROBLEM-roof``, and ``PROBLEM-speed-up-PACKAGE`` for each
-        package.
+        Name -> figure; names can be file names. The first is ``fastest``, if a run was verified.
+        The others are ``PROBLEM-speed``, ``PROBLEM-roof``, and ``PROBLEM-speed-up-PACKAGE`` for
+        each package.
     """
     answered = best[best["wall_seconds"].notna()]
     first = {"fastest": Drawn(fastest(answered), _FASTEST)} if len(answered) else {}
@@ -112,7 +112,7 @@ def fastest(best: pd.DataFrame) -> Figure:
     Parameters
     ----------
     best : pandas.DataFrame
-        As `pyapsp.report.tables.fastest` returns it, without rows that have no time.
+        The result of `pyapsp.report.tables.fastest`, without rows that have no time.
 
     Returns
     -------
@@ -159,38 +159,38 @@ def fastest(best: pd.DataFrame) -> Figure:
 
 
 def _disc(colour: str, label: str) -> dict[str, Any]:
-    """Return how a mark looks, for Matplotlib."""
+    """Return the style of a mark, as arguments for Matplotlib."""
     return {"linestyle": "", "marker": "o", "color": colour, "label": label}
 
 
 def _beside(axes: Axes, place: float, x: float, words: str, **look: Any) -> None:
-    """Write right of the panel, beside one of its rows."""
+    """Write a text to the right of the panel, beside one of its rows."""
     where = ("axes fraction", "data")
     axes.annotate(words, (x, place), xycoords=where, va="center", fontsize="small", **look)
 
 
 def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:
-    """Draw a column against the number of vertices: a panel per device and dtype, a line a method.
+    """Draw a column against n, with a panel for each device and dtype, and a line for each method.
 
-    Both axes are logarithmic, so what is not positive (n = 0) is left out. Of several runs with
-    the same n the median is drawn.
+    Both axes are logarithmic, so values that are not positive (n = 0) are left out. The median of
+    runs with the same n is drawn.
 
     Parameters
     ----------
     runs : pandas.DataFrame
-        As `pyapsp.report.records.Collected` has them.
+        The runs of `pyapsp.report.records.Collected`.
     column : str
     label : str
-        What the values are.
+        The label of the values.
     level : float, optional
-        Where a line goes across.
+        Value at which a horizontal line is drawn.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
     runs = runs.assign(where=runs["device"] + ", " + runs["platform"])
-    # of all runs, so that a method looks the same in every figure
+    # the styles are of all runs, so that a method has the same style in every figure
     methods, devices, dtypes = (sorted(runs[key].unique()) for key in ("method", "where", "dtype"))
     styles = dict(zip(methods, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False))
     shown = runs[(runs["n"] > 0) & (runs[column] > 0)]
@@ -234,20 +234,20 @@ def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | Non
 
 
 def _tick(value: float, position: int) -> str:
-    """Name a tick: no letters for what is less than a thousand."""
+    """Return the label of a tick, without a unit prefix for values below a thousand."""
     return f"{value:g}" if value < 1000 else EngFormatter(sep="").format_eng(value)
 
 
 def svg(figure: Figure) -> str:
-    """Return a figure as an SVG document, nothing in it changing between calls."""
+    """Return a figure as an SVG document; the same figure gives the same bytes."""
     text = io.StringIO()
-    # the salt fixes the ids inside the file; text stays text, so it can be searched and read out
+    # the salt fixes the ids inside the file; text remains text, for search and screen readers
     with mpl.rc_context({"svg.hashsalt": "pyapsp", "svg.fonttype": "none"}):
         figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
     return text.getvalue()
 
 
 def inline(document: str, name: str) -> str:
-    """Return an SVG document as an element of a page, its ids made unlike those of others."""
+    """Return an SVG document as an element of a page, with ids unique in the page."""
     element = document[document.index("<svg") :]
     return re.sub(r'(\bid="|\burl\(#|href="#)', rf"\g<1>{name}-", element)

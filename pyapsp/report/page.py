@@ -1,4 +1,4 @@
-"""The page of runs: HTML that needs nothing but itself, no network and no other file."""
+"""The page of runs: one HTML file, which needs no network and no other file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["report_page", "template"]
 
 
 def template(name: str) -> Template:
-    """Return a template below this folder; what it includes lies here, too."""
+    """Return a template from this folder, which also has the files that it includes."""
     loader = FileSystemLoader(Path(__file__).parent)
     return Environment(loader=loader, autoescape=True, keep_trailing_newline=True).get_template(
         name
@@ -38,9 +38,9 @@ def report_page(
     ----------
     collected : Collected
     best : pandas.DataFrame
-        As `pyapsp.report.tables.fastest` returns it.
+        The result of `pyapsp.report.tables.fastest`.
     figures : mapping of str to (str, str)
-        Name -> SVG document and the sentence below it; the first one goes to the top.
+        Name -> SVG document and caption; the first one is at the top of the page.
     """
     runs, listed, problems = collected.runs, {}, []
     for name, some in tables.by_problem(runs).items():

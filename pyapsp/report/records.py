@@ -1,7 +1,7 @@
-"""What solves and benches wrote, collected into tables of values.
+"""Read the records of solves and benches into data frames.
 
-A run that was both solved and timed in turns is one row. It has the times of the bench, and counts
-as verified only if both answers were right.
+A run that was both solved and timed by a bench is one row. It has the times of the bench, and
+counts as verified only if both answers were right.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pyapsp.errors import FormatError
 
 __all__ = ["OVER", "Collected", "collect"]
 
-#: What the names of speed-up columns start with; the name of the package follows.
+#: The prefix of the names of speed-up columns; the name of the package follows.
 OVER = "over_"
 
-# column -> where its value lies in a record, from the outside in
+# column -> keys of its value in a record, from the outermost to the innermost
 _RUN = {
     "problem": ("problem",),
     "unit": ("unit",),
@@ -43,7 +43,7 @@ _RUN = {
     "max_error": ("max_error",),
     "verified": ("verified",),
 }
-# an input need not be a graph; a bench adds the turns and the roof, a check the error
+# optional: an input may not be a graph; a bench adds turns and roof, a check adds the error
 _OPTIONAL = {"m", "held_dtype", "turns", "fraction_of_roof", "max_error"}
 _NUMBERS = (
     *("kernel_seconds", "transfer_seconds", "wall_seconds"),
@@ -61,25 +61,25 @@ _LEFT_OUT = ("problem", "input", "n", "what", "why")
 
 @dataclass(frozen=True)
 class Collected:
-    """What records and benches say; what is not known is missing.
+    """The values of records and benches; unknown values are missing.
 
     Attributes
     ----------
     runs : pandas.DataFrame
         A row for each run, ordered by problem, size and name of the input, method, dtype, device
-        and platform: ``problem``, ``unit``, the columns of `pyapsp.report.tables.RUNS`, and before
-        ``max_error`` one for each other package, how many times as long it took. Times are in
-        seconds, rates in units per second.
+        and platform. Columns: ``problem``, ``unit``, those of `pyapsp.report.tables.RUNS`, and
+        before ``max_error`` one for each other package, its time divided by that of the run. Times
+        are in seconds, rates in units per second.
     peers : pandas.DataFrame
         Other packages: problem, input, n, name, version, what, calls, dtype, median_seconds,
         rate, verified.
     devices : pandas.DataFrame
-        name, platform, kind, driver, version, processor (that kernels are compiled for), units,
+        name, platform, kind, driver, version, processor (for which kernels are compiled), units,
         memory (bytes).
     left_out : pandas.DataFrame
         problem, input, n, what, why.
     software : pandas.DataFrame
-        name and version of what the runs depend on.
+        name and version of the packages that the runs depend on.
     """
 
     runs: pd.DataFrame
@@ -92,14 +92,14 @@ class Collected:
 def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
     """Collect records and benches.
 
-    What was solved and also timed by a bench is one row, with the times of the bench (of the last
-    one, if there are several), and verified if both answers were.
+    A run that was solved and also timed by a bench is one row, with the times of the bench (the
+    last one, if there are several). It is verified if both answers were verified.
 
     Parameters
     ----------
     paths : sequence of path-like
-        What ``pyapsp solve --record``, ``pyapsp verify -o`` and ``pyapsp bench -o`` wrote; at
-        least one file.
+        Files of ``pyapsp solve --record``, ``pyapsp verify -o`` and ``pyapsp bench -o``; at least
+        one.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
     Raises
     ------
     FormatError
-        If a file is something else.
+        If a file is neither a record nor a document of a bench.
     """
     solved, timed, benches = [], [], []
     for path in map(Path, paths):
@@ -171,7 +171,7 @@ class _Run:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What records of the same run have in common."""
+        """The key of a run: records of the same run have the same key."""
         asked = [self.record.get(name) for name in ("predecessors", "sources", "cutoff")]
         columns = [self.row[name] for name in (*_SORTED, "held_dtype")]
         return (*columns, self.record["input"].get("hash"), *asked)
@@ -195,15 +195,15 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_bench(document: Any) -> bool:
-    """Whether this is what ``pyapsp bench`` wrote."""
+    """Whether this is a document of ``pyapsp bench``."""
     return isinstance(document, Mapping) and {"runs", "peers", "left_out"} <= document.keys()
 
 
 def _both(solved: dict[str, Any], timed: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the row of a run that was solved and, maybe, timed in turns."""
+    """Return the row of a run from its record of a solve and, if there is one, of a bench."""
     if timed is None:
         return solved
-    # of two answers neither may be wrong, and what nobody looked at stays so
+    # false if either answer was wrong; else missing if either was not verified
     verdicts = [solved["verified"], timed["verified"]]
     verified = False if False in verdicts else None if None in verdicts else True
     errors = [row["max_error"] for row in (solved, timed) if row["max_error"] is not None]
@@ -211,7 +211,7 @@ def _both(solved: dict[str, Any], timed: dict[str, Any] | None) -> dict[str, Any
 
 
 def _frame(rows: list[dict[str, Any]], columns: Iterable[str]) -> pd.DataFrame:
-    """Make a table with these columns, and no row twice."""
+    """Make a table with these columns, without duplicate rows."""
     table = pd.DataFrame(rows, columns=list(columns), dtype=object)
     return table.drop_duplicates(ignore_index=True)
 
@@ -228,7 +228,7 @@ def _ordered(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _software(records: list[Any]) -> pd.DataFrame:
-    """List what the runs depend on, each version once."""
+    """List the packages that the runs depend on, each version once."""
     rows = []
     for record in records:
         own = {"pyapsp": record.get("pyapsp"), "commit": record.get("commit")}

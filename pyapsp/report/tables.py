@@ -1,4 +1,4 @@
-"""Tables that people read, made from tables of values: headings, digits and marks."""
+"""Formatted tables, made from data frames: headings, digits and marks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _whole(value: Any) -> str:
 
 
 def _measured(digits: int) -> Callable[[Any], str]:
-    """Make the function that shows a number with so many digits, a missing one as nothing."""
+    """Return a function that formats a number with some digits, and a missing one as ""."""
     return lambda value: "" if pd.isna(value) else f"{value:.{digits}g}"
 
 
@@ -49,7 +49,7 @@ def _memory(value: Any) -> str:
 
 
 def _verdict(value: Any) -> str:
-    """Show a verified flag, which is missing until the run was verified."""
+    """Format a verified flag, which is missing if the run was not verified."""
     return "not checked" if pd.isna(value) else "yes" if value else "no"
 
 
@@ -59,11 +59,11 @@ class Column(NamedTuple):
     Attributes
     ----------
     heading : str
-        What people read; files for programs use the column's name.
+        The heading in formatted tables; CSV files have the column's name.
     show : callable
         Makes the text of a cell from its value.
     number : bool
-        Whether the values have the order of numbers, and go to the right.
+        Whether the values are sorted as numbers and aligned to the right.
     """
 
     heading: str
@@ -136,22 +136,22 @@ FASTEST = {
     "right": Column("runs verified", _whole, True),
     "count": Column("of", _whole, True),
 }
-# those that are values of the run itself
+# the columns with values of the run itself
 _OF_THE_FASTEST = ("method", "dtype", "held_dtype", "device", "platform", "wall_seconds")
-# of the columns of the summary
+# headings of the summary
 _SIDES = "<<><>>>>"
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
 class Cell(NamedTuple):
-    """What a cell shows, and the number it is ordered by: "" when that is missing."""
+    """The text of a cell, and the number by which it is sorted: "" if that is missing."""
 
     text: str
     value: str | None
 
 
 class Table(NamedTuple):
-    """A table to be shown."""
+    """A formatted table."""
 
     columns: Mapping[str, Column]
     rows: list[dict[str, Cell]]
@@ -165,8 +165,8 @@ def by_problem(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
     """Return the columns of a table of runs of one problem, in its order, speed-ups among them.
 
-    Speed-ups over packages that took no part, roofs where there is none, and the types that runs
-    computed in where these are those of the answers, are left out.
+    Left out are speed-ups over packages that did not run, the roof if it was not measured, and the
+    type in which runs computed if it is the type of all answers.
     """
     columns = {}
     for name in runs.columns:
@@ -186,7 +186,7 @@ def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
 
 
 def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
-    """Make the table people read; a cell knows the number that its text was made from."""
+    """Make a formatted table; each cell also has the number of its text."""
 
     def cell(value: Any, column: Column) -> Cell:
         number = None
@@ -205,21 +205,21 @@ def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
 
 
 def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
-    """Return what was fastest on each input: of our methods, and of the other packages.
+    """Return the fastest method and the fastest other package on each input.
 
     Parameters
     ----------
     runs, peers : pandas.DataFrame
-        As `pyapsp.report.records.Collected` has them.
+        Those of `pyapsp.report.records.Collected`.
 
     Returns
     -------
     pandas.DataFrame
         A row for each problem and input: problem, input, n, m; method, dtype, held_dtype, device,
-        platform and wall_seconds of the verified run whose whole call took the least time (missing
-        if none was verified); peer, the package that took the least time in the same turns and
-        computed the right answer, peer_seconds, and ratio, how many times as long it took; right
-        and count: the verified runs, and all.
+        platform and wall_seconds of the verified run with the fastest whole call (missing if none
+        was verified); peer, the package with the least time in the same turns and a right answer;
+        peer_seconds; ratio, the time of the peer divided by that of the run; right and count, the
+        numbers of verified runs and of all runs.
     """
     untold = {
         (row.problem, row.input, row.n, row.name)
@@ -250,7 +250,7 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(best: pd.DataFrame) -> str:
-    """Write what `fastest` returned as a table of plain text that fits a terminal."""
+    """Write the result of `fastest` as a plain-text table that fits a terminal."""
     names = set(best["peer"].dropna())
     one = len(names) == 1
     rows = [
@@ -284,7 +284,7 @@ def summary(best: pd.DataFrame) -> str:
 
 
 def method_name(row: Any) -> str:
-    """Return the method of a row, and the type that it computed in if the answer has another."""
+    """Return the method of a row, with the type in which it computed if the answer has another."""
     if pd.isna(row.method):
         return "none"
     narrower = row.held_dtype != row.dtype
@@ -292,7 +292,7 @@ def method_name(row: Any) -> str:
 
 
 def seconds(value: Any) -> str:
-    """Show a time with three digits."""
+    """Format a time with three digits."""
     if pd.isna(value):
         return ""
     rounded = float(f"{value:.3g}")
@@ -301,7 +301,7 @@ def seconds(value: Any) -> str:
 
 
 def csv_table(runs: pd.DataFrame) -> str:
-    """Write the runs of a problem as CSV: values in full, one line per run."""
+    """Write the runs of a problem as CSV, one line per run, with all digits."""
     text: str = runs.to_csv(index=False, lineterminator="\n")
     return text
 
@@ -313,7 +313,7 @@ def markdown_tables(runs: pd.DataFrame) -> str:
 
 def _markdown(runs: pd.DataFrame) -> str:
     columns, rows = table(runs, runs_columns(runs))
-    # a bar in a name must not end its cell
+    # escape a bar in a name, which would end its cell
     cells = [[cell.text.replace("|", "\\|") for cell in row.values()] for row in rows]
     shown = pd.DataFrame(cells, columns=[column.heading for column in columns.values()])
     sides = ["right" if column.number else "left" for column in columns.values()]

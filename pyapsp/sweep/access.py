@@ -1,8 +1,8 @@
-"""How a body accesses its arrays, and which scheme that speaks for.
+"""Record how a body accesses its arrays, and choose the scheme from that.
 
-The paper leaves it to the developer to find out whether accesses are *similar* (neighbouring tasks
-access the same entry) or *continuous* (neighbouring threads access neighbouring entries). Here
-the body is built once more with macros that record what they access, and run for the first tasks.
+In the paper, the developer must find out whether accesses are *similar* (neighbouring tasks access
+the same entry) or *continuous* (neighbouring threads access neighbouring entries). Here the body is
+built a second time with macros that record each access, and run for the first tasks.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from pyapsp.sweep.source import PREFIX, Body, built, generate
 
 __all__ = ["Pattern", "Traced", "guideline"]
 
-# Accesses of each that are recorded.
+# Recorded accesses of each thread.
 _LOGGED = 64
-# Rounds of a `Repeat` that are recorded.
+# Recorded rounds of a `Repeat`.
 _ROUNDS = 4
-# Bytes that a device brings at a time.
+# Bytes of a memory transaction.
 _TRANSACTION = 128
-# An arrangement that is made up for by less than this is not worth it.
+# The interleaved scheme is chosen only if its transactions are below this fraction of the naive.
 _MARGIN = 0.9
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """How a step accesses an array.
+    """The accesses of a step to an array.
 
     Parameters
     ----------
     step, array, role : str
     accesses : float
-        By all threads of a task.
+        Number of accesses by all threads of a task.
     similarity : float
-        Share of accesses that the next task makes to the same entry at the same time.
+        Fraction of accesses for which the next task accesses the same entry at the same time.
     continuity : float
-        Share of accesses that the next thread makes to the next entry at the same time.
+        Fraction of accesses for which the next thread accesses the next entry at the same time.
     naive, interleaved : float
-        Memory transactions for an access in either scheme: 1/32 for words in the best case.
+        Memory transactions per access in each scheme: for words, 1/32 in the best case.
     """
 
     step: str
@@ -61,7 +61,7 @@ class Pattern:
 
 
 def guideline(patterns: Sequence[Pattern], arrays: Sequence[Array], lanes: int) -> tuple[str, str]:
-    """Return the scheme with fewer memory transactions, arrangement included, and the reason.
+    """Return the scheme with fewer memory transactions, with arrangement, and the reason.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ class Traced:
         common: Mapping[str, np.ndarray],
         lanes: int,
     ) -> list[Pattern]:
-        """Run V neighbouring threads of the first tasks, and return what was recorded.
+        """Run V neighbouring threads of the first tasks, and return the recorded accesses.
 
         Parameters
         ----------
         whole : Slice
-            Of the first V tasks, or fewer.
+            The first V tasks, or fewer.
         common : mapping of str to ndarray
         lanes : int
             V.
@@ -150,7 +150,7 @@ class Traced:
         return self._summed(records, lanes)
 
     def _order(self) -> list[tuple[int, Step]]:
-        """Return the steps with the number of their round."""
+        """Return each step with the number of its round."""
         order = []
         for step in self._steps:
             if isinstance(step, Repeat):
@@ -194,7 +194,7 @@ class Traced:
 
 
 def _counted(log: np.ndarray, number: int, array: Array, lanes: int) -> np.ndarray:
-    """Return accesses to an array, and the four shares of `Pattern`."""
+    """Return the number of accesses to an array, and the four fractions of `Pattern`."""
     logged = np.minimum(log[..., 0], _LOGGED)
     there = np.arange(_LOGGED) < logged[..., None]
     there &= log[..., 1::2] == number
@@ -202,7 +202,7 @@ def _counted(log: np.ndarray, number: int, array: Array, lanes: int) -> np.ndarr
     kept = there.sum()
     if not kept:
         return np.zeros(5)
-    # what was beyond the log is taken to be like what is in it
+    # accesses that the log has no room for are assumed to be like the recorded ones
     weight = log[..., 0].sum() / logged.sum()
 
     def share(shift: int, axis: int) -> float:
@@ -223,7 +223,7 @@ def _counted(log: np.ndarray, number: int, array: Array, lanes: int) -> np.ndarr
 
 
 def _distinct(segments: np.ndarray, there: np.ndarray, axis: int) -> int:
-    """Return how many different segments the accesses along an axis are in, all in all."""
+    """Return the number of different segments of the accesses along an axis, summed up."""
     ordered = np.sort(np.where(there, segments, -1), axis)
     new = np.diff(ordered, axis=axis, prepend=-1) != 0
     return int((new & (ordered >= 0)).sum())

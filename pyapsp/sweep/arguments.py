@@ -1,4 +1,4 @@
-"""The arguments of a sweep: what is given, as the kernels want it."""
+"""Check and convert the arguments of a sweep for the kernels."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def checked(
     given: Mapping[str, ArrayLike],
     roles: tuple[str, ...] = ("input", "common"),
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return inputs, and common arrays, as the kernels want them.
+    """Return inputs and common arrays in the types and shapes of the kernels.
 
     Parameters
     ----------
     arrays : sequence of Array
     given : mapping of str to array-like
     roles : tuple of str
-        What has to be given.
+        Roles of the arrays that must be given.
 
     Raises
     ------
@@ -49,12 +49,12 @@ def checked(
 
 
 def count(tasks: int | None, inputs: Mapping[str, np.ndarray]) -> int:
-    """Return the number of tasks, on which all inputs must agree.
+    """Return the number of tasks, which must be the same in all inputs.
 
     Raises
     ------
     ParameterError
-        They do not; or there are none and `tasks` is None; or it is no number of tasks.
+        It is not the same, or out of range; or there are no inputs and `tasks` is None.
     """
     counts = {name: value.shape[0] for name, value in inputs.items()}
     if tasks is not None:
@@ -70,12 +70,12 @@ def count(tasks: int | None, inputs: Mapping[str, np.ndarray]) -> int:
 
 
 def stacked(arrays: Sequence[Array], first: int, tasks: Sequence[Mapping[str, ArrayLike]]) -> Slice:
-    """Return tasks that came one by one as a slice, with room for their outputs.
+    """Return a slice made from single tasks, with memory for their outputs.
 
     Raises
     ------
     ParameterError
-        One does not have the inputs, or has one of another shape or not of its type.
+        An input of a task is missing, of another shape, or not of its type.
     """
     inputs = {array.name: array for array in arrays if array.role == "input"}
     for number, task in enumerate(tasks, start=first):
@@ -97,7 +97,7 @@ def stacked(arrays: Sequence[Array], first: int, tasks: Sequence[Mapping[str, Ar
 
 
 def _converted(array: Array, given: ArrayLike) -> np.ndarray:
-    """Return an array of the right shape and type, C-contiguous, or say what is wrong."""
+    """Return a C-contiguous array of the right shape and type, or raise an error."""
     try:
         value = np.asarray(given)
     except ValueError as error:

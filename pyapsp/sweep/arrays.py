@@ -1,4 +1,4 @@
-"""What a user says of a sweep: the arrays of a task, and the steps that its threads take."""
+"""The description of a sweep: the arrays of a task, and the steps of its threads."""
 
 from __future__ import annotations
 
@@ -41,17 +41,18 @@ class Array:
         Its name in the body and among the arguments of the sweep: a C identifier.
     role : {"input", "common", "output", "scratch"}
         Each task has its own input, output and scratch; all tasks share one common array. Scratch
-        passes values from step to step and does not leave the device.
+        passes values from step to step and is never copied to the host.
     dtype : dtype-like
         A float or integer type.
     shape : int or tuple of int
-        Of one task; ``()`` for a single value, which is what a plain parameter is.
+        Shape for one task; ``()`` for a single value.
     fill : int, float or None
-        What every entry of an output or scratch array is before the first step; None: undefined.
+        The value of every entry of an output or scratch array before the first step; None:
+        undefined.
     rows : str or None
         For a common array of rows of different lengths, one for each thread of a step: the name of
-        the common integer array that has entry x where row x begins, and one entry more. A step
-        that stages the array then stages the rows of the threads in a group.
+        the common integer array with the index at which each row begins, and one entry more, the
+        end of the last row. A step that stages the array stages the rows of a group's threads.
     """
 
     name: str
@@ -72,7 +73,9 @@ class Array:
         rows: str | None = None,
     ) -> None:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ParameterError.of("name", "Array", "a C identifier that begins a letter", name)
+            raise ParameterError.of(
+                "name", "Array", "a C identifier that begins with a letter", name
+            )
         if role not in ROLES:
             raise ParameterError.of("role", f"array {name!r}", f"one of {', '.join(ROLES)}", role)
         try:
@@ -98,27 +101,27 @@ class Array:
 
     @property
     def size(self) -> int:
-        """Entries, of one task."""
+        """Number of entries of one task."""
         return prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes, of one task."""
+        """Number of bytes of one task."""
         return self.size * self.dtype.itemsize
 
 
 @dataclass(frozen=True)
 class Step:
-    """What every thread of a task does, before any thread takes the next step.
+    """A step of a task: every thread ends it before any thread begins the next step.
 
     Parameters
     ----------
     name : str
-        Of a ``STEP(name) { ... }`` in the body.
+        Name of a ``STEP(name) { ... }`` in the body.
     threads : int or tuple of int
-        Threads of a task, in up to three dimensions: x first, in which neighbours are neighbours.
+        Threads of a task, in up to three dimensions: x first, along which threads are neighbours.
     stage : sequence of str
-        Common arrays, or their rows, to be read from local memory where they fit it.
+        Common arrays, or arrays of rows, to be copied to local memory if they fit.
     """
 
     name: str
@@ -129,7 +132,9 @@ class Step:
         self, name: str, threads: int | Sequence[int] = 1, *, stage: Sequence[str] = ()
     ) -> None:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise ParameterError.of("name", "Step", "a C identifier that begins a letter", name)
+            raise ParameterError.of(
+                "name", "Step", "a C identifier that begins with a letter", name
+            )
         extents = (threads,) if isinstance(threads, (int, np.integer)) else tuple(threads)
         whole = all(isinstance(extent, (int, np.integer)) and extent > 0 for extent in extents)
         if not (whole and 1 <= len(extents) <= 3 and prod(extents) < 2**31):
@@ -142,19 +147,19 @@ class Step:
 
     @property
     def count(self) -> int:
-        """Threads of a task."""
+        """Number of threads of a task."""
         return prod(self.threads)
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """Steps taken in turn until a round in which no thread of any task says ``AGAIN()``.
+    """Steps repeated until a round in which no thread of any task calls ``AGAIN()``.
 
     Parameters
     ----------
     *steps : Step
     limit : int
-        Rounds after which the sweep gives up.
+        Largest number of rounds; more are an error.
     """
 
     steps: tuple[Step, ...]
@@ -176,12 +181,12 @@ def flattened(steps: Sequence[Step | Repeat]) -> list[Step]:
 
 
 def check_arrays(arrays: Sequence[Array], steps: Sequence[Step | Repeat]) -> None:
-    """Refuse arrays and steps that do not go together.
+    """Check that arrays and steps match.
 
     Raises
     ------
     ParameterError
-        A name that occurs twice; no output; rows or staging of what is no common array.
+        A name occurs twice, there is no output, or an array with rows or staging is not common.
     """
     if not all(isinstance(array, Array) for array in arrays):
         raise ParameterError.of("arrays", "Sweep", "a list of Array", arrays)

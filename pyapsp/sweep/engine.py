@@ -25,9 +25,9 @@ __all__ = ["SCHEMES", "Outcome", "Sweep"]
 
 SCHEMES = ("auto", "naive", "interleaved", "measure")
 _NEEDS = {"float64": "fp64", "float16": "fp16", "int64": "int64", "uint64": "int64"}
-# Tasks that a measurement takes, in blocks of lanes.
+# Tasks of a measurement, in blocks of lanes.
 _MEASURED = 8
-# What a body without any STEP(name) is.
+# The step of a body without STEP(name).
 _ONE = Step("task")
 
 
@@ -37,18 +37,18 @@ class Outcome(Mapping[str, np.ndarray]):
     Attributes
     ----------
     scheme : {"naive", "interleaved"}
-        What ran.
+        The scheme that ran.
     why : str
-        Why it was chosen.
+        The reason for its choice.
     lanes : int
-        V, the tasks that are interleaved; 1 in the naive scheme.
+        V, the number of interleaved tasks; 1 in the naive scheme.
     slices : int
-        Slices in which the tasks were on the device.
+        Number of slices of the tasks.
     device_bytes : int
-        Device memory that the sweep took.
+        Device memory of the sweep.
     seconds : dict of str to float
-        By the clock of the device ``"upload"``, ``"arrangement"``, ``"kernel"`` and
-        ``"readback"``, which may overlap; by the clock of the host ``"total"``, without building.
+        ``"upload"``, ``"arrangement"``, ``"kernel"`` and ``"readback"`` by the clock of the device;
+        they may overlap. ``"total"`` by the clock of the host, without building kernels.
     """
 
     def __init__(
@@ -75,56 +75,57 @@ class Outcome(Mapping[str, np.ndarray]):
 
 
 class Sweep:
-    """A task, ready to be run for many parameters at once.
+    """A task that can be run many times at once, with different inputs.
 
     Parameters
     ----------
     body : str or pathlib.Path
-        OpenCL C for one thread of one task: a ``STEP(name) { ... }`` for each step, or only the
-        inside of the one step there is. It reads and writes ``IN(name, j)``, ``OUT(name, j)``,
-        ``SCRATCH(name, j)`` and ``COMMON(name, j)``, entry j of an array in C order, and knows
-        ``THREAD_X``, ``THREAD_Y``, ``THREAD_Z`` and ``TASK``, its place in the sweep. The
-        threads of a step run in any order and must not wait for each other. In the steps of a
-        `Repeat`, ``AGAIN()`` asks for another round.
+        OpenCL C for one thread of one task: a ``STEP(name) { ... }`` for each step, or for a single
+        step only its content. It reads and writes ``IN(name, j)``, ``OUT(name, j)``,
+        ``SCRATCH(name, j)`` and ``COMMON(name, j)``, entry j of an array in C order.
+        ``THREAD_X``, ``THREAD_Y`` and ``THREAD_Z`` are the indices of the thread, ``TASK`` is the
+        number of the task. The threads of a step run in any order and must not wait for each other.
+        In the steps of a `Repeat`, ``AGAIN()`` requests another round.
     arrays : sequence of Array
         The arrays of a task.
     steps : Step, or sequence of Step and Repeat
-        What is done, in this order.
+        The steps, in the order of execution.
     device : Device, str, int, pyopencl.Device, pyopencl.Context or None
         As in :func:`pyapsp.device.choose`.
     scheme : {"auto", "naive", "interleaved", "measure"}
-        "naive": each task has its arrays in a row, and neighbouring work-items are neighbouring
-        threads of a task. "interleaved": the arrays of V tasks lie side by side, and neighbouring
-        work-items are neighbouring tasks. "auto": what the accesses of the first tasks speak for;
-        "measure": what is faster for the first tasks. Both decide at the first run.
+        "naive": the arrays of tasks are stored one after the other, and neighbouring work-items are
+        neighbouring threads of a task. "interleaved": the arrays of V tasks are interleaved, and
+        neighbouring work-items are neighbouring tasks. "auto": the scheme with fewer memory
+        transactions for the first tasks. "measure": the faster one for the first tasks. Both choose
+        at the first run.
     defines : mapping of str to str, int or float
         Macros for the body.
     lanes : int, optional
-        V, a power of two from 2 to 64; None for what suits the device.
+        V, a power of two from 2 to 64. Default: chosen for the device.
     per_launch : int, optional
-        Tasks on the device at a time; None for as many as are useful and fit. 1 in the naive
-        scheme and V in the interleaved one is what the paper does.
+        Number of tasks on the device at a time. Default: as many as are useful and fit. The paper
+        uses 1 in the naive scheme and V in the interleaved one.
     staging : bool, optional
-        Whether steps stage what they ask for in local memory; None: not on CPU devices, where it
-        is no faster than the other.
+        Whether steps copy their staged arrays to local memory. Default: not on CPU devices, where
+        local memory is not faster.
     vectors : bool
-        Whether the body is also right where its values are vectors: on CPU devices entries of
-        ``IN``, ``OUT`` and ``SCRATCH`` are then of the type ``LANE(type)``, V tasks at once, so
-        that nothing may branch on them but ``if (ANY(mask))``; ``mask ? a : b`` takes the lanes
-        of either, and ``CONVERT(type, x)`` is a ``LANE(type)``.
+        Whether the body is also correct for vectors. On CPU devices, entries of ``IN``, ``OUT`` and
+        ``SCRATCH`` then have the type ``LANE(type)``, with a lane for each of V tasks. A branch
+        must not depend on them, except ``if (ANY(mask))``; ``mask ? a : b`` selects by lane, and
+        ``CONVERT(type, x)`` converts to ``LANE(type)``.
     memory_limit : int, optional
-        Bytes of device memory to use at most.
+        Largest number of bytes of device memory to use.
     progress : callable, optional
-        Called with the tasks done, and with all tasks, after each slice.
+        Called after each slice with the number of tasks done and the number of all tasks.
 
     Raises
     ------
     ParameterError
-        Arrays, steps or body do not go together; names which and how.
+        Arrays, steps or body do not match; the message names them.
     CapabilityError
-        The device has no such type.
+        The device does not have a type.
     KernelBuildError
-        The body does not compile; names its line. Here or at the first run.
+        The body does not compile, here or at the first run; the message has the line.
 
     References
     ----------
@@ -195,7 +196,7 @@ class Sweep:
         Parameters
         ----------
         tasks : int, optional
-            How many; needed only where there is no input.
+            Number of tasks; needed only if there are no inputs.
         **arrays : array-like
             Inputs with the tasks on an additional first axis, and common arrays, by name.
 
@@ -204,7 +205,7 @@ class Sweep:
         ParameterError
             An array is missing, unknown, of another shape, or not of its type.
         DeviceMemoryError
-            One task is more than the device, or `memory_limit`, can hold.
+            One task needs more memory than the device has or `memory_limit` allows.
         """
         inputs, common = arguments.checked(self.arrays, arrays)
         count = arguments.count(tasks, inputs)
@@ -220,10 +221,10 @@ class Sweep:
     def over(
         self, tasks: Iterable[Mapping[str, ArrayLike]], /, **common: ArrayLike
     ) -> Iterator[dict[str, np.ndarray]]:
-        """Run tasks as they come, and yield the outputs of each, in order.
+        """Run tasks from an iterable, and yield the outputs of each, in order.
 
-        Only the tasks that are on the device, and those before and after them, are held at a
-        time, so that `tasks` may be endless.
+        At any time only the tasks on the device, and the slices before and after them, are in
+        memory, so `tasks` may be endless.
 
         Parameters
         ----------
@@ -234,7 +235,7 @@ class Sweep:
 
         Raises
         ------
-        As calling the sweep.
+        The same errors as a call of the sweep.
         """
         shared = arguments.checked(self.arrays, common, roles=("common",))[1]
         coming = iter(tasks)
@@ -266,7 +267,7 @@ class Sweep:
     def analyse(self, tasks: int | None = None, /, **arrays: ArrayLike) -> list[access.Pattern]:
         """Return how the threads of the first tasks access each array: the paper's table II.
 
-        Takes what calling the sweep takes.
+        The arguments are those of a call of the sweep.
         """
         inputs, common = arguments.checked(self.arrays, arrays)
         return self._traced(Slice(0, arguments.count(tasks, inputs), inputs), common)
@@ -369,7 +370,7 @@ class Sweep:
 
 
 def _part(whole: Slice, first: int, tasks: int, *, copied: bool = False) -> Slice:
-    """Return some tasks of a slice, as views; or with arrays of their own, to be thrown away."""
+    """Return some tasks of a slice, as views, or as temporary copies."""
     some = slice(first, first + tasks)
     arrays = {name: value[some] for name, value in whole.arrays.items()}
     if copied:

@@ -1,9 +1,9 @@
-"""The shape of a launch: how the threads of a task and the tasks of a sweep become work-items.
+"""The shape of a launch: the mapping of threads of a task and tasks of a sweep to work-items.
 
-The paper's three steps from a kernel for one task to one for V tasks: *extension* puts V tasks
-beside each thread of a group, *decomposition* takes threads out of the group until it is within
-the limits of the device, *aggregation* gives a work-item several threads, so that what a group
-stages serves more of them.
+The paper has three steps from a kernel for one task to a kernel for V tasks. *Extension*: a group
+has V tasks for each of its threads. *Decomposition*: the group gets fewer threads, until it is
+within the limits of the device. *Aggregation*: a work-item runs several threads, so that more
+threads use the data that a group stages in local memory.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pyapsp.sweep.arrays import Array, Step
 
 __all__ = ["Form", "Shape", "default_lanes", "shape_of"]
 
-# Work-items of a group, where a device has as many.
+# Work-items of a group, if the device allows that many.
 _GROUP = 256
-# Threads that a work-item of a CPU device takes over: what is left is still many per core.
+# Threads that a work-item runs on a CPU device: there are still many work-items for each core.
 _AGGREGATE_CPU = 64
-# Bytes of local memory that staged data may take: several groups still fit a compute unit.
+# Most bytes of staged data in local memory: several groups still fit a compute unit.
 _STAGED = 16384
-# Staged entries that each work-item copies at most for one thread that it carries.
+# Most staged entries that a work-item copies for each of its threads.
 _COPIES = 4
 
 
@@ -33,12 +33,13 @@ class Form:
     Parameters
     ----------
     scheme : {"naive", "interleaved"}
-        Arrays in rows, one for each task, and neighbouring work-items on one task; or entry j of V
-        tasks side by side, and neighbouring work-items on different tasks.
+        "naive": the arrays of a task are contiguous, and neighbouring work-items run one task;
+        "interleaved": entries j of V tasks are contiguous, and neighbouring work-items run
+        different tasks.
     lanes : int
         V; 1 in the naive scheme.
     width : int
-        Lanes that one work-item takes as a vector: V where the body is made for it, else 1.
+        Lanes that one work-item runs as a vector: V if the body supports vectors, else 1.
     """
 
     scheme: str
@@ -53,7 +54,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Shape:
-    """How a step is launched.
+    """The shape of the launches of a step.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class Shape:
     aggregate : int
         Threads that a work-item runs one after the other.
     staged : tuple of (str, int)
-        Common arrays in local memory, and how many entries of them.
+        Common arrays in local memory, and the number of their entries there.
     """
 
     tasks: int
@@ -81,16 +82,16 @@ class Shape:
         return self.tasks // self.width * self.threads
 
     def parts(self, step: Step) -> int:
-        """Return how many groups share the threads of a task."""
+        """Return the number of groups for the threads of a task."""
         return -(-step.count // (self.threads * self.aggregate))
 
     def groups(self, step: Step, tasks: int) -> int:
-        """Return the groups of a launch for so many tasks."""
+        """Return the number of groups of a launch for some tasks."""
         return self.parts(step) * -(-tasks // self.tasks)
 
 
 def default_lanes(device: Device) -> int:
-    """Return V: the lock-step width of GPUs, and enough to fill the vectors of CPUs."""
+    """Return V: on GPUs the lock-step width, on CPUs the number of lanes of vectors."""
     return 16 if device.traits.scalar_groups else 32
 
 
@@ -103,7 +104,7 @@ def shape_of(
     tasks: int,
     staging: bool,
 ) -> Shape:
-    """Choose how to launch a step.
+    """Choose the shape of the launches of a step.
 
     Parameters
     ----------
@@ -113,21 +114,21 @@ def shape_of(
         By name.
     device : Device
     tasks : int
-        Tasks in a launch, at most.
+        Largest number of tasks in a launch.
     staging : bool
-        Whether common data may go to local memory.
+        Whether common data may be copied to local memory.
     """
     count = step.count
     most = min(_GROUP, device.capabilities.max_work_group_size)
     cpu = device.traits.scalar_groups
     if form.interleaved:
         side = form.lanes
-        # one thread beside the lanes, so that the loop over a group is one over the lanes
+        # one thread, so that the compiler's loop over a group is a loop over the lanes
         threads = 1 if cpu else min(count, max(most // side, 1))
     else:
         threads = min(count, _AGGREGATE_CPU if cpu else most)
         side = 1 if cpu else max(min(most // threads, tasks), 1)
-    threads = -(-count // -(-count // threads))  # groups of one size
+    threads = -(-count // -(-count // threads))  # all groups have the same size
     aggregate = min(count, _AGGREGATE_CPU) if cpu and form.interleaved else 1
     staged = _staged(step, arrays, device) if staging else ()
     if staged:
@@ -137,7 +138,7 @@ def shape_of(
 
 
 def _staged(step: Step, arrays: Mapping[str, Array], device: Device) -> tuple[tuple[str, int], ...]:
-    """Return what fits: whole arrays first, and windows on rows in what is left."""
+    """Return the arrays to stage: whole arrays first, then parts of rows in the rest."""
     left = min(_STAGED, device.capabilities.local_memory // 2)
     staged = []
     for name in step.stage:

@@ -1,4 +1,4 @@
-"""How many tasks are on the device at a time, and in which form they fit."""
+"""Choose how many tasks are on the device at a time, and the form in which they fit."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pyapsp.sweep.forms import Form
 
 __all__ = ["FLAGS", "Plan", "is_arranged", "plan"]
 
-#: Rounds between two looks of the host, at most; each has a flag of four bytes.
+#: Most rounds between two reads of the flags by the host; each round has a flag of four bytes.
 FLAGS = 16
-# One slice comes, one is computed, one goes.
+# One slice is uploaded, one is computed, one is downloaded.
 _SLOTS = 3
-# Bytes of a slice that travel: enough to fill the bus, and few enough that many slices overlap.
+# Transferred bytes of a slice: enough to use the bus fully, and so few that many slices overlap.
 _TRAVEL = 32 * 2**20
 # Bytes of a slice on a CPU device, which are then still in its caches after the arrangement.
 _CACHED = 16 * 2**20
@@ -24,9 +24,9 @@ _CACHED = 16 * 2**20
 _ITEMS = 2**18
 # Blocks of tasks for each compute unit of a CPU device.
 _BLOCKS = 4
-# Slices that travel less are not worth threads that bring and take them.
+# For slices with fewer transferred bytes, extra threads for the transfers are not worthwhile.
 _WORTH = 2**20
-# What no buffer of ours may take: the rest of the device is used by its driver and the host.
+# Memory that is left free: drivers and the host use a part of the device.
 _SPARE = 1 / 16
 
 
@@ -40,9 +40,9 @@ class Plan:
     tasks : int
         Tasks of a slice; a multiple of the lanes.
     slots : int
-        Slices on the device at a time: 3 where transfers overlap with kernels, else 1.
+        Slices on the device at a time: 3 if transfers overlap with kernels, else 1.
     device_bytes : int
-        What the buffers take.
+        Bytes of the buffers.
     """
 
     form: Form
@@ -72,7 +72,7 @@ def plan(
 ) -> Plan:
     """Choose the tasks of a slice.
 
-    Where V tasks do not fit, fewer lanes are tried, down to one.
+    If V tasks do not fit, fewer lanes are tried, down to one.
 
     Parameters
     ----------
@@ -82,11 +82,11 @@ def plan(
     threads : int
         Threads of a task, in the step that has most.
     tasks : int, optional
-        Of the whole sweep; None if that is not known.
+        Tasks of the whole sweep; None if unknown.
     per_launch : int, optional
-        Tasks of a slice, if they are given.
+        Tasks of a slice, if the user has given them.
     memory_limit : int, optional
-        Bytes that the sweep may take of the device.
+        Largest number of bytes of device memory.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def plan(
 
 
 class _Need:
-    """Bytes that a form needs: of all tasks, of each, and of the largest buffer for each."""
+    """Bytes that a form needs: in common, for each task, and in the largest buffer per task."""
 
     def __init__(self, arrays: Sequence[Array], form: Form, slots: int) -> None:
         own = [array for array in arrays if array.role != "common"]
@@ -133,7 +133,7 @@ class _Need:
         )
 
     def most(self, device: Device) -> int:
-        """Return the tasks of which every buffer is one that the device can allocate."""
+        """Return the number of tasks for which the device can allocate every buffer."""
         allocation = device.capabilities.max_allocation
         return 0 if self.largest_common > allocation else allocation // self.largest
 
@@ -148,7 +148,7 @@ def _attempts(form: Form, device: Device) -> Iterator[tuple[int, Form]]:
 
 
 def _available(device: Device, memory_limit: int | None) -> tuple[int, str]:
-    """Return bytes for the sweep: what its limit or the device says, and what to do about it."""
+    """Return the bytes that the sweep may use, by its limit or the device, and a remedy."""
     capabilities = device.capabilities
     # a device that shares the memory of the host leaves half of it to the host
     share = 0.5 if capabilities.unified_memory else 1 - _SPARE
@@ -159,7 +159,7 @@ def _available(device: Device, memory_limit: int | None) -> tuple[int, str]:
 
 
 def _wanted(need: _Need, form: Form, device: Device, threads: int) -> int:
-    """Return the tasks of a slice where memory is no matter."""
+    """Return the number of tasks of a slice if memory is sufficient."""
     if not device.traits.scalar_groups:
         return max(_TRAVEL // need.travelling, _ITEMS // threads, 1)
     least = _BLOCKS * device.capabilities.compute_units * form.lanes

@@ -1,10 +1,10 @@
-"""A sweep on a device: slices of tasks come, are arranged, computed, arranged back and taken.
+"""Run a sweep on a device: upload, arrange, compute, arrange back and download slices of tasks.
 
 Rounds of a `Repeat` are enqueued before the host knows whether they are needed. Each has a flag,
-and a round that was not needed does nothing. If the device has memory of its own, three slices are
-in flight; arranged arrays and scratch arrays exist once. Slices give the same bits as the whole
-sweep with the same number of lanes. Another number of lanes is other code and may round
-differently.
+and a round that is not needed does nothing. If the device has its own memory, three slices are in
+progress; there is one copy of arranged arrays and scratch arrays. Slices give the same bits as the
+whole sweep with the same number of lanes. With another number of lanes the code is different and
+may round differently.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pyapsp.sweep.source import PREFIX
 
 __all__ = ["PHASES", "Kernels", "Run", "Slice"]
 
-#: What a breakdown of time is made of.
+#: The phases in which times are reported.
 PHASES = ("upload", "arrangement", "kernel", "readback")
 _ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 _TILE = 32
@@ -38,16 +38,16 @@ _ZERO = np.zeros(1, np.int32)
 
 @dataclass(frozen=True)
 class Slice:
-    """Some tasks, one after the other in the sweep.
+    """Some consecutive tasks of the sweep.
 
     Parameters
     ----------
     first : int
-        The number of the first one.
+        The number of the first task.
     tasks : int
-        How many.
+        Number of tasks.
     arrays : mapping of str to ndarray
-        Inputs to take and outputs to fill, each with the tasks on its first axis; C-contiguous.
+        Inputs to read and outputs to write, each with the tasks on its first axis; C-contiguous.
     """
 
     first: int
@@ -66,7 +66,7 @@ class Kernels:
 
 
 def _arrangement(device: Device, itemsize: int, lanes: int) -> tuple[Program, int]:
-    """Return the kernels that arrange entries of a size, and the work-items of their groups."""
+    """Return the kernels that arrange entries of a size, and their group size."""
     group = 1
     if not device.traits.scalar_groups:
         group = min(_GROUP, device.capabilities.max_work_group_size)
@@ -120,7 +120,7 @@ class Run:
             self._slots = [_Slot(self) for _ in range(plan.slots)]
 
     def process(self, slices: Iterable[Slice]) -> Generator[Slice, None, None]:
-        """Yield slices as their outputs are there, in order."""
+        """Yield slices in order, each when its outputs are on the host."""
         with device_errors(self._device, self._plan.device_bytes):
             if self._plan.slots == 1:
                 for each in slices:
@@ -131,7 +131,7 @@ class Run:
                 yield from self._overlapped(slices)
 
     def seconds(self) -> dict[str, float]:
-        """Return how long the device took for each phase; phases may overlap."""
+        """Return the device time of each phase; phases may overlap."""
         with device_errors(self._device, self._plan.device_bytes):
             return {
                 phase: sum(watch.seconds(phase) for watch in self._watches.values())
@@ -206,7 +206,7 @@ class Run:
         return done
 
     def _repeat(self, repeat: Repeat, launch: _Launch) -> None:
-        """Take rounds of steps; a round that was not asked for does nothing, so some are ahead."""
+        """Enqueue rounds of steps in advance; a round that was not requested does nothing."""
         flags, ahead, done = np.empty(FLAGS, np.int32), 1, 0
         while True:
             ahead = min(ahead, FLAGS, repeat.limit - done)
@@ -239,7 +239,7 @@ class Run:
         self._watches["device"].add("arrangement", event)
 
     def _buffer(self, array: Array, slot: _Slot) -> cl.Buffer:
-        """Return what the kernels get for an array."""
+        """Return the kernel argument for an array."""
         for buffers in (self._common, self._own, slot.rows):
             if array.name in buffers:
                 return buffers[array.name]
@@ -274,7 +274,7 @@ class _Launch:
 
 
 class _Slot:
-    """The rows of a slice on the device, and the way there and back."""
+    """The rows of a slice on the device, with upload and download."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -283,7 +283,7 @@ class _Slot:
         self.rows = {array.name: run._allocate(array.nbytes * tasks) for array in self._moved}
 
     def load(self, each: Slice) -> list[cl.Event]:
-        """Bring the inputs, and return the events."""
+        """Upload the inputs, and return the events."""
         run, events = self._run, []
         for array in self._moved:
             if array.role == "input":
@@ -294,10 +294,10 @@ class _Slot:
         return events
 
     def save(self, each: Slice, computed: cl.Event | None) -> None:
-        """Wait for the kernels, and take the outputs."""
+        """Wait for the kernels, and download the outputs."""
         run, events = self._run, []
         if computed is not None:
-            # a copy that waits in the driver would keep other threads out of it
+            # a copy that waits in the driver would block other threads in it
             computed.wait()
         for array in self._moved:
             if array.role == "output":

@@ -1,8 +1,9 @@
-"""From the body of one task to the kernels of a scheme.
+"""Write the kernels of a scheme from the body of one task.
 
-A step of the body becomes a function that knows the arrays of its own task only; a kernel beside it
-finds out which task and which thread a work-item stands for, stages common data, and calls it. In
-the interleaved scheme an array of a task is every V-th entry, which the macros of access see to.
+A step of the body becomes a function that accesses only the arrays of its own task. A kernel
+computes the task and the thread of a work-item, copies common data to local memory, and calls the
+function. In the interleaved scheme the array of a task is every V-th entry; the macros for access
+compute these addresses.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from pyapsp.sweep.forms import Form, Shape
 
 __all__ = ["PREFIX", "Body", "built", "generate"]
 
-#: What the kernels of steps are called before the name of the step.
+#: The prefix of the names of kernels; the name of the step follows.
 PREFIX = "sweep_"
 _STEP = re.compile(r"\bSTEP\s*\(\s*(\w+)\s*\)")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-# What a traced build records with.
+# The function with which a traced build records accesses.
 _NOTE = """\
 #define SWEEP_LOGGED {logged}
 static sweep_index sweep_note(__global int *log, const int array, const sweep_index j)
@@ -48,7 +49,7 @@ _building = threading.Lock()
 
 
 def built(device: Device, source: str) -> Program:
-    """Build a source for a device, or return the program built before."""
+    """Build a source for a device, or return the cached program."""
     with _building:
         return _program(device, source)
 
@@ -59,23 +60,23 @@ def _program(device: Device, source: str) -> Program:
 
 
 class Body:
-    """The text of one task.
+    """The OpenCL C text of one task.
 
     Parameters
     ----------
     body : str or pathlib.Path
-        OpenCL C with a ``STEP(name) { ... }`` for each step; text without any is the inside of the
-        only one. A path is a file with such a text; a relative one that begins with ``sweep/`` and
-        exists among the kernels of pyapsp is that file, with what it includes.
+        OpenCL C with a ``STEP(name) { ... }`` for each step. A text without ``STEP`` is the content
+        of the only step. A path is a file with such a text. A relative path that begins with
+        ``sweep/`` and exists in pyapsp's folder of kernels is that file, with its includes.
     steps : sequence of Step
-        Those that it must have.
+        The steps that the text must have.
 
     Attributes
     ----------
     text : str
-        With markers that tell the compiler the lines of the user.
+        The text, with markers that give the compiler the line numbers of the user's file.
     repeats : bool
-        Whether a thread may ask for another round.
+        Whether a thread may request another round.
     """
 
     def __init__(self, body: str | Path, steps: Sequence[Step]) -> None:
@@ -124,7 +125,7 @@ def generate(
     defines : mapping of str to str, int or float
         Macros for the body.
     logged : int
-        Accesses of a thread that are recorded, for `pyapsp.sweep.access`; 0 for a build to use.
+        Number of recorded accesses of a thread, for `pyapsp.sweep.access`; 0 in normal builds.
     """
     stageable = {name for shape in shapes.values() for name, _ in shape.staged}
     largest = max(array.size * (1 if array.role == "common" else form.lanes) for array in arrays)
@@ -144,7 +145,7 @@ def generate(
 
 
 def _macros(arrays: Sequence[Array], form: Form, stageable: set[str], traced: bool) -> list[str]:
-    """Return what the macros of the body mean in this scheme."""
+    """Return the definitions of the macros of the body in this scheme."""
     stride = "" if form.lanes == form.width else f" * {form.lanes // form.width}"
     vector = "" if form.width == 1 else form.width
     lines = []
@@ -157,7 +158,7 @@ def _macros(arrays: Sequence[Array], form: Form, stageable: set[str], traced: bo
             entry = f"read_{array.name}(array_{array.name}, {_near(array)}, {noted})"
             lines += _reader(array)
         lines.append(f"#define {macro}_{array.name}(j) {entry}")
-    # restrict is for the kernels: an interpreter does not know what inlining makes of it here
+    # only kernels have restrict: an interpreter may misread it in functions that are inlined
     parameters = [f"{_pointer(array, form)}array_{array.name}" for array in arrays]
     for array in arrays:
         if array.name in stageable:
@@ -198,7 +199,7 @@ def _near(array: Array) -> str:
 
 
 def _reader(array: Array) -> list[str]:
-    """Return a function that reads a staged array; where nothing is staged the test folds away."""
+    """Return a function that reads a staged array; if none is, the compiler removes the test."""
     kind = C_TYPES[array.dtype.name]
     return [
         f"static {kind} read_{array.name}(__global const {kind} *far, __local const {kind} *near,",
@@ -263,7 +264,7 @@ def _kernel(
         text += f"{indent}barrier(CLK_LOCAL_MEM_FENCE);\n"
     active = "task < tasks"
     if body.repeats:
-        # a round that the one before did not ask for
+        # skip a round that the one before did not request
         active += " && (round == 0 || again[round - 1])"
     text += f"{indent}if ({active})\n"
     text += f"{indent * 2}for (int a = 0; a < {shape.aggregate}; a++) {{\n"
@@ -288,7 +289,7 @@ def _kernel(
 
 
 def _own(array: Array, form: Form) -> str:
-    """Return the array of the task: where in the array of all tasks it begins."""
+    """Return the address, in the array of all tasks, at which that of the task begins."""
     name = f"array_{array.name}"
     if array.role == "common":
         return name
@@ -298,7 +299,7 @@ def _own(array: Array, form: Form) -> str:
 
 
 def _places(step: Step) -> tuple[str, str, str]:
-    """Return which thread it is in x, y and z."""
+    """Return the indices x, y and z of the thread."""
     x, y, z = step.threads
     if y == z == 1:
         return "thread", "0", "0"
@@ -306,7 +307,7 @@ def _places(step: Step) -> tuple[str, str, str]:
 
 
 def _staging(arrays: Sequence[Array], step: Step, shape: Shape) -> str:
-    """Return the copies into local memory, by all work-items of a group."""
+    """Return the code that copies to local memory, run by all work-items of a group."""
     named, reach = {array.name: array for array in arrays}, shape.threads * shape.aggregate
     text = ""
     for name, count in shape.staged:
@@ -326,7 +327,7 @@ def _staging(arrays: Sequence[Array], step: Step, shape: Shape) -> str:
 
 
 def _log(step: Step, logged: int) -> str:
-    """Return the place in the log for some threads, not at the edge of a row, else nothing."""
+    """Return the address in the log for some threads away from the edges; null for others."""
     number = f"(thread - {step.count} / 3 / SWEEP_THREADS * SWEEP_THREADS)"
     place = f"(task * SWEEP_THREADS + {number}) * {1 + 2 * logged}"
     return f"{number} >= 0 && {number} < SWEEP_THREADS ? log + {place} : (__global int *)0"

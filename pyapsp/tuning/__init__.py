@@ -1,7 +1,7 @@
-"""Which parameters a method is fastest with on a device: measured once, looked up afterwards.
+"""The fastest parameters of methods on a device: measured once, then read from a database.
 
-``space`` says which parameter sets are legal, ``tuner`` verifies and times them, ``journal`` keeps
-what was measured when the tuner is killed, ``database`` finds the row for a device.
+``space`` has the legal parameter sets. ``tuner`` verifies and times them. ``journal`` stores each
+measurement, so that a killed tuner can continue. ``database`` finds the row for a device.
 """
 
 from pyapsp.tuning.database import Match, Row, tuned, tuned_rate, user_folder

@@ -1,8 +1,8 @@
-"""What was measured to be fast, by method, device, type and size; and where to look for it.
+"""Databases of the fastest measured parameters by method, device, type and size.
 
-A database is a JSON file, one line per row. Those in ``cl/tuning`` are shipped; the user's own is
-``database.json`` in `user_folder`. A row is only ever a hint: what the method does not know, or
-what does not fit the device, is passed over.
+A database is a JSON file with one line per row. Those in ``cl/tuning`` come with the package. The
+user's own is ``database.json`` in `user_folder`. A row is a hint: if the method does not know a
+name or value in it, or the device cannot run it, the row is ignored.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ __all__ = [
 _log = logging.getLogger(__name__)
 _SCHEMA = 2
 
-#: How near the device of a row is, nearest first. All have the same platform.
+#: How similar the device of a row is, most similar first. The platform is always the same.
 LEVELS = ("device", "architecture", "kind")
 
-# Octaves of n, down and up, in which a row may serve. In a large matrix the bulk of the work hides
-# what is slow in a small one, and a large tile is mostly padding there; upwards little changes.
+# A row is used for n up to this many octaves below and above its own n. Few octaves below: costs
+# that are small in a large matrix matter in a small one, where a large tile is mostly padding.
 _DOWN, _UP = 1, 3
-# How unlike types as wide and as integral are; the parameters of others do not serve.
+# The `_unlikeness` of two types of the same size and kind. Parameters of other types are not used.
 _ALIKE = 1
 
 
-#: Which databases there are: whether it is the user's, path, and what changes with the content.
+#: The databases that exist: whether it is the user's, its path, and the file's version.
 Databases: TypeAlias = tuple[tuple[bool, Path, int, int, int], ...]
 _looked: ContextVar[Databases | None] = ContextVar("looked", default=None)
 
@@ -72,24 +72,24 @@ class Row:
     method : str
         Its id.
     platform, kind, architecture, device : str
-        Of the device: platform name, "gpu", "cpu" or "accelerator", `Device.architecture` and
+        The device: platform name, "gpu", "cpu" or "accelerator", `Device.architecture` and
         `Device.plain_name`.
     dtype : str
-        Of the distances.
+        Number type of the distances.
     predecessors : bool
-        Whether the kernels carried predecessors.
+        Whether the kernels computed predecessors.
     family : str
-        Which of `Problem.families` the input that was timed was drawn from.
+        The family, of `Problem.families`, of the random input that was timed.
     n : int
-        Size of that input: vertices of a graph.
+        Size of that input: the number of vertices of a graph.
     parameters : dict
         Every parameter of the method.
     rate : float
-        The work of the problem (`Problem.work`) by the seconds of planning and running, with
-        transfers.
+        The work of the problem (`Problem.work`) divided by the seconds of planning and running,
+        with transfers.
     driver, pyapsp, commit, kernels : str or None
-        What it was measured with: the driver, this package, its commit, and a hash of the kernel
-        files.
+        The versions that were measured: the driver, this package, its commit, and a hash of the
+        kernel files.
     """
 
     method: str
@@ -110,13 +110,13 @@ class Row:
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """What may be in a database only once; also the order of a file."""
+        """The key of a row, unique in a database; rows in a file are sorted by it."""
         device = (self.platform, self.kind, self.device, self.architecture)
         return (self.method, *device, self.dtype, self.predecessors, self.family, self.n)
 
     @classmethod
     def parse(cls, content: Any) -> Row:
-        """Make a row of what JSON held; ValueError when it is none."""
+        """Make a row from a JSON value; raise ValueError if it is not a row."""
         if not isinstance(content, dict):
             raise ValueError(f"not an object: {content!r}")
         row = cls(**{field.name: content.get(field.name) for field in fields(cls)})  # type: ignore[arg-type]
@@ -138,7 +138,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Match:
-    """A row that may serve, and why.
+    """A row that can be used for a call, and how well it matches.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class Match:
     own: bool
 
     def describe(self) -> dict[str, Any]:
-        """Return what the record of a run says about the row."""
+        """Return the facts about the row for the record of a run."""
         row = self.row
         return {
             "level": self.level,
@@ -170,7 +170,7 @@ class Match:
 
 
 def user_folder() -> Path:
-    """Return where the user's database and journal are: ``PYAPSP_TUNING``, or the data folder."""
+    """Return the folder of the user's database and journal: PYAPSP_TUNING or the data folder."""
     configured = os.environ.get("PYAPSP_TUNING")
     return Path(configured) if configured else _data_folder()
 
@@ -183,7 +183,7 @@ def _data_folder() -> Path:
 
 
 def user_database() -> Path:
-    """Return the path of the user's database, which need not exist."""
+    """Return the path of the user's database, which may not exist."""
     return _in(user_folder())
 
 
@@ -201,7 +201,7 @@ def shipped_databases() -> list[Path]:
 def matches(
     method: TunableMethod, n: int, options: Any, family: str = "uniform"
 ) -> tuple[Match, ...]:
-    """Return the rows that may serve for a method under these options, best first.
+    """Return the rows that can be used for a method with these options, best first.
 
     Parameters
     ----------
@@ -210,16 +210,15 @@ def matches(
         Size of the input: vertices.
     options : Options
     family : str
-        Of the input.
+        Family of the input.
 
     Returns
     -------
     tuple of Match
-        Of the same device before those of the same architecture, and these before those of the
-        same platform and kind. At one level, of the same dtype before those of one like it; then
-        of the same family before the others; then of the nearest n, counted in octaves; then the
-        user's rows before the shipped ones. None of an input more than twice, or less than an
-        eighth, as large. Nothing is said about their parameters.
+        The order is: first by level (the same device, the same architecture, the same platform and
+        kind); then the same dtype before a similar one; then the same family before others; then
+        by the distance from n in octaves; then the user's rows before those of the package. Rows
+        with more than twice or less than an eighth of n are left out. Parameters are not checked.
     """
     return _found(_asked(method, n, options, family)).matches
 
@@ -227,23 +226,23 @@ def matches(
 def tuned(
     method: TunableMethod, n: int, options: Any, family: str = "uniform"
 ) -> tuple[dict[str, int | str], Match] | None:
-    """Return parameters for a method: those asked for, completed by the best row that may.
+    """Return parameters for a method: those given by the caller, completed from the best row.
 
     Parameters
     ----------
     method : TunableMethod
-        Its ``parameters`` were asked for, and are never changed.
+        Its ``parameters`` were given by the caller and are never changed.
     n : int
         Size of the input: vertices.
     options : Options
     family : str
-        Of the input.
+        Family of the input.
 
     Returns
     -------
     (dict, Match) or None
-        None when there is no row with which they are complete, legal, and fit the device, or
-        when nothing is to be completed.
+        None if no row gives a complete and legal set that fits the device, or if the caller gave
+        all parameters.
     """
     found = _found(_asked(method, n, options, family)).completed
     return None if found is None else (dict(found[0]), found[1])
@@ -252,15 +251,16 @@ def tuned(
 def tuned_rate(
     method: TunableMethod, n: int, options: Any, family: str = "uniform"
 ) -> float | None:
-    """Return the work per second to expect, between those of the nearest rows.
+    """Return the expected work per second, interpolated from the nearest rows.
 
-    The rows of any n, of the device, dtype and family of the nearest one that may serve. Between
-    two sizes the rate goes with a power of n; below the smallest with the same power as above it,
-    if no run is then longer than the smallest that was timed; above the largest it stays.
+    The best row determines the device, dtype and family; the rows with these and any n are used.
+    Between two sizes the rate is a power of n. Below the smallest size it follows the power above
+    that size, but no run may be predicted to take longer than the smallest one that was timed.
+    Above the largest size the rate is constant.
 
-    Where no row is of such a type, those of the type nearest in width count. If it is narrower
-    than the one asked for, the rate falls by `TunableMethod.slowdown`; if it is wider, the rate
-    stays.
+    If no row has the dtype or a similar one, the rows of the type nearest in width are used. If
+    that type is narrower than the dtype, the rate is reduced by `TunableMethod.slowdown`; if it is
+    wider, the rate is used unchanged.
 
     Parameters
     ----------
@@ -269,12 +269,12 @@ def tuned_rate(
         Size of the input: vertices.
     options : Options
     family : str
-        Of the input.
+        Family of the input.
 
     Returns
     -------
     float or None
-        None when there is no row that may serve.
+        None if no row can be used.
     """
     return _found(_asked(method, n, options, family)).rate
 
@@ -286,12 +286,12 @@ def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
     ----------
     path : Path
     strict : bool
-        False: what is wrong goes to the log, and is left out.
+        False: errors are logged, and wrong rows are left out.
 
     Raises
     ------
     FormatError
-        If this is no database.
+        If the file is not a database.
     OSError
         If it cannot be read.
     """
@@ -311,7 +311,10 @@ def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
                 if strict:
                     raise
                 _log.warning("%s: %s", path, error)
-    except (ValueError, RecursionError) as error:  # also what is not JSON, or not UTF-8
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError also covers text that is not JSON or not UTF-8
         if strict:
             raise FormatError(path, None, f"not a tuning database: {error}") from None
         _log.warning("%s is not a tuning database: %s", path, error)
@@ -319,15 +322,15 @@ def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
 
 
 def merge(path: Path, rows: Iterable[Row]) -> None:
-    """Put rows into a database, in place of those for the same method, device, type and size.
+    """Put rows into a database; they replace rows for the same method, device, type and size.
 
-    The file is replaced at once, or made; its order does not depend on that of the rows. Several
-    processes may do so: none loses the rows of another, by a lock file beside it, which stays.
+    The file is replaced atomically, or made. Its rows are sorted. A lock file beside it, which is
+    not removed, protects the rows if several processes write at the same time.
 
     Raises
     ------
     FormatError
-        If there is a file, but no database.
+        If the file exists but is not a database.
     OSError
         If it cannot be written.
     """
@@ -352,12 +355,12 @@ def _is_count(value: object) -> bool:
 
 
 class Unchanging:
-    """Look once whether the databases changed, for all that is asked of them inside.
+    """In this context the files of the databases are checked for changes only once.
 
     Parameters
     ----------
     looked : Databases, optional
-        What `databases` said.
+        An earlier result of `databases`, to be used instead of a check.
     """
 
     def __init__(self, looked: Databases | None = None) -> None:
@@ -371,7 +374,7 @@ class Unchanging:
 
 
 def databases() -> Databases:
-    """Return the databases that there are now, or were at the start of `Unchanging`."""
+    """Return the databases that exist now; inside `Unchanging`, those at its start."""
     looked = _looked.get()
     if looked is not None:
         return looked
@@ -386,7 +389,7 @@ def databases() -> Databases:
 
 
 class _Asked(NamedTuple):
-    """Everything that decides which rows serve, and how: answers are kept by it."""
+    """The key under which results are cached: everything that the choice of rows depends on."""
 
     places: Databases
     method: type[TunableMethod]
@@ -400,7 +403,7 @@ class _Asked(NamedTuple):
 
     @property
     def of_any_size(self) -> _Asked:
-        """The same for what rows of every size and family have in common."""
+        """The key for results that do not depend on size, family and given parameters."""
         return self._replace(given=(), family="", n=0)
 
 
@@ -419,14 +422,14 @@ def _asked(method: TunableMethod, n: int, options: Any, family: str) -> _Asked:
 
 
 class _Found:
-    """What the databases say, each part from when it is first wanted."""
+    """Results for one key; each property is computed when it is first used."""
 
     def __init__(self, asked: _Asked) -> None:
         self._asked = asked
 
     @cached_property
     def suited(self) -> list[tuple[int, float, bool, Row]]:
-        """Rows of any size: how far they are in device and in dtype, whose, and the row."""
+        """Rows of any size: level, unlikeness of the dtype, whether it is the user's, the row."""
         asked, device, found = self._asked, self._asked.device, []
         if asked != asked.of_any_size:
             return _found(asked.of_any_size).suited
@@ -444,11 +447,11 @@ class _Found:
 
     @cached_property
     def matches(self) -> tuple[Match, ...]:
-        """As `matches` returns them."""
+        """The result of `matches`."""
         return tuple(self._nearest(_ALIKE))
 
     def _nearest(self, unlike: float) -> list[Match]:
-        """Return the rows near in size, and no farther in dtype than this, best first."""
+        """Return the rows near in size whose dtype has at most this unlikeness, best first."""
         asked, found = self._asked, []
         for near, unlikeness, own, row in self.suited:
             octaves = math.log2(max(asked.n, 1) / row.n)
@@ -460,7 +463,7 @@ class _Found:
 
     @cached_property
     def completed(self) -> tuple[dict[str, int | str], Match] | None:
-        """As `tuned` returns it."""
+        """The result of `tuned`."""
         asked = self._asked
         method = asked.method(**dict(asked.given))
         fitting = asked.options(asked.device, asked.dtype)
@@ -471,12 +474,12 @@ class _Found:
             parameters = {**match.row.parameters, **method.parameters}
             if parameters in space:
                 return None if parameters == method.parameters else (parameters, match)
-            _log.info("passed over a tuning row that does not fit: %s", match.row)
+            _log.info("ignored a tuning row that does not fit: %s", match.row)
         return None
 
     @cached_property
     def rate(self) -> float | None:
-        """As `tuned_rate` returns it."""
+        """The result of `tuned_rate`."""
         serving = (match for match in self._nearest(math.inf) if match.row.rate > 0)
         nearest = next(serving, None)
         if nearest is None:
@@ -486,7 +489,7 @@ class _Found:
             near_row = (nearest.level, nearest.row.dtype, nearest.row.family)
             alike = (LEVELS[near], row.dtype, row.family) == near_row
             if alike and row.rate > 0:
-                rates.setdefault(row.n, row.rate)  # the user's come first
+                rates.setdefault(row.n, row.rate)  # the user's database comes first
         sizes = np.log(sorted(rates))
         logs = np.log([rates[size] for size in sorted(rates)])
         size = math.log(max(self._asked.n, 1))
@@ -498,7 +501,7 @@ class _Found:
         return float(np.exp(expected) / max(wider, 1.0) ** self._asked.method.slowdown)
 
 
-# Looking for a row that fits costs as much as planning the rest of a small graph.
+# Cached, because finding a row that fits takes as long as the rest of the plan of a small graph.
 _found = lru_cache(maxsize=4096)(_Found)
 
 
@@ -513,9 +516,9 @@ def _kept(path: Path, version: tuple[int, ...]) -> tuple[Row, ...]:
 
 
 def _unlikeness(name: str, dtype: np.dtype) -> float | None:
-    """Return how far a type is from another: 0 is the same, `_ALIKE` as wide and as integral.
+    """Return how different two types are: 0 if the same, `_ALIKE` if of equal size and kind.
 
-    None if it is no type of numbers.
+    The kinds are integers and floats. None if it is not a number type.
     """
     if name == dtype.name:
         return 0

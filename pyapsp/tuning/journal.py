@@ -1,8 +1,8 @@
-"""What the tuner has measured so far, safe from a kill at any moment.
+"""A file with the measurements of the tuner, which survives a kill at any time.
 
-A journal is a file of JSON lines that only grows. A line that was cut short is passed over. One
-line says that a parameter set is about to be measured, the next one what came out, so that a set
-with which the process died twice is known, and is not tried a third time.
+A journal is a file of JSON lines; lines are only appended. An incomplete line is ignored. One line
+is written before a parameter set is measured, and one with its outcome after. So a set that ended
+the process twice is known, and is not tried again.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ _DEATHS = 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of one parameter set.
+    """The outcome of one parameter set.
 
     Attributes
     ----------
     parameters : dict
     state : {"ok", "slow", "wrong", "failed"}
-        "slow" is right, but was timed once at most, because it was far from the best.
+        "slow": the answer was right, but the set was timed at most once, because it was much slower
+        than the best.
     seconds : float or None
-        In kernels: the median, or an estimate when slow.
+        Median time in kernels, or an estimate if slow.
     detail : str
-        What was wrong or failed.
+        The wrong answer, or the error.
     """
 
     parameters: dict[str, int | str]
@@ -45,25 +46,25 @@ class Outcome:
 
 
 class Journal:
-    """The part of a journal file that is about one thing to be tuned.
+    """The lines of a journal file about one subject.
 
     Parameters
     ----------
     path : Path
-        The file; it need not exist, its folder must.
+        The file, which may not exist; its folder must exist.
     subject : mapping
-        What is tuned, on what, with what: lines about anything else are passed over.
+        The method, device, versions and options that are tuned. Lines with others are ignored.
     restart : bool
-        Forget what was measured before.
+        Ignore earlier measurements.
 
     Attributes
     ----------
     outcomes : dict
-        By parameter set (see `pyapsp.tuning.space.key`) what was measured.
+        Parameter set (see `pyapsp.tuning.space.key`) -> its outcome.
     finals : dict
-        By parameter set the seconds of a call, with its planning, for the best few.
+        Parameter set -> seconds of a whole call, with planning, for the best few.
     work : int or None
-        How many units of the problem a run does.
+        The work of a run, in units of the problem.
     """
 
     def __init__(self, path: Path, subject: Mapping[str, Any], *, restart: bool = False) -> None:
@@ -77,32 +78,32 @@ class Journal:
             self._read()
 
     def start(self, parameters: Mapping[str, int | str]) -> None:
-        """Note that this set is about to be measured."""
+        """Write that this set is about to be measured."""
         self._append({"state": "started", "parameters": dict(parameters)})
 
     def interrupt(self, parameters: Mapping[str, int | str]) -> None:
-        """Note that the measurement ended for a reason that is not this set."""
+        """Write that the measurement was interrupted for a reason other than this set."""
         self._append({"state": "interrupted", "parameters": dict(parameters)})
 
     def finish(self, outcome: Outcome) -> None:
-        """Note what came out."""
+        """Write the outcome of a set."""
         self.outcomes[key(outcome.parameters)] = outcome
         self._append(asdict(outcome))
 
     def worked(self, work: int) -> None:
-        """Note how many units of the problem a run does."""
+        """Write the work of a run, in units of the problem."""
         self.work = work
         self._append({"state": "worked", "work": work})
 
     def final(self, parameters: Mapping[str, int | str], seconds: float) -> None:
-        """Note the seconds of a second, closer look."""
+        """Write the seconds of the final timing of a set."""
         self.finals[key(parameters)] = seconds
         self._append({"state": "called", "parameters": dict(parameters), "seconds": seconds})
 
     def _append(self, entry: dict[str, Any]) -> None:
         line = json.dumps({"subject": self._subject, **entry}) + "\n"
         with open(self._path, "ab+") as file:
-            # what a kill cut short must not swallow this line
+            # end a line that a kill left incomplete
             if file.tell() > 0:
                 file.seek(-1, os.SEEK_END)
                 if file.read(1) != b"\n":
@@ -148,5 +149,5 @@ class Journal:
                 continue  # cut short
         for place, count in started.items():
             if count >= _DEATHS and place not in self.outcomes:
-                detail = "the process died with it, twice"
+                detail = "it ended the process twice"
                 self.outcomes[place] = Outcome(dict(place), "failed", None, detail)

@@ -1,4 +1,4 @@
-"""Methods with parameters to choose: which sets are tried, and the plan of the first that fits."""
+"""Methods with tunable parameters: the sets to try, and the plan of the first that fits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TunableMethod(Method):
     Attributes
     ----------
     carries_predecessors : bool
-        Whether asking for predecessors changes the kernels that have the parameters.
+        Whether the kernels that have the parameters are different with predecessors.
     slowdown : float
         A type twice as wide takes 2 ** slowdown times as long.
     """
@@ -31,20 +31,20 @@ class TunableMethod(Method):
 
     @abstractmethod
     def candidates(self, options: Any) -> Iterator[dict[str, Any]]:
-        """Yield complete parameter sets, from the one likely fastest to the least demanding."""
+        """Yield complete parameter sets, from the likely fastest to the one that needs least."""
 
     @abstractmethod
     def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
-        """Return whether parameters are legal together and within the limits of the device."""
+        """Return whether parameters are a legal set within the limits of the device."""
 
     @abstractmethod
     def rule(self, options: Any) -> str:
-        """Return in words what `fits` asks, with the numbers of the device, for messages."""
+        """Return the conditions of `fits`, with the limits of the device, for messages."""
 
     def sets(
         self, n: int, family: str, options: Any, *, rows: bool = True
     ) -> Iterator[tuple[dict[str, Any], Match | None]]:
-        """Yield what was tuned and then the candidates, completed by what was asked for.
+        """Yield the tuned set and then the candidates, each with the given parameters.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class TunableMethod(Method):
             Of the input.
         options : Options
         rows : bool
-            Whether to look for tuning rows.
+            Whether to use tuning rows.
 
         Yields
         ------
@@ -65,7 +65,7 @@ class TunableMethod(Method):
         Raises
         ------
         ParameterError
-            After the last one: if nothing else served, nothing fits.
+            After the last set: none of them fits.
         """
         found = tuned(self, n, options, family) if rows else None
         if found is not None:
@@ -84,7 +84,7 @@ class TunableMethod(Method):
 
 
 class BufferedMethod(TunableMethod):
-    """Base of those whose parameters decide which buffers a run needs.
+    """Base of the tunable methods whose buffers depend on the parameters.
 
     A plan has the first parameter set whose buffers fit the memory.
     """
@@ -98,7 +98,7 @@ class BufferedMethod(TunableMethod):
         """Build the kernels, and return the state of the plan."""
 
     def check(self, given: Any, options: Any) -> None:
-        """Refuse an input that the type of the answer does not hold."""
+        """Raise if the type of the answer cannot represent the input or its distances."""
 
     def plan(self, given: Any, options: Any) -> Plan:
         """Check input and memory, choose parameters and build the kernels."""

@@ -1,4 +1,4 @@
-"""The parameter sets of a method: which are legal on a device, and which lie beside each other."""
+"""The legal parameter sets of a method on a device, and the neighbours of a set."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Key", "Space", "key"]
 
-#: A parameter set as something hashable.
+#: A hashable form of a parameter set.
 Key = tuple[tuple[str, int | str], ...]
 
-# Combinations of values, legal or not, that one would go through.
+# Most combinations of values, legal or not, for which all sets can be enumerated.
 _SMALL = 10**6
 
 
 def key(parameters: Mapping[str, int | str]) -> Key:
-    """Return a parameter set as something hashable, the names in order."""
+    """Return a parameter set in hashable form, sorted by name."""
     return tuple(sorted(parameters.items()))
 
 
 class Space:
-    """The legal parameter sets of a method under some options.
+    """The legal parameter sets of a method with some options.
 
-    A set has the names that a candidate of the method has: of a method with several forms, each
-    with parameters of its own, those forms that the device has candidates for.
+    A method may have several forms with different parameters. A set has the parameter names of one
+    of the method's candidates, so only forms with candidates for the device are included.
 
     Parameters
     ----------
     method : TunableMethod
     options : Options
-        Device, dtype and predecessors decide what fits.
+        The legal sets depend on device, dtype and predecessors.
     """
 
     def __init__(self, method: TunableMethod, options: Any) -> None:
@@ -46,7 +46,7 @@ class Space:
 
     @cached_property
     def small(self) -> bool:
-        """Whether all sets can be gone through: there are ten to the sixth combinations at most."""
+        """Whether all sets can be enumerated: there are at most 10^6 combinations."""
         return sum(self._sizes) <= _SMALL
 
     def __contains__(self, parameters: Mapping[str, int | str]) -> bool:
@@ -59,7 +59,7 @@ class Space:
         )
 
     def candidates(self) -> list[dict[str, int | str]]:
-        """Return the method's own candidates, as far as they fit."""
+        """Return those of the method's candidates that fit."""
         return [candidate for candidate in self._completed() if candidate in self]
 
     def __iter__(self) -> Iterator[dict[str, int | str]]:
@@ -69,7 +69,7 @@ class Space:
                 yield from self._if_legal(shape, values)
 
     def shuffled(self, seed: int) -> Iterator[dict[str, int | str]]:
-        """Yield every legal set in an order drawn from a seed."""
+        """Yield every legal set in a random order given by a seed."""
         ends = np.cumsum(self._sizes)
         for number in np.random.default_rng(seed).permutation(sum(self._sizes)):
             which = int(np.searchsorted(ends, number, side="right"))
@@ -85,7 +85,7 @@ class Space:
         """Yield the legal sets near this one, in random order.
 
         First those that differ in one parameter; then those that differ in two, each by one step,
-        because often one cannot move alone (a tile that is a multiple of the group).
+        because often one alone cannot change (a tile must be a multiple of the group).
         """
         choices = {name: self._method.choices[name] for name in parameters}
         single = [
@@ -109,14 +109,14 @@ class Space:
     def away(
         self, parameters: Mapping[str, int | str], rng: np.random.Generator, steps: int
     ) -> dict[str, int | str]:
-        """Return the legal set where some random steps from neighbour to neighbour end."""
+        """Return the legal set after some random steps from neighbour to neighbour."""
         end = dict(parameters)
         for _ in range(steps):
             end = next(self.neighbours(end, rng), end)
         return end
 
     def _completed(self) -> Iterator[dict[str, int | str]]:
-        """Yield the candidates of the method, with what was asked for."""
+        """Yield the candidates of the method, with the given parameters."""
         for candidate in self._method.candidates(self._options):
             yield {**candidate, **self._method.parameters}
 

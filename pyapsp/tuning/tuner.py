@@ -1,11 +1,11 @@
-"""The tuner: verify a parameter set, time it, remember it, and keep the fastest.
+"""The tuner: verify each parameter set, time it, write it to the journal, return the fastest.
 
-Every set first solves a small sample of the problem, then one of the size that is tuned, drawn from
-the family that the row is for. The oracle of the problem says whether the answers are right.
+Every set first solves a small sample of the problem, then one of the size that is tuned. Both are
+random inputs of the family of the row. The oracle of the problem checks the answers.
 
-The winner also solves a sample that may have negative weights, for which other code is built. At
-the end the fastest few sets and the default are timed in turns, and the default stays unless 3 %
-are gained. A driver that does not return is ended with the process (``--stall``).
+At the end the fastest few sets and the default are timed in turns; the default is replaced only if
+another set is 3 % faster. The winner also solves a sample that may have negative weights, for which
+the kernels are built with other code. If a driver hangs, the process is ended (``--stall``).
 """
 
 from __future__ import annotations
@@ -48,38 +48,38 @@ __all__ = ["STRATEGIES", "Report", "Tuner", "compared"]
 
 STRATEGIES = ("auto", "all", "climb")
 
-# Size of the small sample: more than one tile of most sizes, and a multiple of none.
+# Size of the small sample: larger than most tiles, and not a multiple of any tile.
 _SMALL = 257
-# A set this much slower than the best is not timed again; its first run is cut short when it is
-# certain to be slower still.
+# Compared with the best, a set that takes longer by the first factor is not timed again. Its first
+# run is stopped when its progress predicts a time longer by the second factor.
 _SLOW, _HOPELESS = 1.5, 3.0
-# Timing ends as soon as it is clear by this much that the best is faster.
+# The timing of a set ends when it is slower than the best by this factor.
 _CLEAR = 1.1
-# Cutting short is for long runs only: wall time also holds what is no kernel.
+# Only runs longer than this are stopped: wall time also contains work other than kernels.
 _GRACE_SECONDS = 0.25
-# How many candidates a climb looks at, what a step of it must gain, and how often one goes away
-# from a summit, for each distance.
+# Of a climb: the number of candidates at its start, the gain that ends a step, and the number of
+# random sets at each distance from a local optimum.
 _STARTS, _STEP, _WALKS = 4, 0.99, 50
-# Sets that are timed again in the end, and what one must gain to replace the default.
+# Sets that are timed again at the end, and the gain that one needs to replace the default.
 _FINALISTS, _GAIN = 5, 1.03
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a run of the tuner came to.
+    """The result of a run of the tuner.
 
     Attributes
     ----------
     row : Row
-        The best, for a database.
+        The best set, for a database.
     default : dict
-        What the method takes without a database.
+        The parameters that the method uses without a database.
     seconds : dict
-        By parameter set (see `pyapsp.tuning.space.key`) those timed in the end, fastest first.
+        Parameter set (see `pyapsp.tuning.space.key`) -> seconds of the final timing, fastest first.
     outcomes : list of Outcome
-        Everything measured, now or before.
+        All measurements, those of earlier runs included.
     resumed : int
-        How many of these were measured before.
+        How many of these are of earlier runs.
     complete : bool
         Whether every legal set was measured.
     """
@@ -93,11 +93,11 @@ class Report:
 
 
 class _Hopeless(Exception):  # noqa: N818 - it is a signal, not an error
-    """A run that is certain to be slow was cut short."""
+    """A run was stopped because its progress showed that it is slow."""
 
 
 class _Sample:
-    """An input of a problem, with what a method is told and the oracle.
+    """An input of a problem, with the options of a request and the oracle.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class _Sample:
         The input.
     method : Method
     asked : dict
-        As `Problem.ask` takes it: dtype, device, ...
+        Options for `Problem.ask`: dtype, device, ...
     """
 
     def __init__(
@@ -128,16 +128,16 @@ class _Sample:
             raise VerificationError(f"n = {self.n:,}: {found.fault}")
 
     def forget(self) -> None:
-        """Free what answers were compared with."""
+        """Free the right answer, with which answers were compared."""
         self._oracle = None
 
     def work(self, answer: Answer) -> int:
-        """Return how many units of the problem a run did."""
+        """Return the work of a run, in units of the problem."""
         return self._problem.work(self.input, self.options, answer)
 
 
 class Tuner:
-    """Looks for the fastest parameters of a method.
+    """Finds the fastest parameters of a method.
 
     Parameters
     ----------
@@ -151,23 +151,23 @@ class Tuner:
     journal : Path
         The journal file.
     family : str, optional
-        Which of the problem's families to draw samples from; the first unless given.
+        The family of random samples, of the problem's families. Default: the first.
     predecessors : bool
-        Whether the answer has predecessors, for problems that can be asked for them.
+        Whether to compute predecessors, for problems that have them.
     restart : bool
-        Measure again what is in the journal.
+        Ignore the journal, and measure its sets again.
     repeat : int
-        How many times a set is timed, at least; medians count.
+        Least number of timed runs of a set; the median counts.
     seed : int
-        Of the order in which sets are tried.
+        Seed of the order in which sets are tried.
     commit : str, optional
-        Of the code, for the row.
+        Commit of the code, for the row.
 
     Raises
     ------
     ParameterError
-        If the method has nothing to tune, or predecessors make no difference to it, or there is
-        no such family.
+        If the method has no parameters to tune, or there is no such family, or `predecessors` is
+        true and the tuned kernels do not depend on it.
     CapabilityError
         If the device lacks what the method needs.
     """
@@ -191,7 +191,7 @@ class Tuner:
             raise ParameterError(f"{method.id} has no parameters to tune")
         if predecessors and not method.carries_predecessors:
             raise ParameterError(
-                f"{method.id} finds predecessors after the distances, whatever its parameters: "
+                f"{method.id} computes predecessors after the distances, with no tuned parameters: "
                 "tune it without predecessors"
             )
         self._problem = problem(method.problem)
@@ -233,32 +233,32 @@ class Tuner:
         told: Callable[[Outcome], None] = lambda outcome: None,
         stall: float | None = None,
     ) -> Report:
-        """Measure until everything was, or the budget is spent, and return the best.
+        """Measure until all sets are measured or the budget is spent, and return the best.
 
         Parameters
         ----------
         strategy : {"auto", "all", "climb"}
-            "all" goes through the legal sets in random order, after the method's candidates;
-            "climb" goes from the best candidate to better neighbours, and to sets ever farther
-            away when there is none. "auto" climbs when there are more sets than the budget has
-            seconds, or than may be measured.
+            "all": the method's candidates, then every legal set in random order. "climb": from the
+            best candidate to better neighbours; if there is none, to random sets at increasing
+            distance. "auto": climb if the number of sets is larger than the budget in seconds or
+            than `max_configurations`.
         budget : float
-            Seconds. The first set is always measured, and those in the journal cost nothing.
+            Seconds. The first set is always measured. Sets in the journal are not measured again.
         max_configurations : int, optional
-            How many sets may be measured, counting those in the journal.
+            Largest number of sets, those in the journal included.
         told : callable
-            Called with each outcome that is new.
+            Called with each new outcome.
         stall : float, optional
-            End the whole process, with the place on standard error, when one set takes more
-            seconds than this: some drivers hang in their compiler, where nothing else helps.
-            The journal has it as a set with which the process died.
+            If one set takes more seconds than this, print the stack on standard error and end the
+            process: some drivers hang in their compiler, and nothing else stops them. The journal
+            counts it as a set that ended the process.
 
         Raises
         ------
         VerificationError
             If every set that ran gave a wrong answer.
         ParameterError, DeviceError
-            If no set ran: what was wrong with the first. If there are too many sets for "all".
+            If no set ran: the error of the first. If there are too many sets for "all".
         """
         started = time.perf_counter()
         limit = math.inf if max_configurations is None else max_configurations
@@ -295,7 +295,7 @@ class Tuner:
         yield from self.space.shuffled(self._seed)
 
     def _climb(self) -> Iterator[dict[str, int | str]]:
-        """Yield sets, each chosen by what those before took."""
+        """Yield sets; the choice of each depends on the times of those before."""
         rng = np.random.default_rng(self._seed)
         visited: dict[Key, dict[str, int | str]] = {}
         for start in self.space.candidates()[:_STARTS]:
@@ -311,7 +311,7 @@ class Tuner:
                     break
             else:
                 climbing = False
-        if self.space.small:  # what no way led to
+        if self.space.small:  # the sets that the climb did not reach
             yield from self.space.shuffled(self._seed)
 
     def _around(
@@ -320,7 +320,7 @@ class Tuner:
         visited: Mapping[Key, dict[str, int | str]],
         rng: np.random.Generator,
     ) -> Iterator[dict[str, int | str]]:
-        """Yield sets that were not visited: neighbours of the best, then ever farther ones."""
+        """Yield sets that were not visited: neighbours of the best, then sets farther away."""
         yield from (each for each in self.space.neighbours(best, rng) if key(each) not in visited)
         for steps in range(2, 8):
             for _ in range(_WALKS):
@@ -337,7 +337,7 @@ class Tuner:
         return min(right, default=math.inf)
 
     def _measure(self, parameters: dict[str, int | str]) -> Outcome:
-        """Verify and time one set, with a note in the journal before and after."""
+        """Verify and time one set, with a line in the journal before and after."""
         self._journal.start(parameters)
         try:
             outcome = self._outcome(parameters)
@@ -357,7 +357,7 @@ class Tuner:
         except (DeviceError, ParameterError) as error:
             general = isinstance(error, CapabilityError | DeviceMemoryError)
             if general and not self._journal.outcomes:
-                raise  # the default needs the least: others would only fail one after the other
+                raise  # the default needs least: if it fails, the other sets would fail, too
             self._first_failure = self._first_failure or error
             return Outcome(parameters, "failed", None, str(error))
 
@@ -374,7 +374,7 @@ class Tuner:
         return method.run(plan)
 
     def _time(self, parameters: dict[str, int | str], method: TunableMethod, plan: Plan) -> Outcome:
-        """Time a set: one run to warm up and to see whether it can be the best, then the others."""
+        """Time a set: a warm-up run, which shows whether it can be the best, then timed runs."""
         best = self._best_seconds()
         pace = _Pace(_HOPELESS * best)
         with suppress(_Hopeless):
@@ -389,7 +389,7 @@ class Tuner:
         return Outcome(parameters, "ok", median(times))
 
     def _decide(self) -> Report:
-        """Time the best few and the default again, in turns, and check the winner once more."""
+        """Time the best few and the default again, in turns, and verify the winner again."""
         outcomes = self._journal.outcomes
         default = next(iter(self.space.candidates()), {})
         while True:
@@ -419,9 +419,9 @@ class Tuner:
         return Report(row, default, fastest, list(outcomes.values()))
 
     def known(self) -> Row | None:
-        """Return a row with the parameters that the databases have now, verified but not timed.
+        """Return a row with the parameters in the databases, verified but not timed.
 
-        Of this device, type and n; None where there are none.
+        The row is for this device, type and n; None if the databases have none.
 
         Raises
         ------
@@ -466,7 +466,7 @@ class Tuner:
         if work is None:
             work = self._large.work(self._call({}))
             self._journal.worked(work)
-        # a clock that did not move must not divide by zero
+        # the measured time can be 0: do not divide by it
         return float(f"{work / max(seconds, 1e-9):.4g}")
 
     def _finals(self, finalists: list[dict[str, int | str]]) -> dict[Key, float]:
@@ -478,13 +478,13 @@ class Tuner:
         return {key(parameters): known[key(parameters)] for parameters in finalists}
 
     def _fault_elsewhere(self, parameters: dict[str, int | str]) -> str | None:
-        """Say what a set does wrong with another sample, for which other code may be built.
+        """Return the fault of a set with another sample, for which other code may be built.
 
-        Those of odd seeds have negative weights where the method takes them.
+        Samples of odd seeds have negative weights if the method accepts them.
         """
         try:
             self._verify(parameters, self._sample(_SMALL, 1))
-        except PrecisionError:  # the type does not hold such weights
+        except PrecisionError:  # the type cannot represent such weights
             return None
         except (VerificationError, DeviceError, ParameterError) as error:
             return f"another sample: {error}"
@@ -501,21 +501,21 @@ class Tuner:
 
 
 def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
-    """Time the sets of several methods and types again, in turns, so that their rates compare.
+    """Time the sets of several methods and types in turns, so that their rates are comparable.
 
-    With the planning and the transfers: of a small graph these are most of what a caller waits for.
+    The times include planning and transfers, which are most of the time of a call for small graphs.
 
     Parameters
     ----------
     tuners : sequence of Tuner
         One for each method and dtype, of the same device and n.
     rows : sequence of Row
-        What each came to.
+        The row of each tuner.
 
     Returns
     -------
     list of Row
-        The same with the new rates.
+        The same rows with the new rates.
     """
     calls = [
         partial(tuner._call, dict(row.parameters)) for tuner, row in zip(tuners, rows, strict=True)
@@ -528,7 +528,7 @@ def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
 
 
 class _Pace:
-    """Ends a run, from its progress, that is certain to take longer than some seconds."""
+    """A progress function that stops a run which will take longer than some seconds."""
 
     def __init__(self, allowed: float) -> None:
         self._allowed, self._started = allowed, 0.0
@@ -547,7 +547,7 @@ class _Pace:
 
 @contextmanager
 def _watched(seconds: float | None) -> Iterator[None]:
-    """End the process when the block takes longer, also when nothing in Python can run."""
+    """End the process if the block takes longer, even if a driver holds the interpreter."""
     if seconds is None:
         yield
         return
@@ -559,7 +559,7 @@ def _watched(seconds: float | None) -> Iterator[None]:
 
 
 def _kernels_hash(area: str) -> str:
-    """Return a hash of every file that a kernel of the area may be made of."""
+    """Return a hash of all files that kernels of the area may include."""
     digest = hashlib.sha256()
     for folder in ("common", area):
         for path in sorted((source.root() / folder).iterdir()):

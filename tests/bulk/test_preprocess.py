@@ -94,7 +94,7 @@ def test_a_file_that_is_not_there(written):
         preprocess(str(written('#include "none.h"\n')), {})
     path = written("")
     path.write_bytes(b"\xff\xfe\xfa")
-    with pytest.raises(ProgramError, match="no text in UTF-8"):
+    with pytest.raises(ProgramError, match="not text in UTF-8"):
         preprocess(str(path), {})
 
 

@@ -192,7 +192,7 @@ REJECTED = {
         "it is constant, and x is not declared const",
     ),
     "no global variable": ("void run(void)\n{\n    int k = 1;\n}", 5, 6, "uses no global variable"),
-    "no C": ("void run(void)\n{\n    a[0] = 1\n}", 8, 1, "it is no C here"),
+    "no C": ("void run(void)\n{\n    a[0] = 1\n}", 8, 1, "not valid C here"),
     "long double": (
         "void run(void)\n{\n    long double x = a[0];\n    a[0] = x;\n}",
         7,
@@ -230,7 +230,7 @@ def test_nothing_is_built_from_a_rejected_program(written, device):
 
 
 def test_no_c_at_a_place_that_the_parser_does_not_tell(written):
-    with pytest.raises(ProgramError, match=r"program\.c(:\d+:\d+)?: it is no C"):
+    with pytest.raises(ProgramError, match=r"program\.c(:\d+:\d+)?: not valid C"):
         translate(written("float a[2];\n#pragma kernel\nvoid run(void) { a[0] = ; }\n"))
 
 

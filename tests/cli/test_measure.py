@@ -141,7 +141,7 @@ def test_progress_is_told_where_asked(graph_file, capsys):
     [
         (["girth"], 2, "invalid choice"),
         ([], 2, "MEASURE"),
-        (["diameter", "--sources", "a"], 2, "diameter is of all vertices"),
+        (["diameter", "--sources", "a"], 2, "diameter needs all vertices"),
         (["closeness-centrality", "--sources", "z"], 2, "vertices of the graph. Got 'z'"),
         (["eccentricity", "distance-histogram"], 2, "two tables"),
         (["diameter", "-o", "OUT"], 2, "-o is for eccentricity"),

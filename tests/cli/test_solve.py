@@ -283,7 +283,7 @@ def test_truncated_gzip(graph, tmp_path, capsys):
         (["--method", "fw-blocked", "--set", "tile=12"], 2, "'tile' parameter of fw-blocked"),
         (["--set", "tile=32"], 2, "--set needs --method"),
         (["--set", "tile"], 2, "not name=value"),
-        (["--memory-limit", "lots"], 2, "is no size"),
+        (["--memory-limit", "lots"], 2, "is not a size"),
         (["--dtype", "int8"], 2, "'dtype' parameter of solve"),
         (["--device", "no such device"], 4, "no such device"),
         (["--method", "fw-blocked", "--checkpoint", "x"], 4, "fw-blocked writes no checkpoints"),

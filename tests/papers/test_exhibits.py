@@ -905,8 +905,8 @@ def test_what_was_not_verified_is_refused(tmp_path, verified):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"experiment": "takafuji-threads"}, "takafuji-threads is no experiment of okuyama"),
-        ({}, "n = 512 a second time"),
+        ({"experiment": "takafuji-threads"}, "takafuji-threads is not an experiment of okuyama"),
+        ({}, "n = 512 is in two files"),
         ({"n": 256, "device": {**DEVICE, "name": "B"}}, "on another device"),
     ],
 )

@@ -339,7 +339,7 @@ def test_a_row_for_other_parameters_gives_way(stale, on_device, device, caplog):
         )
     assert result.stats["parameters"] == TUNED
     assert result.stats["tuning"]["n"] == 101
-    assert "passed over a tuning row that does not fit" in caplog.text
+    assert "ignored a tuning row that does not fit" in caplog.text
 
 
 def test_a_damaged_user_database_does_not_stop_solve(folders, device):

@@ -4,4 +4,4 @@ from pyapsp.papers.source import Source
 
 __all__ = ["SOURCE"]
 
-SOURCE = Source("ino", "Ino et al. 2013: parameter sweeps with one task at a time and with many")
+SOURCE = Source("ino", "Ino et al. 2013: parameter sweeps with one task or many tasks at a time")

@@ -35,10 +35,10 @@ _APPLICATIONS = {
     "ino-filter": ("GF", "pixels across", "7d and 11", "8d", " 32 images."),
 }
 _SCHEMES = (
-    "Naive: neighbouring work-items are threads of a task; interleaved: they are tasks. One task "
-    "at a time against 32 is what the paper compares; many are as many as fit, and auto is the "
-    "scheme that our guideline takes. Times are of the whole, transfers and arrangement included, "
-    "but not of compiling. One task at a time, and 32, are timed on a sample of the tasks."
+    "Naive: neighbouring work-items run threads of one task; interleaved: they run different "
+    "tasks. The paper compares 1 task at a time with 32. Many: as many tasks as fit. Auto: the "
+    "scheme that pyapsp chooses. Times include transfers and arrangement, but not compiling. The "
+    "times for 1 and 32 tasks at a time are measured on a sample of the tasks."
 )
 
 
@@ -55,7 +55,7 @@ def _each(measured: Measured, experiment: str, n: int, form: str) -> dict[str, f
 
 
 def _slices(measured: Measured, experiment: str) -> str:
-    """Tell what else the inputs are."""
+    """Return further facts about the inputs."""
     told = _APPLICATIONS[experiment][-1]
     if "{}" not in told:
         return told
@@ -68,10 +68,11 @@ def _slices(measured: Measured, experiment: str) -> str:
 
 
 def _limit(exhibit: str, application: str) -> str:
-    """Tell what did not fit there."""
+    """Return the published limit of the memory."""
     rows = _published().rows(exhibit=exhibit, quantity="largest n", application=application)
     return "".join(
-        f" More than {row['value']} {row['unit']} did not fit the memory there." for row in rows
+        f" In the paper, more than {row['value']} {row['unit']} did not fit the memory."
+        for row in rows
     )
 
 
@@ -120,12 +121,12 @@ def _times(measured: Measured, experiment: str) -> Exhibit:
 
 
 def _said(application: str) -> str:
-    """Tell what the text says of the kernels."""
+    """Return the speedups of kernels that the paper's text gives."""
     rows = _published().rows(exhibit="section 5.2")
     own = [row for row in rows if row["application"] == application]
     both = [row for row in rows if application in row["application"].split()]
     told = ", ".join(f"{row['quantity']} {row['value']}" for row in own or both)
-    return f" Of kernels it says: {told}."
+    return f" For kernels the text gives: {told}."
 
 
 def _breakdown(measured: Measured, experiment: str) -> Exhibit:
@@ -159,7 +160,7 @@ def _breakdown(measured: Measured, experiment: str) -> Exhibit:
 
 
 def _theirs(application: str, form: str) -> dict[str, float | None]:
-    """Return what the text says of a breakdown."""
+    """Return the values of a breakdown that the paper's text gives."""
     here = {"exhibit": "figure 8", "application": application}
     known = form == "interleaved, 32 tasks"
     quantities = {"arrangement, %": "arrangement", "reduction of the readback": None}

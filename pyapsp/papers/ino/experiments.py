@@ -24,13 +24,13 @@ __all__ = ["EXPERIMENTS"]
 
 # [I] 5: V tasks at a time; the tasks of JH and GF; pixels of a slice of JH, and some for a CPU
 _V, _TASKS, _PIXELS, _PIXELS_CPU = 32, 32, 512, 128
-# A sample is enough of tasks that go one at a time, or V at a time.
+# Only a sample of tasks is run one at a time, or V at a time.
 _SAMPLES = {1: 256, _V: 1024}
-# Tasks of APSP at most, and bytes of their costs.
+# Largest number of tasks of APSP, and of bytes of their costs.
 _SOURCES, _COSTS = 2048, 2**31
 # Tasks that are compared with the reference.
 _CHECKED = 32
-# Updates of SciPy's search that do not take long.
+# Updates of SciPy's search that take a short time.
 _SEARCHED = 2**23
 
 
@@ -44,13 +44,13 @@ class _Application:
         Makes the sweep, with options of `Sweep`.
     tasks : int
     own, common : dict of str to ndarray
-        What each task has, and what all have.
+        The arrays of each task, and the common arrays.
     output : str
-        What is compared.
+        The output that is compared.
     checked, right : ndarray
-        Which tasks are, and their outputs.
+        The tasks whose outputs are compared, and their right outputs.
     reference : str
-        Who found these.
+        The package that computed these.
     tolerance : float
     """
 
@@ -66,7 +66,7 @@ class _Application:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def runner(self, request: Request, scheme: str, per_launch: int | None) -> Runner:
-        """Return a scheme with so many tasks at a time; None: as many as fit."""
+        """Return a scheme with a number of tasks at a time; None: as many as fit."""
         sweep = self.make(device=request.device, scheme=scheme, per_launch=per_launch)
         tasks = min(self.tasks, _SAMPLES[per_launch] if per_launch else self.tasks)
 
@@ -89,7 +89,7 @@ class _Application:
         return Runner({"scheme": scheme, "at_once": per_launch or "all"}, turn)
 
     def case(self, request: Request) -> Case:
-        """Return the published forms, those of as many tasks as fit, and what we would take."""
+        """Return the published forms, those with as many tasks as fit, and the automatic choice."""
         forms: list[tuple[str, int | None]] = [("naive", 1), ("interleaved", _V)]
         forms += [(scheme, None) for scheme in ("naive", "interleaved", "auto")]
         about = {"tasks": self.tasks, "reference": {"what": self.reference}, **self.facts}

@@ -5,5 +5,6 @@ from pyapsp.papers.source import Source
 __all__ = ["SOURCE"]
 
 SOURCE = Source(
-    "matsumoto", "Matsumoto, Nakasato and Sedukhin 2012: a matrix that the device does not hold"
+    "matsumoto",
+    "Matsumoto, Nakasato and Sedukhin 2012: a matrix larger than the memory of the device",
 )

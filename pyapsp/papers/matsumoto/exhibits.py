@@ -15,7 +15,7 @@ _TILES, _BLOCKS = "matsumoto-tiles", "matsumoto-blocks"
 _SIZES, _DEVICES = "matsumoto-sizes", "matsumoto-devices"
 _GPU = "HD 5870"
 _SIDES = (1, 2, 4, 8)
-_UNIT = 64  # what the tiled matrix is padded to, and the steps of a product
+_UNIT = 64  # the size to which the tiled matrix is padded, and the steps of a product
 _PUBLISHED_BLOCKS = range(256, 4097, 256)
 _SQUARE = {"cut": "square", "split": "separated"}  # as on the poster
 _CUTS = tuple(
@@ -30,7 +30,7 @@ def _published(quantity: str, key: Any = "") -> float:
 
 
 def _speed(run: dict[str, Any] | None, n: int) -> float | None:
-    """Return the operations a second of the product alone."""
+    """Return the operations per second of the product alone."""
     if run is None:
         return None
     size = -(-n // _UNIT) * _UNIT
@@ -95,18 +95,18 @@ def _tiles(measured: Measured) -> Exhibit:
 
 
 def _gflops(run: dict[str, Any], seconds: str = "kernel_seconds") -> float:
-    """Return operations a second of a whole run, transfers included, or as predicted."""
+    """Return the operations per second of a whole run with transfers, measured or predicted."""
     return float(2 * run["input"]["n"] ** 3 / run[seconds] / 1e9)
 
 
 def _both_ways(speeds: Mapping[str, float | None], there: str, back: str) -> float | None:
-    """Return bytes a second when as many go there as come back, one after the other."""
+    """Return bytes per second if equal amounts are uploaded and downloaded in turn."""
     one, other = speeds[there], speeds[back]
     return None if one is None or other is None else 2 / (1 / one + 1 / other)
 
 
 def _feed(speeds: Mapping[str, float | None]) -> float:
-    """Return the bytes a second that get to the kernels and back: by the bus, or by copies."""
+    """Return the bytes per second to and from the kernels: over the bus, or by copies."""
     ways = (_both_ways(speeds, "up", "down"), _both_ways(speeds, "read", "write"))
     return min(way for way in ways if way is not None)
 
@@ -123,7 +123,7 @@ def _of_blocks(
     for n in measured.sizes(_BLOCKS):
         speeds = measured.input(_BLOCKS, n)["speeds"]
         for run in measured.runs(_BLOCKS, n):
-            # what was asked for, rounded up to what the kernels need
+            # the given block, rounded up to a multiple that the kernels need
             block, label = run["parameters"]["block"], run["label"]
             place = {"n": n, "b": block, "cut": label["cut"], "split": label["split"]}
             yield place | ours(block, run, speeds)
@@ -132,7 +132,7 @@ def _of_blocks(
 
 
 def _lines(column: str, n: int, what: str) -> list[Line]:
-    """Return a line for each cut of the matrix with n vertices."""
+    """Return a line for each way to cut the matrix with n vertices."""
     return [
         Line(column, False, {"n": n, **cut}, f"{what}: {', '.join(cut.values())}") for cut in _CUTS
     ]
@@ -295,7 +295,7 @@ def _devices(measured: Measured) -> Exhibit:
         taken = "main" if planned["helpers"] == "none" else "hybrid"
         for name, what in names.items():
             run = measured.run(_DEVICES, n, set=name)
-            # without memory for the rows of a pivot block a device does not take part
+            # a device without memory for the rows of a pivot block is not used
             if run is None or (name in ("hybrid", "pivots") and len(run["devices"]) == 1):
                 continue
             rows.append(

@@ -1,4 +1,4 @@
-"""[M]: a matrix that the device does not hold."""
+"""[M]: a matrix larger than the memory of the device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["EXPERIMENTS"]
 # [M] "Tiling in the kernel"
 _TILE_SIDES = (1, 2, 4, 8)
 # [M] "Maximum performance for different blocking factors", "... with optimal blocking factor": b is
-# n divided by these. Blocks for fewer than six passes do not fit the memory below.
+# n divided by these. Blocks for fewer than six passes do not fit the part of memory below.
 _PASSES = (10, 8, 6)
 _PASSES_OF_SIZES = (32, 16, 8)
 # A device may use memory for this part of the matrix.
@@ -69,14 +69,14 @@ def _for_blocks(task: Task) -> Iterator[Contender]:
 
 
 def _speeds(task: Task) -> dict[str, Any]:
-    """Return what the planner of fw-outofcore measures: updates and bytes a second."""
+    """Return the measurements of the planner of fw-outofcore: updates and bytes per second."""
     parameters, _ = FwMinplus().choose_parameters(task.graph, task.options)
     factors = FORMS[parameters["form"]](task.options, parameters, negative=False)
     with Matrix(np.zeros((task.graph.n, task.graph.n), task.options.dtype)) as matrix:
         memory = task.device.capabilities.global_memory
         found = speeds.measure(task.device, factors, matrix, memory)
     both = {"up": found.up, "down": found.down, "read": found.read, "write": found.write}
-    # None: nothing travels, because the device works in the memory of the host
+    # None: nothing is transferred, because the device uses the memory of the host
     finite = {name: speed if math.isfinite(speed) else None for name, speed in both.items()}
     return {"speeds": {"product": found.product, **finite}}
 
@@ -100,7 +100,7 @@ def _devices(task: Task) -> Iterator[Contender]:
 
 
 def _opinion(task: Task) -> dict[str, Any]:
-    """Return which CPU there is, whether the planner would use it as well, and its words."""
+    """Return the CPU, whether the planner would use it too, and the planner's reasons."""
     cpu = _cpu_beside(task.device)
     helpers = () if cpu is None else (cpu,)
     options = replace(task.options, memory_limit=_memory(task), helpers=helpers)
@@ -115,7 +115,7 @@ def _opinion(task: Task) -> dict[str, Any]:
 
 
 def _blocks(task: Task, passes: Sequence[int]) -> list[int]:
-    """Return the blocking factors for about so many passes."""
+    """Return the blocking factors for about a given number of passes."""
     return sorted({max(task.graph.n // each // 16, 1) * 16 for each in passes})
 
 
@@ -126,12 +126,12 @@ def _outofcore(task: Task, label: Label, **parameters: int | str) -> Contender:
 
 
 def _memory(task: Task) -> int:
-    """Return the bytes of a device that fw-outofcore gets."""
+    """Return the bytes of a device that fw-outofcore may use."""
     return int(_HELD * task.graph.n**2 * task.options.dtype.itemsize)
 
 
 def _cpu_beside(device: Device) -> Device | None:
-    """Return the best CPU that is another device, None when there is none."""
+    """Return the best CPU other than the device; None if there is none."""
     cpus = (each for each in devices() if each.kind == "cpu" and each.handle != device.handle)
     return next(cpus, None)
 

@@ -1,7 +1,7 @@
-"""Sweeps of the paper, and one of ours, made of nothing but the public names of `pyapsp.sweep`.
+"""Sweeps of the paper, and one of ours, written with the public names of `pyapsp.sweep` only.
 
-Each module has ``sweep``, which makes the `Sweep`, ``inputs``, which makes arguments for it, and
-what the results are checked against.
+Each module has ``sweep``, which makes the `Sweep`, ``inputs``, which makes arguments for it, and a
+function for the right results.
 """
 
 from pyapsp.sweep.applications import (

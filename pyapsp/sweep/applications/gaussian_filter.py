@@ -16,14 +16,14 @@ RADIUS = 8
 
 
 def sweep(shape: tuple[int, int], **options: Any) -> Sweep:
-    """Return the sweep: an ``image`` and ``coefficients`` in, the ``result`` out.
+    """Return the sweep with the inputs ``image`` and ``coefficients`` and the output ``result``.
 
     Parameters
     ----------
     shape : tuple of int
         Height and width of an image.
     **options
-        Of `Sweep`.
+        Options of `Sweep`.
     """
     height, width = shape
     arrays = (
@@ -51,7 +51,7 @@ def inputs(tasks: int, shape: tuple[int, int], *, seed: int = 0) -> dict[str, np
 
 
 def reference(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return what the sweep has to find, by SciPy in double precision."""
+    """Return the right outputs of the sweep, computed by SciPy in double precision."""
     values = arrays["image"].astype(np.float64)
     for axis in (2, 1):
         values = ndimage.correlate1d(values, arrays["coefficients"], axis, mode="constant")

@@ -13,16 +13,16 @@ __all__ = ["inputs", "reference", "sweep"]
 
 
 def sweep(shape: tuple[int, int, int], bins: int = 256, **options: Any) -> Sweep:
-    """Return the sweep: ``moving`` and ``reference`` volumes in, a ``histogram`` out.
+    """Return the sweep with inputs ``moving`` and ``reference`` and the output ``histogram``.
 
     Parameters
     ----------
     shape : tuple of int
         Slices, height and width of a volume.
     bins : int
-        Intensities; larger ones are counted with the largest.
+        Number of intensities; larger intensities are counted in the last bin.
     **options
-        Of `Sweep`.
+        Options of `Sweep`.
     """
     slices, height, width = shape
     arrays = (
@@ -43,7 +43,7 @@ def sweep(shape: tuple[int, int, int], bins: int = 256, **options: Any) -> Sweep
 def inputs(
     tasks: int, shape: tuple[int, int, int], bins: int = 256, *, seed: int = 0
 ) -> dict[str, np.ndarray]:
-    """Return volumes whose intensities are like their neighbours', as those of a body are."""
+    """Return volumes in which neighbouring intensities are similar, as in medical images."""
     rng = np.random.default_rng(seed)
     slices, height, width = shape
     z, y, x = np.ogrid[:slices, :height, :width]
@@ -57,7 +57,7 @@ def inputs(
 
 
 def reference(arrays: dict[str, np.ndarray], bins: int = 256) -> dict[str, np.ndarray]:
-    """Return what the sweep has to find, by NumPy."""
+    """Return the right outputs of the sweep, computed by NumPy."""
     fixed = np.minimum(arrays["reference"].ravel(), bins - 1).astype(np.intp)
     found = [
         np.bincount(

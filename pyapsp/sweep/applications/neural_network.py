@@ -31,12 +31,12 @@ _STEPS = (
 
 
 def sweep(**options: Any) -> Sweep:
-    """Return the sweep: ``image`` and the weights in, the ``scores`` of ten digits out.
+    """Return the sweep with inputs ``image`` and weights, and the ``scores`` of ten digits.
 
     Parameters
     ----------
     **options
-        Of `Sweep`.
+        Options of `Sweep`.
     """
     return Sweep(Path("sweep/neural_network.cl"), _ARRAYS, _STEPS, **options)
 
@@ -53,7 +53,7 @@ def inputs(tasks: int, *, seed: int = 0) -> dict[str, np.ndarray]:
 
 
 def reference(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return what the sweep has to find, by NumPy in double precision."""
+    """Return the right outputs of the sweep, computed by NumPy in double precision."""
     values = {name: array.astype(np.float64) for name, array in arrays.items()}
 
     def activation(sums: np.ndarray) -> np.ndarray:

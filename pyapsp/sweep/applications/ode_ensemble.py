@@ -1,4 +1,4 @@
-"""ODE: trajectories of a dynamical system from many states, with many parameters."""
+"""ODE: trajectories of a dynamical system for many initial states and parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SYSTEMS: dict[str, tuple[int, tuple[str, ...]]] = {
     "lorenz": (3, ("sigma", "rho", "beta")),
     "van-der-pol": (2, ("mu",)),
 }
-#: The methods: steps of one size, or of sizes that keep errors within tolerances.
+#: The methods: with a fixed step size, or with step sizes that keep errors within tolerances.
 METHODS = {"rk4": "runge_kutta", "dopri5": "dormand_prince"}
 
 
@@ -30,13 +30,14 @@ def sweep(
     dtype: DTypeLike = np.float32,
     **options: Any,
 ) -> Sweep:
-    """Return the sweep: states and parameters in, states at later times out.
+    """Return the sweep with states and parameters as inputs and states at later times as outputs.
 
-    The inputs are ``start`` (variables) and ``parameters``; the common arrays ``times``, from the
-    start on and then of each sample, ``steps``, which is the steps from sample to sample of "rk4"
-    and the most steps of all of "dopri5", and ``tolerances``, relative and absolute. The outputs
-    are ``states`` (samples, variables) and ``evaluations`` of the right-hand side: -1 where
-    "dopri5" ran out of steps, and the states from there on are not numbers.
+    The inputs are ``start`` (variables) and ``parameters``. The common arrays are ``times``, the
+    time of the start and of each sample; ``steps``, for "rk4" the number of steps between two
+    samples, for "dopri5" the largest number of all steps; and ``tolerances``, relative and
+    absolute. The outputs are ``states`` (samples, variables) and ``evaluations``, the number of
+    evaluations of the right-hand side. If "dopri5" needs more steps, ``evaluations`` is -1 and the
+    remaining states are NaN.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def sweep(
     dtype : dtype-like
         float32 or float64.
     **options
-        Of `Sweep`.
+        Options of `Sweep`.
     """
     if system not in SYSTEMS:
         raise ParameterError.of("system", "ode_ensemble", f"one of {', '.join(SYSTEMS)}", system)
@@ -84,7 +85,7 @@ def inputs(
     tolerances: tuple[float, float] = (1e-4, 1e-6),
     seed: int = 0,
 ) -> dict[str, np.ndarray]:
-    """Return states and parameters around the usual ones, in double precision."""
+    """Return random states and parameters near the usual ones, in double precision."""
     rng = np.random.default_rng(seed)
     if system == "lorenz":
         start = rng.normal((1, 1, 20), 2, (tasks, 3))

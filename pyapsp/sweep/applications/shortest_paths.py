@@ -12,19 +12,19 @@ from pyapsp.sweep import Array, Repeat, Step, Sweep
 
 __all__ = ["INFINITY", "inputs", "reference", "sweep"]
 
-#: The cost of what cannot be reached.
+#: The cost of unreachable vertices.
 INFINITY = 2**30 - 1
 
 
 def sweep(vertices: int, arcs: int, **options: Any) -> Sweep:
-    """Return the sweep: a graph in, ``costs`` from each source out; task t is vertex t.
+    """Return the sweep with a graph as input and ``costs`` as output; the source of task t is t.
 
     Parameters
     ----------
     vertices, arcs : int
-        Of the graph, whose arcs are the common arrays ``first``, ``heads`` and ``weights``.
+        Size of the graph, whose arcs are the common arrays ``first``, ``heads`` and ``weights``.
     **options
-        Of `Sweep`.
+        Options of `Sweep`.
     """
     arrays = (
         Array("first", "common", np.int32, vertices + 1),
@@ -47,7 +47,7 @@ def sweep(vertices: int, arcs: int, **options: Any) -> Sweep:
 
 
 def inputs(vertices: int, *, degree: int = 4, seed: int = 0) -> dict[str, np.ndarray]:
-    """Return a random graph with so many arcs from each vertex, and weights from 1 to 100."""
+    """Return a random graph with a given number of arcs from each vertex, and weights 1 to 100."""
     rng = np.random.default_rng(seed)
     arcs = vertices * degree
     return {
@@ -58,10 +58,10 @@ def inputs(vertices: int, *, degree: int = 4, seed: int = 0) -> dict[str, np.nda
 
 
 def reference(arrays: dict[str, np.ndarray], tasks: int) -> dict[str, np.ndarray]:
-    """Return what the sweep has to find, by SciPy."""
+    """Return the right outputs of the sweep, computed by SciPy."""
     first, heads, weights = (arrays[name] for name in ("first", "heads", "weights"))
     n = first.size - 1
-    # SciPy adds up parallel arcs: only the lightest counts
+    # SciPy would add up the weights of parallel arcs: keep only the least
     tails = np.repeat(np.arange(n), np.diff(first))
     order = np.lexsort((weights, heads, tails))
     pairs = tails[order] * n + heads[order]

@@ -39,7 +39,7 @@ def _time(n: int, method: str, tile: int) -> float | None:
 
 
 def _sizes(measured: Measured, experiment: str, *exhibits: str) -> list[int]:
-    """Return every n that was measured here or there, in order."""
+    """Return every n with a measured or published value, in order."""
     found = set(measured.sizes(experiment))
     for exhibit in exhibits:
         found |= _published().sizes(exhibit=exhibit)
@@ -47,7 +47,7 @@ def _sizes(measured: Measured, experiment: str, *exhibits: str) -> list[int]:
 
 
 def _operations(n: int) -> int:
-    """Return the operations that the thesis counts: those of the plain algorithm, two an update."""
+    """Return the operations as the thesis counts them: two per update of the plain algorithm."""
     return 2 * n * (n - 1) ** 2
 
 
@@ -95,7 +95,7 @@ def _table_4_7(measured: Measured) -> Exhibit:
 
 
 def _share_of_roof(measured: Measured, n: int, method: str, tile: int) -> float | None:
-    """Return the updates a second of the tiles off the pivot as a fraction of the roof."""
+    """Return the updates per second of the tiles off the pivot as a fraction of the roof."""
     run = measured.run(_TIMES, n, method=method, tile=tile)
     seconds = measured.phase(_TIMES, n, "others", method=method, tile=tile)
     if run is None or not seconds:

@@ -66,7 +66,7 @@ def _estimates(inputs: Inputs) -> dict[str, dict[int, float]]:
 
 
 def _selected(task: Task) -> dict[str, Any]:
-    """Return for each l the estimated seconds of a launch, and which l are chosen by whom."""
+    """Return for each l the estimated seconds of a launch, and the l that each selector chooses."""
     solver = method("fw-mm", **_TUNED)
     assert isinstance(solver, Iterative)
     ours = {

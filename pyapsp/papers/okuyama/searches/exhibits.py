@@ -25,13 +25,13 @@ _WEIGHTS, _TOPOLOGIES = "okuyama-weights", "okuyama-topologies"
 _SEARCHES = ("apsp-iterative", "apsp-tasks-unshared", "apsp-tasks", "near-far", "dijkstra-cpu")
 _RECORDING = ("apsp-tasks", "near-far")
 _MATRICES = ("fw-mm", "fw-minplus")
-# which of Floyd-Warshall is compared with which search: those of the thesis, and ours
+# the method of Floyd-Warshall and the search to compare it with: of the thesis, and ours
 _RIVALS = (("fw-mm", "apsp-tasks"), ("fw-minplus", "near-far"))
 _GPU, _CPU, _LATER_GPU = "8800 GTS 512", "Xeon 5440", "GTX 280"
 _METHODS = (
     "apsp-iterative, apsp-tasks and apsp-tasks-unshared are those of the thesis (N = 32, B = 4); "
-    "near-far is ours; dijkstra-cpu uses all cores of our host, there 4 threads. Clock of the "
-    "host without transfers, medians."
+    "near-far is ours; dijkstra-cpu uses all cores of our host, in the thesis 4 threads. Clock "
+    "of the host without transfers, medians."
 )
 
 
@@ -129,7 +129,7 @@ def _section_3_5_1(measured: Measured) -> Exhibit:
 def _over_graphs(
     measured: Measured, experiment: str, coordinate: str
 ) -> list[tuple[dict[str, Any], dict[str, float | None]]]:
-    """Return for each graph where it stands in a table, and the seconds of each search."""
+    """Return for each graph its coordinates in a table, and the seconds of each search."""
     return [
         (
             {"n": n, "m": graph["m"], **graph["label"]},
@@ -226,7 +226,7 @@ def _figure_3_14(measured: Measured) -> Exhibit:
 
 
 def _crossing(rows: Sequence[Mapping[str, Any]], x: str, matrix: str, search: str) -> str:
-    """Say where Floyd-Warshall and a search take the same time, by interpolation."""
+    """Return where Floyd-Warshall and a search take the same time, by interpolation."""
     known = [
         (row[x], math.log(row[f"{matrix}: ours"] / row[f"{search}: ours"]))
         for row in rows

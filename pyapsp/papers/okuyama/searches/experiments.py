@@ -48,7 +48,7 @@ def _with_paths(task: Task) -> Iterator[Contender]:
 
 
 def _degrees(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:
-    """Yield random graphs from one arc for each vertex to all arcs."""
+    """Yield random graphs with different numbers of arcs, from one per vertex to all."""
     doubled = {2**power for power in range((n - 1).bit_length())}
     for degree in settings.get("degrees") or sorted({*doubled, n - 1}):
         yield {"degree": degree}, generators.random_graph(n, degree * n)

@@ -31,7 +31,7 @@ def _published(**where: object) -> float | None:
 
 
 def _places(measured: Measured, table: str) -> list[tuple[int, int]]:
-    """Return every n and m that is published or measured."""
+    """Return every n and m with a published or measured value."""
     rows = Published("takafuji/batches").rows(exhibit=table, quantity="computation time")
     places = {(row["n"], row["m"]) for row in rows}
     places |= {
@@ -51,7 +51,7 @@ def _ours(
 
 
 def _range(table: str, quantity: str) -> str:
-    """Tell the range that the text gives."""
+    """Return the range that the text of the thesis gives."""
     low, high = (
         _published(exhibit=table, quantity=f"{end} {quantity}") for end in ("smallest", "largest")
     )
@@ -87,9 +87,9 @@ def _launches(measured: Measured, bits: int, table: str) -> Exhibit:
     return Exhibit(
         table.replace(" ", "-"),
         f"Table {table[6:]}: computation time for m graphs at once{words}, in ms",
-        f"{_METHODS[bits]}, tiles and groups as they suit our device; there the best number of "
-        "threads. From the start of the first kernel to the end of the last, the arrangement of "
-        f"the weights among them; without transfers, medians.{ours_too} The text says that one "
+        f"{_METHODS[bits]}, tiles and groups chosen for our device; in the thesis the best number "
+        "of threads. Times from the start of the first kernel to the end of the last, with the "
+        f"arrangement of the weights, without transfers; medians.{ours_too} The text says that one "
         f"launch is {_range(table, over)} times as fast. Drawn: m = {most['m']}.",
         values,
         line_figure(values, "n", {"computation time (ms)": lines}, logarithmic="xy"),
@@ -132,10 +132,11 @@ def _latency(measured: Measured, bits: int, table: str) -> Exhibit:
     return Exhibit(
         table.replace(" ", "-"),
         f"Table {table[6:]}: time with transfers, together and with low latency, in ms",
-        f"{_METHODS[bits]}. Multiple and single: all graphs go to the device, are computed and go "
-        "back; low latency: groups of graphs do so at the same time, in one launch each, there "
-        "graph by graph. Clock of the host, copies and buffers included, medians. A device that "
-        "works in the memory of the host has nothing to overlap. The text says that low latency "
+        f"{_METHODS[bits]}. Multiple and single: all graphs are uploaded, computed and downloaded, "
+        "one step after the other; low latency: these steps overlap for groups of graphs, with "
+        "one launch each (in the thesis for single graphs). Clock of the host, with copies and "
+        "buffers; medians. On a device that uses the memory of the host, there are no transfers "
+        "to overlap. The text says that low latency "
         f"is {ranges}. Drawn: m = {most['m']}.",
         values,
         line_figure(values, "n", {"time (ms)": lines}, logarithmic="xy"),
@@ -143,7 +144,7 @@ def _latency(measured: Measured, bits: int, table: str) -> Exhibit:
 
 
 def _all(measured: Measured) -> list[dict[str, dict[str, int]]]:
-    """Return what there is to tell of all batches."""
+    """Return the facts about all batches."""
     return [given for n in measured.sizes(_BATCHES) for given in measured.inputs(_BATCHES, n)]
 
 

@@ -23,16 +23,16 @@ __all__ = ["EXPERIMENTS"]
 
 # [T] tables 3.6 to 3.9: numbers of graphs
 _COUNTS = tuple(8 * 2**power for power in range(8))
-# The bits of a distance, the launches of a batch, and what they are here.
+# The bits of a distance and the launches of a batch -> our methods for them.
 _PUBLISHED: tuple[tuple[int, str, str, dict[str, int]], ...] = (
     (32, "multiple", "fw-multikernel", {}),
     (32, "single", "fw-singlekernel", {}),
     (4, "multiple", "fw-packed4", {"single": 0}),
     (4, "single", "fw-packed4", {"single": 1}),
 )
-# As many graphs differ as SciPy solves in some seconds; the others are copies of them.
+# The number of different graphs: SciPy solves them in some seconds. The others are copies.
 _DIFFERENT, _SOLVED = 8, 2**32
-# Largest weight and part of all arcs; distances of the packed graphs fit 4 bits.
+# Largest weight, and fraction of all arcs; distances of the packed graphs fit in 4 bits.
 _WHOLE, _PACKED = (100, 0.3), (2, 0.5)
 
 _DTYPE = np.dtype(np.int32)
@@ -53,7 +53,7 @@ class _Graphs:
         self.right = np.where(np.isinf(found), infinity(_DTYPE), found).astype(_DTYPE)
 
     def require(self, distances: np.ndarray, what: str) -> None:
-        """Compare every answer."""
+        """Check every answer."""
         for number, found in enumerate(distances):
             require_equal(found, self.right[number % self.different], f"{what}, graph {number}")
 
@@ -126,7 +126,7 @@ def _batches(n: int, request: Request) -> Iterator[Case]:
 def _made(
     id_: str, n: int, options: AllPairsOptions, graphs: _Graphs, **parameters: int
 ) -> tuple[_Graphs, _Make]:
-    """Return graphs, and what builds a form for them, once."""
+    """Return graphs, and a function that builds a form for them once."""
     make = maker(id_ if id_ == ONE_GROUP else method(id_, **parameters), n, options)
     if make is None:
         raise ParameterError(f"{id_} takes one graph of {n} vertices at a time")
@@ -134,7 +134,7 @@ def _made(
 
 
 def _memory(n: int, settings: Settings) -> float:
-    """Return the bytes of the graphs, their answers and what is made on the way."""
+    """Return the bytes of the graphs, their answers and temporary arrays."""
     most: int = max(settings.get("counts") or _COUNTS)
     return 1e9 + 20 * most * n**2
 

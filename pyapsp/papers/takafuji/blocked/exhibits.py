@@ -24,7 +24,7 @@ _THREADS, _PACKED = "takafuji-threads", "takafuji-packed"
 _MULTICORE = "takafuji-multicore"
 _GPU, _CPU = "Tesla V100", "18-core Skylake-X"
 _BEST = "best"
-# what is in the columns -> how our records and the published rows name it
+# column -> its names in our records and in the published rows
 _LAUNCHES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "multiple": ({"method": "fw-multikernel"}, {"method": "fw-multikernel"}),
     "single": ({"method": "fw-singlekernel"}, {"method": "fw-singlekernel"}),
@@ -75,7 +75,7 @@ def _by_threads(
 
 
 def _ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put ours and theirs side by side, in the order of the columns."""
+    """Merge our values and the published ones, in the order of the columns."""
     names = [f"{n}: {w}" for n in ("multiple", "single") for w in ("ours", _GPU)]
     names += [f"multiple over single: {who}" for who in ("ours", _GPU)]
     return [{name: row.get(name) for name in ("n", "threads", *names)} for row in rows]

@@ -37,12 +37,12 @@ def _unweighted(n: int) -> Graph:
 
 
 def _threads(task: Task) -> Sequence[int]:
-    """Return the work-items of a group that are tried: 1 where a group is a loop on a core."""
+    """Return the group sizes to measure: 1 if a group is a loop on a core."""
     return task.chosen("threads", (1,) if task.device.traits.scalar_groups else _THREADS)
 
 
 def _group(tile: int, across: int, threads: int) -> dict[str, int]:
-    """Return a group of so many work-items, each with the same part of a tile in registers."""
+    """Return a group of a given size, each work-item with an equal part of a tile in registers."""
     if threads == 1:
         return {"tile": tile, "group_x": 1, "group_y": 1, "contiguous": 1}
     height = max(threads // across, 1)
@@ -71,7 +71,7 @@ def _packed(task: Task) -> Iterator[Contender]:
 
 
 def _multicore(task: Task) -> Iterator[Contender]:
-    # a row of tiles for each of 8 threads, where that is not too small
+    # a row of tiles for each of 8 threads, if tiles are not too small then
     tile = min(max(1 << max(task.graph.n // 8, 1).bit_length() - 1, 32), 128)
     for cores in task.chosen("cores", _cores(task.device)):
         part = _part(task.device, cores)
@@ -83,7 +83,7 @@ def _multicore(task: Task) -> Iterator[Contender]:
 
 
 def _cores(device: Device) -> list[int]:
-    """Return the powers of two of the compute units, and all; only these if they do not divide."""
+    """Return powers of two and the number of all compute units; only this if no sub-devices."""
     units = device.capabilities.compute_units
     try:
         _part(device, 1)
@@ -94,12 +94,12 @@ def _cores(device: Device) -> list[int]:
 
 
 def _part(device: Device, units: int) -> Device:
-    """Return a device of so many of the compute units.
+    """Return a sub-device with a given number of compute units.
 
     Raises
     ------
     ParameterError
-        If the device has fewer, or its driver does not divide it.
+        If the device has fewer, or its driver does not support sub-devices.
     """
     if units == device.capabilities.compute_units:
         return device

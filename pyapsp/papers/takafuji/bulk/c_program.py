@@ -1,4 +1,4 @@
-"""A C program on one core of the host: what bulk execution is compared with."""
+"""Run a C program on one core of the host, for comparison with bulk execution."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class CProgram:
     Parameters
     ----------
     translation : Translation
-        Of the program.
+        The translation of the program.
     defines : mapping of str to int
         The same macros.
 
     Raises
     ------
     CapabilityError
-        There is no C compiler, or it refused.
+        There is no C compiler, or it rejects the program.
     """
 
     def __init__(self, translation: Translation, defines: Mapping[str, int]) -> None:

@@ -20,7 +20,7 @@ __all__ = ["EXHIBITS"]
 
 _GPU = "GTX Titan"
 _ARRANGEMENTS = ("column", "row")
-# experiment -> the program, its name, what n is, figures of the computing time and of the groups
+# experiment -> program, its name, meaning of n, figures of the computing time and of the groups
 _ALGORITHMS = {
     "takafuji-sort": ("bitonic_sort", "bitonic sort", "n numbers", "4.10", "4.15"),
     "takafuji-warshall": ("floyd_warshall", "Floyd-Warshall", "n vertices", "4.11", "4.16"),
@@ -52,7 +52,7 @@ def _at(line: tuple[float | None, float | None], p: int) -> float | None:
 
 
 def _counts(measured: Measured, experiment: str) -> list[tuple[int, int]]:
-    """Return every n and p that was measured."""
+    """Return every measured n and p."""
     return sorted(
         {
             (n, run["label"]["p"])
@@ -117,8 +117,8 @@ def _times(measured: Measured, experiment: str) -> Exhibit:
     return Exhibit(
         f"figure-{figure}",
         f"Figure {figure}: computing time of {name} for p instances, and its speedup",
-        f"The program {program}.c, {size}. Column-wise: the same element of all instances lies "
-        "side by side; row-wise: each instance lies in one piece. Kernels without transfers and "
+        f"The program {program}.c, {size}. Column-wise: the same elements of all instances are "
+        "contiguous; row-wise: each instance is contiguous. Kernels without transfers and "
         "arrangement, medians. One core of our host runs the same program, compiled by the C "
         f"compiler, on a sample of the instances; there a Xeon of 2.66 GHz.{told} Predicted: by "
         f"the memory machine, from passes over arrays of the same size. Drawn: n = {n}.",
@@ -187,8 +187,8 @@ def _model(measured: Measured, experiment: str) -> Exhibit:
         "Measured: a and b fitted to the times of the figure. Predicted: t accesses of each "
         "instance on a machine of width w and latency l, (p / w + l - 1) t column-wise and "
         "(p + l - 1) t row-wise; w, l and the length of a time unit are measured by passes over "
-        "arrays of the same size. It knows nothing of arithmetic, nor of what a cache keeps "
-        f"between accesses. a and b of the {_GPU} are those of the text.",
+        "arrays of the same size. The model ignores arithmetic and caches. "
+        f"a and b of the {_GPU} are those of the text.",
         table_of(rows),
     )
 
@@ -230,9 +230,9 @@ def _groups(measured: Measured, experiment: str) -> Exhibit:
         f"figure-{figure}",
         f"Figure {figure}: throughput and latency of {name} for groups of b instances",
         f"{size}; 32 groups, one after the other: while one runs, the next is uploaded and the "
-        "last is downloaded. Throughput: the bytes that the program reads; latency: from when a "
-        "group is taken to when its results are in the memory of the host. There the throughput "
-        f"grows up to b = {full}, and of the latency the text gives two values. Drawn: n = {n}.",
+        "last is downloaded. Throughput: the bytes that the program reads; latency: the time from "
+        "the start of a group until its results are in host memory. In the thesis the throughput "
+        f"grows up to b = {full}, and the text gives two values of the latency. Drawn: n = {n}.",
         table,
         line_figure(
             table, "b", {"throughput (GB/s)": speeds, "latency (ms)": delays}, logarithmic="xy"

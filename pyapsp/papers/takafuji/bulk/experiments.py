@@ -26,14 +26,14 @@ __all__ = ["EXPERIMENTS"]
 
 Arrays = dict[str, np.ndarray]
 
-# Words of all instances together: those of [T] figures 4.10 to 4.12, and some for a CPU.
+# Words of all instances together: those of [T] figures 4.10 to 4.12, and fewer for a CPU.
 _WORDS, _WORDS_CPU = 2**27, 2**22
 _FEWEST = 64
-# Accesses that one core makes in a part of a second.
+# Accesses that one core makes in a fraction of a second.
 _ACCESSES = 2**27
 # Instances that are compared with the reference.
 _CHECKED = 256
-# Groups that pass through: of 4M instances each they are the 128M of [T] figure 4.15.
+# Number of groups: with 4M instances each they are the 128M of [T] figure 4.15.
 _GROUPS = 32
 _ARRANGEMENTS: tuple[Arrangement, ...] = ("column", "row")
 
@@ -47,18 +47,18 @@ class _Algorithm:
     program : str
         Its name among `pyapsp.bulk.programs`.
     define : str
-        The macro that n is the value of.
+        The macro whose value is n.
     words : callable
-        Gets n and returns the 32-bit words of an instance.
+        Takes n and returns the number of 32-bit words of an instance.
     inputs : callable
-        Makes them for p instances of size n.
+        Makes inputs for p instances of size n.
     right : callable
-        Returns what the program has to find.
+        Returns the right outputs.
     output : str
     reference : str
-        Whose answer that is.
+        The package that computed these.
     sizes : tuple of int
-        The n of the workflow; groups are of the first.
+        The values of n of the workflow; groups use the first.
     """
 
     program: str
@@ -158,7 +158,7 @@ _ALGORITHMS = {
 
 @dataclass(frozen=True)
 class _Data:
-    """Inputs of many instances, and what some of them have to give."""
+    """Inputs of many instances, and the right outputs of some of them."""
 
     algorithm: _Algorithm
     inputs: Arrays
@@ -169,7 +169,7 @@ class _Data:
     def make(cls, algorithm: _Algorithm, n: int, p: int) -> _Data:
         """Make p inputs."""
         inputs = algorithm.inputs(n, p)
-        # the first ones are in every run
+        # every run includes the first instances
         checked = np.union1d(np.arange(min(p, _CHECKED // 4)), spread(p, _CHECKED))
         some = {name: array[checked] for name, array in inputs.items()}
         return cls(algorithm, inputs, checked, algorithm.right(some))
@@ -179,14 +179,14 @@ class _Data:
         return {name: array[:p] for name, array in self.inputs.items()}
 
     def require(self, outputs: Mapping[str, np.ndarray], p: int, what: str) -> None:
-        """Compare the answers for the first p."""
+        """Check the answers for the first p."""
         within = self.checked < p
         found = outputs[self.algorithm.output][self.checked[within]]
         require_equal(found, self.right[within], f"{self.algorithm.program}, {what}, p = {p}")
 
 
 def _bulk(algorithm: _Algorithm, n: int, request: Request) -> Iterator[Case]:
-    """Yield both arrangements over p, and the C program."""
+    """Yield runs of both arrangements and of the C program, for several p."""
     programs = {each: algorithm.load(n, request.device, each) for each in _ARRANGEMENTS}
     from pyapsp.bulk import count_accesses
 
@@ -238,7 +238,7 @@ def _model(
 ) -> dict[str, Any]:
     """Return the lines a + b p of both arrangements, measured and predicted; seconds.
 
-    For the largest p also what bounds the time: the accesses alone, and the arithmetic alone.
+    For the largest p also the bounds of the time: accesses alone, and arithmetic alone.
     """
     from pyapsp.bulk import count_accesses, umm
     from pyapsp.bulk.bounds import bounds

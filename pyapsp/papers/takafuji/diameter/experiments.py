@@ -22,7 +22,7 @@ _SEARCHES = ("apsp-bfs", "ms-bfs")
 
 
 def _connected(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:
-    """Yield connected graphs with so many per cent of all edges, where that is a tree or more."""
+    """Yield connected graphs with given percentages of all edges, if these suffice for a tree."""
     for percent in settings.get("densities") or _DENSITIES:
         edges = int(n * (n - 1) // 2 * percent / 100)
         if edges >= n - 1:
@@ -37,7 +37,7 @@ def _packed_and_searches(task: Task) -> Iterator[Contender]:
 
 
 def _facts(distances: np.ndarray) -> dict[str, Any]:
-    """Return the diameter and the mean distance of two vertices."""
+    """Return the diameter and the mean distance of all pairs."""
     n, total = len(distances), float(distances.sum(dtype=np.float64))
     return {"diameter": int(distances.max()), "average_path_length": total / (n * (n - 1))}
 
