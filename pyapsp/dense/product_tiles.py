@@ -27,8 +27,8 @@ from pyapsp.paths import AllPairsOptions
 __all__ = ["Tiles"]
 
 # Words in the register tile of a work-item on a CPU, where this form is only there for comparison:
-# one compiler dies of the code for 8 x 8. Another dies of loops over a slice that come to 256 updates
-# of 64-bit integers.
+# one compiler dies of the code for 8 x 8. Another dies of a loop over a slice that comes to 256
+# updates of 64-bit integers.
 _MOST_ON_CPU, _UPDATES_ON_CPU = 16, 128
 # How a kernel that copies is told a place: the matrix, its pitch, the first row and column.
 _Place: TypeAlias = tuple[Any, ...]
