@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,13 +49,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.close(handle)
         yield temporary
         # mkstemp makes private files; give the permissions that open() would have given
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
+        os.chmod(temporary, _permissions(target))
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _permissions(path: Path) -> int:
+    """Return those of a file, or of a new one."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        umask = os.umask(0)
+        os.umask(umask)
+        return 0o666 & ~umask
 
 
 @contextmanager

@@ -75,7 +75,8 @@ def mapped_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndar
     Parameters
     ----------
     path : Path
-        An existing file is replaced. After an error the file is removed.
+        An existing file is replaced; what is mapped of the old file does not change. After an
+        error the file is removed.
     dtype : dtype-like
     shape : tuple of int
 
@@ -94,6 +95,7 @@ def mapped_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndar
     needed = np.dtype(dtype).itemsize * math.prod(shape)
     with disk_space(path.parent, needed, _MORE_ROOM):
         try:
+            path.unlink(missing_ok=True)
             array = np.lib.format.open_memmap(path, "w+", np.dtype(dtype), shape)
             try:
                 if not _reserve(path, os.stat(path).st_size):

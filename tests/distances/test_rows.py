@@ -557,3 +557,14 @@ def test_a_graph_that_changes_between_blocks_is_the_one_that_was_given(form, met
         np.testing.assert_array_equal(here[row, tail] + matrix[tail, head], here[row, head])
         seen += row.size
     assert seen == np.isfinite(expected).sum() - 40
+
+
+def test_two_answers_in_one_file_keep_their_predecessors(device, tmp_path):
+    out = np.memmap(tmp_path / "rows", np.float64, "w+", shape=(8, 4))
+    paths = [Graph.from_arcs(4, [0, 1, 2], [1, 2, 3]), Graph.from_arcs(4, [3, 2, 1], [2, 1, 0])]
+    first, second = (
+        pyapsp.solve(path, "near-far", predecessors=True, out=rows, device=device)
+        for path, rows in zip(paths, (out[:4], out[4:]), strict=True)
+    )
+    assert first.path(0, 3) == [0, 1, 2, 3]
+    assert second.path(3, 0) == [3, 2, 1, 0]

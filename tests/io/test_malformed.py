@@ -242,3 +242,18 @@ def test_every_truncation_is_noticed(tmp_path: Path) -> None:
             path.write_bytes(whole[:length])
             with pytest.raises(FormatError, match=name):
                 read(path)
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".gr", ".mtx"])
+def test_a_number_past_the_range_of_float64_is_no_missing_arc(suffix, tmp_path):
+    header = {
+        ".txt": "# source target weight",
+        ".gr": "p sp 2 2",
+        ".mtx": "%%MatrixMarket matrix coordinate real general\n2 2 2",
+    }[suffix]
+    arc = "a " if suffix == ".gr" else ""
+    path = tmp_path / f"graph{suffix}"
+    path.write_text(f"{header}\n{arc}1 2 inf\n{arc}2 1 1e400\n")
+    with pytest.raises(FormatError, match="does not fit into float64: 1e400") as caught:
+        read(path)
+    assert caught.value.line == header.count("\n") + 3

@@ -224,3 +224,11 @@ def test_random_graphs_come_back(tmp_path: Path, suffix: str, graph: Graph) -> N
     if suffix == ".graph" or (suffix != ".npz" and graph.m == 0):
         back = back.with_weights(back.weights.astype(graph.dtype))
     assert back == as_read(graph, suffix)
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
+    path = tmp_path / "private.npz"
+    path.touch(0o600)
+    write(Graph.from_arcs(2, [0], [1]), path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read(path).m == 1

@@ -178,6 +178,8 @@ def table(
         texts = _load(lines, [*columns, ("weight", "O")], **options)["weight"]
         if all(re.fullmatch(r"[+-]?[0-9]+", token.strip()) for token in texts):
             raise ValueError("a weight does not fit into int64")
+        for number, token in zip(loaded["weight"], texts, strict=True):
+            _check_overflow(number, token)
     return loaded
 
 
@@ -241,8 +243,15 @@ def weight(token: str) -> None:
     if number is None:
         comma = " (write a decimal point)" if re.fullmatch(r"[+-]?[0-9.]*,[0-9]+", token) else ""
         raise ValueError(f"a weight must be a number, not {token!r}{comma}")
+    _check_overflow(number, token)
     if np.isnan(number) or np.isneginf(number):
         raise ValueError(f"the weight is {number}")
+
+
+def _check_overflow(number: float, token: str) -> None:
+    """Raise ValueError if a number became infinite, which would be no arc."""
+    if np.isinf(number) and "inf" not in token.lower():
+        raise ValueError(f"a weight does not fit into float64: {token}")
 
 
 def announced(path: Path, line: int, fields: Sequence[str], found: int) -> list[int]:
