@@ -257,3 +257,29 @@ def test_a_number_past_the_range_of_float64_is_no_missing_arc(suffix, tmp_path):
     with pytest.raises(FormatError, match="does not fit into float64: 1e400") as caught:
         read(path)
     assert caught.value.line == header.count("\n") + 3
+
+
+@pytest.mark.parametrize("large", ["9007199254740993", "-9007199254740993", "9223372036854775809"])
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("g.txt", "# c\n0 1 0.5\n\n1 2 {}\n2 0 1\n", 4),
+        ("g.csv", "source,target,weight\n0,1,{}\n1,2,0.5\n", 2),
+        ("g.gr", "c x\np sp 3 2\na 1 2 0.5\nc y\na 2 3 {}\n", 5),
+    ],
+)
+def test_an_integer_that_a_fraction_elsewhere_would_round(tmp_path, name, content, line, large):
+    path = tmp_path / name
+    path.write_text(content.format(large))
+    with pytest.raises(FormatError, match=f":{line}: the weight {large} does not fit into float64"):
+        read(path)
+    path.write_text(content.format(2**53 + 2))
+    assert read(path).max_weight == 2**53 + 2
+
+
+def test_matrix_market_says_that_its_numbers_are_real(tmp_path):
+    path = tmp_path / "g.mtx"
+    path.write_text(
+        "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 0.5\n2 1 9007199254740993\n"
+    )
+    assert read(path).max_weight == 2**53

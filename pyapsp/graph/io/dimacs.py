@@ -33,6 +33,9 @@ def read(path: Path) -> Graph:
     n, m = text.announced(path, header, lines[header - 1].split()[2:], len(body))
     try:
         arcs = text.table(body, [("kind", "U2"), ("tail", "i8"), ("head", "i8")])
+    except text.RoundedWeightError as error:
+        numbers = [i for i, line in enumerate(lines, 1) if i > header and not _is_comment(line)]
+        raise FormatError(path, numbers[error.row], str(error)) from None
     except ValueError:
         raise _fault(path, lines, n, m) from None
     ends = np.stack([arcs["tail"], arcs["head"]])

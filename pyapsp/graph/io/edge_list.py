@@ -86,6 +86,9 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
             weights = arcs["weight"]
         if text.not_weights(weights):
             raise ValueError
+    except text.RoundedWeightError as error:
+        number = _numbers(lines, found)[error.row]
+        raise FormatError(path, number, str(error)) from None
     except ValueError:
         raise _fault(path, lines, found) from None
     labels, rows, columns = relabel(tails, heads)
@@ -272,12 +275,15 @@ def _directions(path: Path, lines: list[str], found: Layout, words: list[str]) -
     if all(each is None for each in told):
         return np.ones(len(told), np.bool_)
     if None in told:
-        numbers = [i for i, line in enumerate(lines) if i >= found.start and layout.is_row(line)]
         place = told.index(None)
-        raise FormatError(
-            path, numbers[place] + 1, f"an arc is Directed or Undirected, not {words[place]!r}"
-        )
+        number = _numbers(lines, found)[place]
+        raise FormatError(path, number, f"an arc is Directed or Undirected, not {words[place]!r}")
     return np.array(told, np.bool_)
+
+
+def _numbers(lines: list[str], found: Layout) -> list[int]:
+    """Return the line numbers of all rows."""
+    return [i for i, line in enumerate(lines, 1) if i > found.start and layout.is_row(line)]
 
 
 def _names(ids: list[str]) -> Any:

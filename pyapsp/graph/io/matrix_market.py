@@ -60,7 +60,9 @@ def read(path: Path) -> Graph:
     header = _header(path, lines, banner, line, len(body))
     columns = [("row", "i8"), ("column", "i8")] if header.layout == "coordinate" else []
     try:
-        table = text.table(body, columns, weighted=header.field != "pattern")
+        table = text.table(
+            body, columns, weighted=header.field != "pattern", may_round=header.field != "integer"
+        )
     except ValueError:
         raise _fault(path, lines, header) from None
     dtype = _DTYPES[header.field]

@@ -25,6 +25,7 @@ from pyapsp.graph.validation import MAX_VERTICES
 from pyapsp.host import available_memory
 
 __all__ = [
+    "RoundedWeightError",
     "announced",
     "check_size",
     "check_vertices",
@@ -136,11 +137,26 @@ def lines(path: Path, content: bytes) -> list[str]:
     return found
 
 
+class RoundedWeightError(ValueError):
+    """An integer weight that float64 rounds, where another weight is no integer.
+
+    Attributes
+    ----------
+    row : int
+        Number of its line among those with data.
+    """
+
+    def __init__(self, row: int, token: str) -> None:
+        super().__init__(f"the weight {token} does not fit into float64, which others need")
+        self.row = row
+
+
 def table(
     lines: Sequence[str],
     columns: Sequence[tuple[str, str]],
     *,
     weighted: bool = True,
+    may_round: bool = False,
     **options: Any,
 ) -> NDArray[Any]:
     """Parse lines into columns, as `numpy.loadtxt` does; any other text is an error.
@@ -154,6 +170,8 @@ def table(
     weighted : bool
         Whether a column ``weight`` follows: int64 if every weight is written as an integer,
         else float64.
+    may_round : bool
+        Whether the format says that weights are floats, so that integers may be rounded.
     **options
         Passed to `numpy.loadtxt`.
 
@@ -166,6 +184,8 @@ def table(
     ------
     ValueError
         A line does not have these columns.
+    RoundedWeightError
+        See there.
     """
     if not weighted:
         return _load(lines, [*columns], **options)
@@ -173,13 +193,16 @@ def table(
         return _load(lines, [*columns, ("weight", "i8")], **options)
     except ValueError:
         loaded = _load(lines, [*columns, ("weight", "f8")], **options)
-    if (np.abs(loaded["weight"]) >= 2.0**63).any():
+    if (np.abs(loaded["weight"]) >= 2.0**53).any():
         # there are integers too large for int64, or another weight is no integer
         texts = _load(lines, [*columns, ("weight", "O")], **options)["weight"]
         if all(re.fullmatch(r"[+-]?[0-9]+", token.strip()) for token in texts):
             raise ValueError("a weight does not fit into int64")
-        for number, token in zip(loaded["weight"], texts, strict=True):
+        for row, (number, token) in enumerate(zip(loaded["weight"], texts, strict=True)):
             _check_overflow(number, token)
+            whole = not may_round and re.fullmatch(r"[+-]?[0-9]+", token.strip())
+            if whole and int(token) != int(number):
+                raise RoundedWeightError(row, token.strip())
     return loaded
 
 
