@@ -489,3 +489,13 @@ def test_rows_in_order_are_taken_as_they_are() -> None:
     both = matrix + matrix.T
     assert as_graph(both, False) == Graph.from_arcs(300, *both.nonzero(), both.data).symmetrized()
     assert as_graph(matrix, False) == expected.symmetrized()
+
+
+def test_a_graph_whose_degrees_agree_need_not_be_symmetric() -> None:
+    """In a directed cycle every vertex has one arc in and one out, of the same weight."""
+    cycle = Graph.from_arcs(5, range(5), [1, 2, 3, 4, 0])
+    assert not cycle.is_symmetric
+    assert cycle.symmetrized().m == 10
+    both = Graph.from_arcs(5, [*range(5), 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, *range(5)])
+    assert both.is_symmetric
+    assert not both.with_weights([2, *[1] * 9]).is_symmetric
