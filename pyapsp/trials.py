@@ -108,14 +108,16 @@ def _trial(problem: Problem, method: Method, plan: Plan) -> str | None:
     for family in problem.families:
         some, fault = problem.sample(_SIZE, family, 0, method.requires), None
         for parameters in (given, method.parameters):
-            request = problem.ask(
-                some,
-                type(method)(**parameters),
-                dtype=options.dtype,
-                device=options.device,
-                **_asked(options),
-            )
-            with suppress(ParameterError):  # a small input may not allow the plan's parameters
+            # a small input may not allow the plan's parameters, and a plan may have other values
+            # than a user may give
+            with suppress(ParameterError):
+                request = problem.ask(
+                    some,
+                    type(method)(**parameters),
+                    dtype=options.dtype,
+                    device=options.device,
+                    **_asked(options),
+                )
                 fault = _fault(request)
                 break
         if fault is not None:

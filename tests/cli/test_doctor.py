@@ -65,7 +65,7 @@ def test_no_device_at_all(monkeypatch, capsys, as_json):
     monkeypatch.setenv("OCL_ICD_VENDORS", "/nonexistent")
     assert call(*["--json"] * as_json) == 4
     text = capsys.readouterr().out
-    assert "OCL_ICD_VENDORS=/nonexistent was looked at: unset it" in text
+    assert "OCL_ICD_VENDORS=/nonexistent was searched: unset it" in text
     if as_json:
         told = json.loads(text)
         assert not told["ok"]

@@ -397,7 +397,7 @@ def test_a_link_stays_a_link(folder, capsys, output):
 def test_a_pipe_is_no_file_to_map(folder, capsys):
     os.mkfifo(folder / "pipe.npy")
     code, error = run(capsys, "solve", "g.npz", "-o", "pipe.npy")
-    assert (code, "cannot be mapped" in error) == (2, True)
+    assert (code, "cannot be memory-mapped" in error) == (2, True)
     assert (folder / "pipe.npy").is_fifo()
 
 

@@ -77,7 +77,7 @@ def test_a_set_that_killed_the_process_twice_is_given_up(path):
     Journal(path, SUBJECT).start({"tile": 8})
     (outcome,) = Journal(path, SUBJECT).outcomes.values()
     assert outcome.state == "failed"
-    assert "died" in outcome.detail
+    assert "ended the process twice" in outcome.detail
 
 
 def test_an_interrupted_set_is_not_given_up(path):

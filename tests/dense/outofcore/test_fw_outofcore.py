@@ -115,7 +115,7 @@ def test_other_methods_take_one_device(device):
 
 
 def test_auto_takes_it_when_nothing_else_fits(device):
-    graph = halves(1300, 700_000)  # the arcs alone, kept by every search, are more than the limit
+    graph = halves(1300, 900_000)  # the arcs alone, kept by every search, are more than the limit
     result = pyapsp.solve(graph, device=device, memory_limit=10_000_000)
     assert result.stats["method"] == "fw-outofcore"
     assert result.stats["peak_device_bytes"] <= 10_000_000
