@@ -330,3 +330,12 @@ def test_a_negative_cycle_is_found_in_the_narrow_type(device):
     graph = Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], [1, 1, -3])
     with pytest.raises(errors.NegativeCycleError):
         pyapsp.solve(graph, device=device)
+
+
+def test_a_path_is_not_searched_level_by_level(rows, device):
+    """It has as many levels as vertices; a graph of short paths has few."""
+    rows(("ms-bfs", "float32", 3000, 1e12), ("near-far", "float32", 3000, 3e11))
+    way = Graph.from_arcs(3000, np.arange(2999), np.arange(1, 3000), directed=False)
+    assert chosen(way, device, "float32")[0][0] == "near-far"
+    near = random_graph(3000, 24000, 1, seed=1)
+    assert chosen(near, device, "float32")[0][0] == "ms-bfs"
