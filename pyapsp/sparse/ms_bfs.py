@@ -53,7 +53,7 @@ _VERTICES = 64
 # Number of vertex strips for which a work-item writes distances.
 _STRIPS = {True: 64, False: 1}
 
-# Seconds of a level, however few vertices it has: measured on two cores with PoCL on a path.
+# Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU.
 _LEVEL = 1e-4
 
 
