@@ -8,6 +8,7 @@ from pyapsp.traversal.bfs_edge import BfsEdge
 from pyapsp.traversal.bfs_harish import BfsHarish
 from pyapsp.traversal.bfs_spmv import BfsSpmv
 from pyapsp.traversal.bfs_virtual_warp import BfsVirtualWarp
+from pyapsp.traversal.helix import BfsHelix
 from pyapsp.traversal.scc import SccForwardBackward
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
 from pyapsp.traversal.sssp_near_far import SsspNearFar
@@ -15,6 +16,7 @@ from pyapsp.traversal.sssp_near_far import SsspNearFar
 __all__ = [
     "BfsEdge",
     "BfsHarish",
+    "BfsHelix",
     "BfsSpmv",
     "BfsVirtualWarp",
     "SccForwardBackward",
