@@ -95,8 +95,11 @@
 #define TEAM_STEP 2
 #define NOWHERE 3
 #define STEPS (1 + (BY_GROUP != 0) + (BY_WARP != 0))
-#define STEP(number)                                                                               \
-    ((number) == STEPS - 1 ? TEAM_STEP : BY_GROUP && (number) == 0 ? GROUP_STEP : WARP_STEP)
+#if BY_GROUP
+#define STEP(number) ((number) == STEPS - 1 ? TEAM_STEP : (number) == 0 ? GROUP_STEP : WARP_STEP)
+#else
+#define STEP(number) ((number) == STEPS - 1 ? TEAM_STEP : WARP_STEP)
+#endif
 /* Vertices of a tile. */
 #if PYAPSP_BALANCE == 0
 #define TILE (PYAPSP_GROUP / PYAPSP_TEAM)
@@ -230,7 +233,12 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
 #if BY_WARP
         if (where == TEAM_STEP && arcs > PYAPSP_WARP)
             where = WARP_STEP;
+#if PYAPSP_WARP > 32
+        /* One CPU compiler loses the two words of a ballot here, and with them the vertices. */
+        const int rank_in_warp = warp_scan(where == WARP_STEP, &of_warp, slots);
+#else
         const int rank_in_warp = warp_rank(where == WARP_STEP, &of_warp, slots);
+#endif
         listed = where == WARP_STEP ? WARP_FIRST + rank_in_warp : listed;
 #endif
 #if FLAT
@@ -251,8 +259,8 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
                                                  : PYAPSP_TEAM;
             const int first = place / team * team, rank = place % team;
             const int items = step == GROUP_STEP ? of_group : step == WARP_STEP ? of_warp : 1;
-            const int flat = FLAT && step == TEAM_STEP, shuffled = SHUFFLED && step == TEAM_STEP;
-            if (where == step || (step == TEAM_STEP && (FLAT || leads))) {
+            const int flat = FLAT & (step == TEAM_STEP), shuffled = SHUFFLED & (step == TEAM_STEP);
+            if (where == step || (step == TEAM_STEP && leads)) {
                 const int here = where == step, to_place = step == TEAM_STEP ? place : listed;
                 tile->start[to_place] = here ? row.x : 0;
                 tile->end[to_place] = here ? row.y : 0;

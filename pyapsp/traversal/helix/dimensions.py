@@ -48,14 +48,15 @@ CHOICES: Mapping[str, Sequence[Any]] = {
 
 #: The conditions of `allowed`, for messages.
 RULE = (
-    "warp must be at most group, and 1 only with group=1; with balance=node group must be at least "
-    "width, with node-shuffle width is 2 to warp, else 1; what a block does needs group above warp, "
-    "what a warp does for gather and duplicates needs warp above 1; scan=unordered needs group above "
-    "warp; base needs heavy, and 2^base at least group; balance=device goes with neither gather, "
-    "heavy, queue, update=local nor duplicates=load-*, and leaves, chunk and prefix only with it; "
-    "queue=edge has no duplicates=lookup-*; single-group and persistent need one kernel a level "
-    "(no two-phase, no device); persistent must be asked for, needs device_scope_fence, has no "
-    "heavy, and on CPUs group=1; prefix=packed needs int64_atomics"
+    "warp must be at most group, and 1 only with group=1; with balance=node group must be at "
+    "least width, with node-shuffle width is 2 to warp, else 1; what a block does needs group "
+    "above warp; node-shuffle, and what a warp does for gather and duplicates, needs warp above 1; "
+    "scan=unordered needs group above warp; base needs heavy, and 2^base at least group; "
+    "balance=device goes with neither gather, heavy, queue, update=local nor duplicates=load-*, "
+    "and leaves, chunk and prefix only with it; queue=edge has no duplicates=lookup-*; "
+    "single-group and persistent need one kernel a level (no two-phase, no device); persistent "
+    "must be asked for, needs device_scope_fence, has no heavy, and on CPUs group=1; "
+    "prefix=packed needs int64_atomics"
 )
 
 
@@ -136,9 +137,10 @@ def _sync(value: str, chosen: Mapping[str, Any], device: Device) -> bool:
         return False
     if value == "single-group":
         return True
-    alone = not device.traits.scalar_groups or chosen.get("group") in (None, 1)
+    on_cpu = device.traits.scalar_groups
+    alone = not on_cpu or chosen.get("group") in (None, 1)
     no_bins = chosen.get("heavy") in (None, "none")
-    return device.capabilities.device_scope_fence and alone and no_bins
+    return bool(device.capabilities.device_scope_fence and alone and no_bins)
 
 
 def fits(parameters: Mapping[str, Any], device: Device) -> bool:

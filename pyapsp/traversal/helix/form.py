@@ -32,7 +32,8 @@ __all__ = [
     "rows_of",
 ]
 
-# Of cl/traversal/bfs_helix.h: levels in a ring, where rings and bins start, bins of a level, all ints.
+# Of cl/traversal/bfs_helix.h: levels in a ring; where rings and bins start; bins of a
+# level; all ints.
 RING, SIZES, ARCS, BINS, MOST_BINS = 64, 64, 128, 192, 32
 STATE_SIZE = BINS + 2 * MOST_BINS
 # Indices of a work-item in local memory; arcs between two updates: on GPUs, with groups of one.
@@ -79,7 +80,7 @@ def bins(device: Device, parameters: Mapping[str, Any]) -> int:
         return 0
     if parameters["heavy"] == "relaunch":
         return 1
-    return max(resident(device).bit_length() - parameters["base"], 2)
+    return max(resident(device).bit_length() - int(parameters["base"]), 2)
 
 
 def bin_rooms(m: int, number: int, base: int) -> list[int]:
@@ -165,14 +166,14 @@ def defines(
 
 def local_bytes(parameters: Mapping[str, Any], predecessors: bool) -> int:
     """Return the bytes of local memory of a group: the structs of the kernel files."""
-    group, pairs = parameters["group"], 1 + predecessors
+    group, pairs = int(parameters["group"]), 1 + predecessors
     kept = 1 if parameters["update"] == "ballot" else _TURNS * (8 if group == 1 else 1)
     ints = 2 * group + 1 + kept * group * pairs + (3 * group if _hash(parameters) else 0)
     if parameters["balance"] == "device":
         return 4 * (ints + chunk(group) + 1)
     ints += 3 * group
     if not parameters["balance"].startswith("node"):
-        ints += group + group // parameters["warp"]
+        ints += group + group // int(parameters["warp"])
     if parameters["balance"].startswith(("scan", "search")):
         ints += _SLOTS * group * pairs
     return 4 * ints

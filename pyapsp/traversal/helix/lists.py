@@ -54,9 +54,15 @@ class Frontiers(ABC):
         self._graph = [upload(self._queue, each, watch) for each in arrays]
         flags = cl.mem_flags.READ_WRITE
         sizes = form.buffers(graph, options, parameters)[2:]
-        self._levels, self._parents, self._mask, self._state, self._lists, self._arcs, *self._more = (
-            cl.Buffer(self._queue.context, flags, size) for size in sizes
-        )
+        (
+            self._levels,
+            self._parents,
+            self._mask,
+            self._state,
+            self._lists,
+            self._arcs,
+            *self._more,
+        ) = (cl.Buffer(self._queue.context, flags, size) for size in sizes)
         self._found = self._levels, self._parents, self._mask
         self._read = np.empty(form.STATE_SIZE, np.int32)
         self.sizes: list[int] = []
@@ -80,8 +86,9 @@ class Frontiers(ABC):
         with self._watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, distances, self._levels)
 
+    @abstractmethod
     def _started(self) -> None:
-        """Enqueue what the first frontier needs."""
+        """Enqueue what the first frontier needs after ``helix_start``."""
 
     def _all_levels(self) -> int:
         """Find level after level; return the first number that was not tried."""
@@ -211,6 +218,9 @@ class ListSearch(Frontiers):
         reached = int(state[_REACHED])
         return reached, self._size(reached - 1)
 
+    def _started(self) -> None:
+        """Do nothing: the source is in the list."""
+
     def _expand(self, level: int, count: int | None) -> None:
         """Enqueue the level, its bins, and the second phase."""
         self._level(level, self.tiles(count, self._tile))
@@ -268,4 +278,4 @@ class ListSearch(Frontiers):
         """Return where the list of a level starts."""
         if self._phases:
             return 0
-        return level % 2 * self._capacity * (self._pairs if self._edges else 1)
+        return int(level % 2 * self._capacity * (self._pairs if self._edges else 1))

@@ -38,7 +38,7 @@ class BfsHelix(Search):
     id = "bfs-helix"
     problem = "bfs"
     carries_predecessors = True
-    summary = "a list of frontier vertices or arcs; every step can be chosen, or follows the degrees"
+    summary = "a list of frontier vertices or arcs; each step can be chosen, or follows the degrees"
     source = (
         "Busato 2018, High-Performance and Power-Aware Graph Processing on GPUs, chapter 7, "
         "https://iris.univr.it/handle/11562/979445"
@@ -64,12 +64,15 @@ class BfsHelix(Search):
 
     def rule(self, options: PathOptions) -> str:
         """Return the conditions of `fits`."""
-        return f"{super().rule(options)}, with its local memory in that of the device; {dimensions.RULE}"
+        limit = f"{super().rule(options)}, with its local memory in that of the device"
+        return f"{limit}; {dimensions.RULE}"
 
     def check(self, graph: Graph, options: PathOptions) -> None:
         """Raise an error if the index of an arc is no int."""
         if graph.m >= 2**31:
-            raise CapabilityError(f"{self.id} takes fewer than 2^31 arcs, and there are {graph.m:,}")
+            raise CapabilityError(
+                f"{self.id} takes fewer than 2^31 arcs, and there are {graph.m:,}"
+            )
 
     def plan(self, graph: Graph, options: Any) -> Plan:
         """Choose the configuration for the graph, check memory and build the kernels."""
@@ -97,12 +100,10 @@ class BfsHelix(Search):
             "PYAPSP_PREDECESSORS": int(options.predecessors),
             "PYAPSP_INFINITY": int(infinity(options.dtype)),
         }
-        return build_warps(
-            options.device,
-            f"traversal/{form.kernel_file(parameters)}",
-            defines,
-            standard=options.device.capabilities.c_standard,
-        )
+        file, capabilities = form.kernel_file(parameters), options.device.capabilities
+        # relaxed loads and stores in place of read-modify-write operations
+        standard = capabilities.c_standard if capabilities.device_scope_fence else None
+        return build_warps(options.device, f"traversal/{file}", defines, standard=standard)
 
     def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
         """Copy the graph to the device."""
