@@ -150,4 +150,4 @@ class PartitionMultiPhase(Technique):
 def _chunks(units: int, parameters: Mapping[str, Any]) -> int:
     """Return the number of chunks."""
     size = parameters["group"] * parameters["each"] * parameters["rounds"]
-    return -(-units // size)
+    return int(-(-units // size))

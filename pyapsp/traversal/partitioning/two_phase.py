@@ -71,12 +71,12 @@ class PartitionTwoPhase(Technique):
             return
         fallbacks, kind = run.zeros(1), np.int32(SEARCHES[parameters["search"]])
         run.items("partition", "two_phase_partition", chunks + 1, *divided, kind)
-        arrays = run.offsets, parts, run.owners, fallbacks
-        run.launch("expansion", "two_phase_expand", chunks, *arrays, units)
+        written = run.owners, fallbacks
+        run.launch("expansion", "two_phase_expand", chunks, run.offsets, parts, *written, units)
         run.count_later("fallbacks", fallbacks)
 
 
 def _chunks(n: int, units: int, parameters: Mapping[str, Any]) -> int:
     """Return the number of chunks."""
     entries = units + n * (parameters["form"] == "merge-path")
-    return -(-entries // (parameters["group"] * parameters["each"]))
+    return int(-(-entries // (parameters["group"] * parameters["each"])))
