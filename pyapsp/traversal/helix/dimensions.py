@@ -95,7 +95,7 @@ def _goes(name: str, value: Any, chosen: Mapping[str, Any], device: Device) -> b
         return _width(value, balance, group, warp)
     if name == "gather":
         needs = {"none": True, "warp": warps, "block": blocks, "both": warps and blocks}
-        return first or (balance != "device" and needs[value])
+        return first or bool(balance != "device" and needs[value])
     if name == "heavy":
         return first or balance != "device"
     if name == "base":
