@@ -43,6 +43,7 @@
  *             PYAPSP_LEVELS   0  0: a launch is a level, 1: several, by one group, 2: by groups that
  *                                wait for each other
  *             PYAPSP_SLOTS    8  scan, search: indices of a work-item in local memory
+ *             PYAPSP_SHORT    0  for tests: lists have room for so many entries; 0: all the room
  *
  * Cost      O(n + m) in all, a launch for each level or fewer. Vertex queue: 2 n accesses to queues,
  *           edge queue: 2 m, two-phase: 2 n + 2 m. An update is one atomic operation a warp or
@@ -76,6 +77,9 @@
 #endif
 #ifndef PYAPSP_SLOTS
 #define PYAPSP_SLOTS 8
+#endif
+#ifndef PYAPSP_SHORT
+#define PYAPSP_SHORT 0
 #endif
 
 #include "traversal/bfs_helix_sync.h"
@@ -233,12 +237,7 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
 #if BY_WARP
         if (where == TEAM_STEP && arcs > PYAPSP_WARP)
             where = WARP_STEP;
-#if PYAPSP_WARP > 32
-        /* One CPU compiler loses the two words of a ballot here, and with them the vertices. */
-        const int rank_in_warp = warp_scan(where == WARP_STEP, &of_warp, slots);
-#else
         const int rank_in_warp = warp_rank(where == WARP_STEP, &of_warp, slots);
-#endif
         listed = where == WARP_STEP ? WARP_FIRST + rank_in_warp : listed;
 #endif
 #if FLAT
@@ -405,11 +404,13 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
 #endif
 }
 
-/* The two halves of `lists`, one for even and one for odd levels. */
-static inline list_t list_of(__global int *lists, const int level, const int capacity)
+/* The two halves of `lists`, one for even and one for odd levels. `whole` is 1 in a launch that makes
+ * a list again. */
+static inline list_t list_of(__global int *lists, const int level, const int capacity,
+                             const int whole)
 {
     list_t list;
-    list.capacity = capacity;
+    list.capacity = PYAPSP_SHORT && !whole ? PYAPSP_SHORT : capacity;
 #if PYAPSP_QUEUE == EDGES
     const size_t width = PYAPSP_PREDECESSORS ? 2 * (size_t)capacity : capacity;
     list.found = lists + level % 2 * width;
@@ -475,10 +476,10 @@ __kernel GROUP void helix_level(__global const row_t *rows, __global const int *
         const list_t to = arcs_of(arcs, room);
         const counters_t size = state + AT(ARCS, now);
 #else
-        const list_t to = list_of(lists, now, capacity);
+        const list_t to = list_of(lists, now, capacity, seeded && now == level);
         const counters_t size = state + AT(SIZES, now);
 #endif
-        expand(rows, heads, search, list_of(lists, now - 1, capacity), to, bins, state, size, count,
+        expand(rows, heads, search, list_of(lists, now - 1, capacity, 1), to, bins, state, size, count,
                now, seeded && now == level, levels_ahead == 1, m, mine, groups, &tile);
 #if PYAPSP_LEVELS == 1
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -510,7 +511,7 @@ __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *h
     const list_t to = arcs_of(arcs, room);
     const counters_t size = state + AT(ARCS, level);
 #else
-    const list_t to = list_of(lists, level, capacity);
+    const list_t to = list_of(lists, level, capacity, 0);
     const counters_t size = state + AT(SIZES, level);
 #endif
     const int stopped = look(state + STOP) < level;
@@ -567,7 +568,7 @@ __kernel GROUP void helix_contract(__global int *levels, __global int *parents, 
     search.levels = levels;
     search.parents = parents;
     search.mask = mask;
-    const list_t to = list_of(lists, level, capacity);
+    const list_t to = list_of(lists, level, capacity, 0);
     const int count = look(state + STOP) < level ? 0 : min(look(state + AT(ARCS, level)), room);
     const int tile = PYAPSP_GROUP * TURNS, tiles = steps_for(count, tile);
     int waits = 0;

@@ -80,8 +80,9 @@ def allowed(name: str, chosen: Mapping[str, Any], device: Device) -> tuple[Any, 
 
 def _goes(name: str, value: Any, chosen: Mapping[str, Any], device: Device) -> bool:
     """Return whether a value goes with those of the parameters before it."""
-    get, first = chosen.get, value == CHOICES[name][0]
+    get, first = chosen.get, bool(value == CHOICES[name][0])
     group, warp, balance = get("group"), get("warp"), get("balance")
+    lists = balance != "device"
     # unknown sizes allow everything
     blocks = group is None or warp is None or group > warp
     warps = warp is None or warp > 1
@@ -95,26 +96,26 @@ def _goes(name: str, value: Any, chosen: Mapping[str, Any], device: Device) -> b
         return _width(value, balance, group, warp)
     if name == "gather":
         needs = {"none": True, "warp": warps, "block": blocks, "both": warps and blocks}
-        return first or bool(balance != "device" and needs[value])
+        return first or (lists and needs[value])
     if name == "heavy":
-        return first or balance != "device"
+        return first or lists
     if name == "base":
         if get("heavy") == "none":
             return first
         return group is None or 2**value >= group
     if name in ("queue", "update"):
-        return first or balance != "device"
+        return first or lists
     if name == "sync":
         return _sync(value, chosen, device)
     if name == "duplicates":
-        if value.startswith("load") and balance == "device":
+        if value.startswith("load") and not lists:
             return False
         if value.startswith("lookup") and get("queue") == "edge":
             return False
         needs = {"warp": warps, "block": blocks}
         return needs.get(value.rpartition("-")[2], True)
     if name == "scan":
-        return first or (blocks and balance != "device")
+        return first or (blocks and lists)
     if name in ("leaves", "chunk", "prefix"):
         if value == "packed" and not device.capabilities.int64_atomics:
             return False
