@@ -1,9 +1,11 @@
-"""Owners of units by every technique: against NumPy, with warps, heavy items and gaps."""
+"""Owners of units by every technique, and rows of CSR-M, against NumPy."""
 
 import numpy as np
 
 import pyapsp
+from pyapsp.graph import generators
 from pyapsp.registry import problem
+from pyapsp.traversal.representations import csr_m_on_device, represent
 from pyapsp.traversal.partitioning.offsets import Offsets
 
 partition = problem("partition")
@@ -36,3 +38,7 @@ for cls in pyapsp.methods("partition"):
             options = partition.ask(given, method).options
             right = partition.oracle(given, options)
             right(method.run(method.plan(given, options))).require()
+
+graph = generators.random_graph(70, seed=1)
+rows = csr_m_on_device(graph, pyapsp.devices()[0]).arrays["rows"]
+assert np.array_equal(rows, represent(graph, "csr-m").arrays["rows"])
