@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pyopencl as cl
 import pytest
 
+from pyapsp.device import model
 from pyapsp.errors import KernelBuildError
 from pyapsp.kernels import WIDTHS, build_warps, program, source, warps
 
@@ -165,6 +167,8 @@ def test_sub_groups_only_of_the_same_width(device, monkeypatch):
     monkeypatch.setattr(warps, "build", noted)
     build_warps(device, "logical_warp.cl", defines, subgroups=False)
     assert built == [(0, None)]
+    able = dataclasses.replace(device.capabilities, subgroups=True)
+    monkeypatch.setitem(model._capabilities, device.handle, able)
     built.clear()
     monkeypatch.setattr(warps, "_EXTENSIONS", frozenset({"cl_no_such_extension"}))
     build_warps(device, "logical_warp.cl", defines)
