@@ -56,6 +56,7 @@ RULE = (
     "and leaves, chunk and prefix only with it; queue=edge has no duplicates=lookup-*; "
     "single-group and persistent need one kernel a level (no two-phase, no device); persistent "
     "must be asked for, needs device_scope_fence, has no heavy, and on CPUs group=1; "
+    "on CPUs a group above 1 must be asked for; "
     "prefix=packed needs int64_atomics"
 )
 
