@@ -69,7 +69,8 @@ def from_scipy(
     if matrix.format == "csc":
         matrix, copy = matrix.tocsr(), False
     if matrix.format == "csr" and validation.fall(matrix.indptr, matrix.indices) is None:
-        graph = Graph(matrix.indptr, matrix.indices, matrix.data, name=name, copy=copy)
+        rows = matrix.indptr, matrix.indices, matrix.data
+        graph = Graph.from_checked_rows(*rows, name=name, copy=copy)
         return graph if directed else graph.symmetrized()
     try:
         entries = matrix.tocoo()

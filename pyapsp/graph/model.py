@@ -146,6 +146,27 @@ class Graph:
             name=name,
         )
 
+    @classmethod
+    def from_checked_rows(
+        cls,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        weights: NDArray[Any],
+        *,
+        name: str | None = None,
+        copy: bool = True,
+    ) -> Graph:
+        """Make a directed graph from rows that :func:`validation.csr` would accept.
+
+        Only weights are checked. For callers that have checked the rows.
+        """
+        validation.vertex_count(indptr.size - 1)
+        values = validation.weights(weights)
+        graph: Graph = object.__new__(cls)
+        starts, heads = np.asarray(indptr, np.int64), np.asarray(indices, np.int32)
+        graph._fill(starts, heads, values, True, None, name, copy)
+        return graph
+
     def _sharing(self, directed: bool) -> Graph:
         """Return a graph with the same arrays, without a check of `directed`."""
         graph = object.__new__(Graph)
@@ -308,17 +329,17 @@ class Graph:
     def _extremes(self) -> tuple[Any, Any]:
         return validation.extremes(self.weights)
 
-    @property
+    @cached_property
     def min_weight(self) -> int | float | None:
         """Smallest weight; None without arcs."""
         return self._extremes[0].item() if self.m else None
 
-    @property
+    @cached_property
     def max_weight(self) -> int | float | None:
         """Largest weight; None without arcs."""
         return self._extremes[1].item() if self.m else None
 
-    @property
+    @cached_property
     def max_magnitude(self) -> int | float:
         """Largest absolute value of a weight; 0 without arcs."""
         return max(abs(self.min_weight or 0), abs(self.max_weight or 0))

@@ -246,6 +246,8 @@ def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return the smallest and the largest value; both NaN if a value is; (0, 0) if empty."""
     if values.size == 0:
         return 0, 0
+    if values.size <= _BLOCK:
+        return values.min(), values.max()
     parts = [values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK)]
     found = [(part.min(), part.max()) for part in parts]
     return np.min([low for low, _ in found]), np.max([high for _, high in found])
