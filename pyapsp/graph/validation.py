@@ -7,6 +7,7 @@ Each function returns its argument in the form that the package uses (dtype, sha
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Hashable, Iterable
 from numbers import Real
@@ -220,7 +221,7 @@ def _array(what: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def finite(
-    weights: NDArray[Any], ends: Callable[[int], tuple[int, int]]
+    weights: NDArray[Any], spread: tuple[Any, Any], ends: Callable[[int], tuple[int, int]]
 ) -> NDArray[np.bool_] | None:
     """Refuse NaN and -inf; return the mask of the arcs to keep, or None to keep all.
 
@@ -229,10 +230,12 @@ def finite(
     Parameters
     ----------
     weights : ndarray
+    spread : tuple
+        Their `extremes`.
     ends : callable
         Returns tail and head of an arc, given its number, for messages.
     """
-    if weights.dtype.kind != "f" or np.isfinite(extremes(weights)).all():
+    if weights.dtype.kind != "f" or (math.isfinite(spread[0]) and math.isfinite(spread[1])):
         return None
     bad = np.isnan(weights) | np.isneginf(weights)
     if bad.any():
