@@ -167,13 +167,12 @@ def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
             f"the {what} of the arcs must be a one-dimensional array of integers, "
             f"not {array.ndim}-dimensional of {array.dtype}"
         )
-    outside = (array < 0) | (array >= n)
-    if outside.any():
-        arc = int(outside.argmax())
+    if not _inside(array, n):
+        arc = int(((array < 0) | (array >= n)).argmax())
         raise GraphError(
             f"the {what} of the arcs must lie in 0..{n - 1}: arc number {arc} has {array[arc]}"
         )
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def weights(values: ArrayLike) -> NDArray[Any]:
