@@ -82,7 +82,9 @@ def columns(body: bytes, separator: str | None, width: int) -> list[NDArray[np.g
         texts = _parsed(body, separator or r"\s+", width, usecols=[2], dtype=str)
         assert texts is not None
         found[2] = texts[2].to_numpy(dtype=object).astype(np.float64)
-        return found if (np.abs(found[2]) < _COUNTED).all() else None
+        # of a zero, only the text shows whether it is one
+        sure = (np.abs(found[2]) < _COUNTED) & (found[2] != 0)
+        return found if sure.all() else None
     return found if found[-1].dtype == np.int64 else None
 
 
