@@ -52,6 +52,7 @@ _ROOMS = {
     "bfs": "pyapsp.traversal.problems",
     "sssp": "pyapsp.traversal.problems",
     "scc": "pyapsp.traversal.problems",
+    "partition": "pyapsp.traversal.partitioning.problem",
 }
 # Former names of methods, and their present names.
 _RENAMED = {

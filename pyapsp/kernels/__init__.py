@@ -1,12 +1,14 @@
 """Kernels: find, assemble, build, cache and launch OpenCL source.
 
 ``source`` joins the files of ``cl/`` into one text. ``program`` builds it for a device and caches
-the result. ``launch`` adds up the times of events. ``transfer`` copies arrays to a device.
+the result. ``warps`` builds kernels that use logical warps. ``launch`` adds up the times of events.
+``transfer`` copies arrays to a device.
 """
 
 from pyapsp.kernels.launch import Stopwatch
 from pyapsp.kernels.program import Program, build
 from pyapsp.kernels.source import assemble
 from pyapsp.kernels.transfer import upload
+from pyapsp.kernels.warps import WIDTHS, build_warps
 
-__all__ = ["Program", "Stopwatch", "assemble", "build", "upload"]
+__all__ = ["WIDTHS", "Program", "Stopwatch", "assemble", "build", "build_warps", "upload"]

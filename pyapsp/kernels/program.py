@@ -97,6 +97,24 @@ class Program:
             _declare_scalars(kernels[name])
         return kernels[name]
 
+    def subgroup_sizes(self, group: int) -> set[int]:
+        """Return the widths of the sub-groups of all kernels, in groups of this size.
+
+        Returns
+        -------
+        set of int
+            Empty if the driver does not know them.
+        """
+        names = self._program.get_info(cl.program_info.KERNEL_NAMES).split(";")
+        query = cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE
+        try:
+            return {
+                int(str(self.kernel(name).get_sub_group_info(self.device.handle, query, [group])))
+                for name in names
+            }
+        except (cl.Error, RuntimeError, AttributeError):
+            return set()
+
 
 def _compiled(device: Device, source: str, options: list[str]) -> Any:
     """Compile a source, or load the binary from the cache of PyOpenCL."""

@@ -1,4 +1,4 @@
-"""Breadth-first search, shortest paths from one source, strongly connected components.
+"""Breadth-first search, shortest paths from one source, components, partitions of work.
 
 Importing this package registers the methods. Each published algorithm is one module and one kernel
 file of the same name.
@@ -8,6 +8,7 @@ from pyapsp.traversal.bfs_edge import BfsEdge
 from pyapsp.traversal.bfs_harish import BfsHarish
 from pyapsp.traversal.bfs_spmv import BfsSpmv
 from pyapsp.traversal.bfs_virtual_warp import BfsVirtualWarp
+from pyapsp.traversal.partitioning.door import partition
 from pyapsp.traversal.scc import SccForwardBackward
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
 from pyapsp.traversal.sssp_near_far import SsspNearFar
@@ -20,4 +21,5 @@ __all__ = [
     "SccForwardBackward",
     "SsspBellmanFord",
     "SsspNearFar",
+    "partition",
 ]

@@ -1,0 +1,127 @@
+/* partition_two_phase: chunks of equal size for groups, equal parts of them for work-items.
+ *
+ * Purpose   All groups and all work-items write the same number of units. There are two forms:
+ *
+ *             chunks      a launch divides the units: it searches where each chunk begins. A
+ *                         second one writes owners: each work-item EACH neighbouring units, from
+ *                         one search
+ *             merge-path  the units and the items together are divided. The ends of the items and
+ *                         the units are merged to one list; a group takes GROUP EACH entries of
+ *                         it, and a work-item EACH. Empty items count, so a slice always fits
+ *
+ * Layout    See chunks.h for the first form. Merge path, with items of 3, 0, 1 and 2 units: an
+ *           entry of the list is a unit, or an item (the letters) that ends after its units.
+ *
+ *             list        0 1 2 A B 3 C 4 5 D        a diagonal is a place in this list
+ *             parts       0     |  1      | 3        of diagonals 0, 4 and 8: the item there
+ *             diagonal d of item i is unit d - i
+ *
+ *           Owners go through local memory, so that neighbouring work-items write neighbours.
+ *
+ * Parameters  those of chunks.h; PYAPSP_EACH are units, or entries of the list
+ *
+ * Cost      chunks: C log N + W + W / EACH log L work for W units, N items, C chunks and slices of
+ *           L; C + 1 ints. merge-path: the same with N + W entries in place of W units.
+ *
+ * Source    A. Davidson et al., IPDPS 2014, doi:10.1109/IPDPS.2014.45 (chunks); O. Green, R.
+ *           McColl, D. A. Bader, GPU merge path, ICS 2012, doi:10.1145/2304576.2304621.
+ */
+#include "traversal/partitioning/chunks.h"
+
+#define CHUNK (PYAPSP_GROUP * PYAPSP_EACH)
+/* The buffer of a slice. */
+#define CAPACITY (CHUNK + 2)
+
+/* A work-item for each chunk, and one for the end. */
+__kernel GROUP void two_phase_partition(INPUT offsets, OUTPUT parts, const int items,
+                                        const int units, const int chunks, const int kind)
+{
+    const size_t c = PLACE_OF_ALL;
+    if (c <= (size_t)chunks)
+        find_part(offsets, parts, c, CHUNK, items, units, kind);
+}
+
+/* A group for each chunk. *fallbacks counts slices that do not fit. */
+__kernel GROUP void two_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners,
+                                     __global int *fallbacks, const int units)
+{
+    __local int slice[CAPACITY];
+    const int c = get_group_id(0), low = parts[c], length = SLICE_LENGTH(low, parts[c + 1]);
+    const int fits = length <= CAPACITY;
+    load_slice(offsets + low, fits ? length : 0, slice);
+    group_sync();
+    uint unit = (uint)c * CHUNK + GROUP_PLACE * PYAPSP_EACH;
+    const uint end = min(unit + PYAPSP_EACH, (uint)units);
+    if (!fits) {
+        if (GROUP_PLACE == 0)
+            atomic_inc(fallbacks);
+        for (; unit < end; unit++)
+            owners[unit] = low + predecessor_global(offsets + low, length, unit);
+    } else if (unit < end) {
+        int i = predecessor_local(slice, length, unit);
+        for (; unit < end; unit++) {
+            i = walk(slice, i, unit);
+            owners[unit] = low + i;
+        }
+    }
+}
+
+/* The item at which a diagonal is: the number of items that end before. ends[i] is where item i
+ * ends. The answer is in [low, high]. */
+static inline int merge_global(__global const int *ends, long low, long high, const long diagonal)
+{
+    while (low < high) {
+        const long middle = (low + high) / 2;
+        if (ends[middle] <= diagonal - middle - 1)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A work-item for each chunk, and one for the end. */
+__kernel GROUP void merge_path_partition(INPUT offsets, OUTPUT parts, const int items,
+                                         const int units, const int chunks)
+{
+    const long c = PLACE_OF_ALL, all = (long)items + units, diagonal = min(c * CHUNK, all);
+    if (c <= chunks)
+        parts[c] = merge_global(offsets + 1, max(diagonal - units, 0L), min(diagonal, (long)items),
+                                diagonal);
+}
+
+/* A group for each chunk of entries. */
+__kernel GROUP void merge_path_expand(INPUT offsets, INPUT parts, OUTPUT owners, const int items,
+                                      const int units)
+{
+    __local int slice[CAPACITY], staged[CHUNK];
+    const long all = (long)items + units, begin = (long)get_group_id(0) * CHUNK;
+    const int entries = min((long)CHUNK, all - begin);
+    const int low = parts[get_group_id(0)], high = parts[get_group_id(0) + 1];
+    /* ends of the items low .. high; there is no item `items` */
+    const int length = min(high, items - 1) - low + 1;
+    load_slice(offsets + low + 1, length, slice);
+    group_sync();
+    const int first = begin - low; /* the first unit of the chunk */
+    const int count = entries - (high - low);
+    const int from = min(GROUP_PLACE * PYAPSP_EACH, entries);
+    const int to = min(from + PYAPSP_EACH, entries);
+    int least = max(from - count, 0), item = min(from, length);
+    while (least < item) {
+        const int middle = (least + item) / 2;
+        if (slice[middle] <= first + from - middle - 1)
+            least = middle + 1;
+        else
+            item = middle;
+    }
+    for (int entry = from; entry < to; entry++) {
+        const int unit = entry - item; /* of those of the chunk */
+        if (item < length && slice[item] <= first + unit)
+            item++;
+        else
+            staged[unit] = low + item;
+    }
+    group_sync();
+    for (int k = GROUP_PLACE; k < count; k += PYAPSP_GROUP)
+        owners[first + k] = staged[k];
+}

@@ -1,0 +1,66 @@
+"""`partition`: the item that owns each unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyapsp import runs
+from pyapsp.registry import Method
+from pyapsp.traversal.partitioning.problem import requested
+
+__all__ = ["partition"]
+
+
+def partition(
+    offsets: Any,
+    method: str | Method = "auto",
+    *,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """Find the owner of each unit, where item i owns the units offsets[i] to offsets[i + 1].
+
+    It is ``numpy.repeat(numpy.arange(n), numpy.diff(offsets))`` on a device. The methods are the
+    techniques by which kernels divide work of unequal size.
+
+    Parameters
+    ----------
+    offsets : (n + 1,) array-like of int, Offsets or Graph
+        The first is 0, and none is smaller than the one before. For a graph the items are its
+        vertices, and the units the arcs that leave them.
+    method : str or Method
+        ``"auto"``, a method id (see ``pyapsp.methods("partition")``), or ``pyapsp.method(...)``.
+    device : optional
+        See `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Bytes of device memory to use at most.
+    progress : callable, optional
+        Called as ``progress(1, 1)`` at the end.
+
+    Returns
+    -------
+    (offsets[n],) int32 ndarray
+
+    Raises
+    ------
+    ParameterError
+        If the offsets do not have one dimension, are not integers, do not start at 0, decrease, or
+        give 2^31 units or more, or another argument has a value that is not allowed.
+    NoDeviceError, CapabilityError, DeviceMemoryError
+        If there is no device, or its memory is too small.
+
+    Examples
+    --------
+    >>> from pyapsp.traversal import partition
+    >>> partition([0, 3, 3, 4])
+    array([0, 0, 0, 2], dtype=int32)
+    """
+    request = requested(
+        offsets, method, device=device, memory_limit=memory_limit, progress=progress
+    )
+    owners: np.ndarray = runs.solve(request).answer.owners
+    return owners

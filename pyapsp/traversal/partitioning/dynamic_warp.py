@@ -1,0 +1,130 @@
+"""partition-dynamic-warp: virtual warps whose width fits the number of items; heavy items apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pyapsp.device import Device
+from pyapsp.kernels import WIDTHS, upload
+from pyapsp.kernels.launch import Stopwatch
+from pyapsp.registry import register
+from pyapsp.traversal.partitioning.offsets import Offsets
+from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, resident
+
+__all__ = ["PartitionDynamicWarp"]
+
+_NAME = "partition_dynamic_warp"
+_HEAVY = {"none": 0, "relaunch": 1, "relaunch-fused": 1, "group-strip": 2}
+
+
+@register
+class PartitionDynamicWarp(Technique):
+    """Virtual warps as wide as all resident work-items allow, and heavy items apart.
+
+    With `width` "dynamic", a virtual warp has ``resident / items`` work-items, rounded down to a
+    power of two, at least `least` and at most 32. `heavy` says what replaces dynamic parallelism
+    for items of more than `threshold` units; width=1 has it alone.
+
+    Source: F. Busato, N. Bombieri, BFS-4K, TPDS 26, 2015.
+    """
+
+    id = "partition-dynamic-warp"
+    summary = "virtual warps of a width chosen at run time, heavy items apart"
+    source = "Busato 2018, sections 4.1 and 6.2, https://iris.univr.it/handle/11562/979445"
+    # resident: work-items of a compute unit at a time; each: units of a work-item of heavy items
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "width": ("dynamic", *WIDTHS),
+        "least": (1, 2, 4, 8, 16, 32),
+        "heavy": tuple(_HEAVY),
+        "threshold": (4, 32, 128, 512, 1024, 4096, 16384),
+        "each": (1, 4, 8, 16, 64),
+        "resident": (1, 64, 512, 1024, 2048),
+        "group": GROUPS,
+    }
+
+    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+        """Yield dynamic widths, with heavy items in one launch."""
+        scalar = device.traits.scalar_groups
+        for group in (256, 128, 64, 32, 16, 1):
+            yield {
+                "width": "dynamic",
+                "least": 1,
+                "heavy": "relaunch-fused",
+                "threshold": 4096,
+                "each": 64 if scalar else 8,
+                "resident": 1 if scalar else 2048,
+                "group": group,
+            }
+
+    def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
+        """Return whether the device has such groups, and no virtual warp is wider than one."""
+        width = parameters["width"]
+        widest = parameters["least"] if width == "dynamic" else width
+        return super().fits(parameters, options) and widest <= parameters["group"]
+
+    def rule(self, options: Any) -> str:
+        """Return the conditions of `fits` as text."""
+        return f"{super().rule(options)}, and group at least width and least"
+
+    def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
+        """Return the bytes of the list of heavy items, its count, and the groups before each."""
+        most = _most(given, parameters)
+        return [4 * most, 8, 4 * (most + 1)]
+
+    def defines(self, parameters: Mapping[str, Any]) -> dict[str, int]:
+        """Return the macros: virtual warps of any width are warps of one work-item for them."""
+        return {
+            "PYAPSP_GROUP": parameters["group"],
+            "PYAPSP_WARP": 1,
+            "PYAPSP_HEAVY": _HEAVY[parameters["heavy"]],
+            "PYAPSP_EACH": parameters["each"],
+        }
+
+    def width(self, n: int, parameters: Mapping[str, Any], device: Device) -> int:
+        """Return the width of a virtual warp for n items."""
+        if parameters["width"] != "dynamic":
+            return int(parameters["width"])
+        share = max(resident(device, parameters["resident"]) // n, 1)
+        width = 1 << (share.bit_length() - 1)
+        return int(min(max(width, parameters["least"]), 32, parameters["group"]))
+
+    def expand(self, run: Run) -> None:
+        """Write the owners of light items, and then those of heavy ones."""
+        parameters, n = run.parameters, int(run.n)
+        width = self.width(n, parameters, run.device)
+        run.more["width"] = width
+        given = run.given
+        most = _most(given, parameters)
+        heavies, count = run.buffer(4 * most), run.zeros(1)
+        threshold = np.int32(parameters["threshold"])
+        shift = np.int32(width.bit_length() - 1)
+        scalars = run.n, shift, threshold
+        arrays = run.offsets, run.owners, heavies, count
+        run.items("light", _NAME, n * width, *arrays, *scalars)
+        if _HEAVY[parameters["heavy"]] != 1:
+            return
+        found = int(run.read(count, 1)[0])
+        run.more["heavy_items"] = found
+        listed = run.read(heavies, found)
+        sizes = given.sizes[listed].astype(np.int64)
+        groups = -(-sizes // (parameters["group"] * parameters["each"]))
+        if parameters["heavy"] == "relaunch":
+            for item, some in zip(listed, groups.tolist(), strict=True):
+                run.launch("heavy", "partition_heavy", some, run.offsets, run.owners, item)
+        elif found:
+            before = np.zeros(found + 1, np.int32)
+            np.cumsum(groups, out=before[1:])
+            given_groups = upload(run.queue, before, Stopwatch())
+            arrays = run.offsets, run.owners, heavies, given_groups
+            total = int(before[-1])
+            run.launch("heavy", "partition_heavy_fused", total, *arrays, np.int32(found))
+
+
+def _most(given: Offsets, parameters: Mapping[str, Any]) -> int:
+    """Return how many heavy items there can be."""
+    if _HEAVY[parameters["heavy"]] != 1:
+        return 0
+    return int(min(given.n, given.units // (parameters["threshold"] + 1)))

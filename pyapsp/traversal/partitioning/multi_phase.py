@@ -1,0 +1,153 @@
+"""partition-multi-phase: several searches of a work-item in each chunk, and writes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pyapsp.device import Device
+from pyapsp.kernels import WIDTHS
+from pyapsp.registry import register
+from pyapsp.traversal.partitioning.offsets import Offsets
+from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow, resident
+from pyapsp.traversal.partitioning.two_phase import SEARCHES
+
+__all__ = ["PartitionMultiPhase"]
+
+# Most units that a work-item keeps in registers, and groups of the statistics kernel.
+_KEPT, _STATISTICS = 256, 64
+
+
+@register
+class PartitionMultiPhase(Technique):
+    """A work-item searches `rounds` times in a chunk; owners are written in order.
+
+    `search` is the kind of search of the partition: "hybrid" takes interpolation if the deviation
+    of the sizes is at most `deviation` and their mean at most `mean`. `grid` is the number of
+    groups: "chunks" (one for each chunk), "resident" (as many as run at the same time, with
+    `resident` work-items in a compute unit), or "multiple" (`multiple` times as many).
+
+    The others switch single optimisations: who stages owners in local memory (`staging`), unrolled
+    loops, writes of four owners, reading slices into registers first (`prefetch`), and pointers
+    that are declared restrict. Values outside loops are left to the compiler.
+
+    Source: F. Busato, N. Bombieri, TPDS 28, 2017.
+    """
+
+    id = "partition-multi-phase"
+    summary = "equal chunks, several searches of a work-item, writes in order"
+    source = "Busato and Bombieri 2017, doi:10.1109/TPDS.2016.2631166"
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "search": (*SEARCHES, "hybrid"),
+        "deviation": (5, 8),
+        "mean": (3, 9),
+        "each": (1, 2, 3, 4, 5, 7, 8, 10, 12, 16, 32, 64, 128),
+        "rounds": (1, 2, 3, 4, 5, 6, 7, 8, 10),
+        "grid": ("chunks", "resident", "multiple"),
+        "multiple": (2, 8, 32, 128),
+        "resident": (1, 64, 512, 1024, 2048),
+        "staging": ("warp", "group"),
+        "unroll": (0, 1),
+        "vector": (0, 1),
+        "prefetch": (0, 1),
+        "restrict": (0, 1),
+        "warp": WIDTHS,
+        "group": GROUPS,
+    }
+    macros: ClassVar[Mapping[str, str]] = {
+        "each": "PYAPSP_EACH",
+        "rounds": "PYAPSP_ROUNDS",
+        "staging": "PYAPSP_SLOTS",
+        "unroll": "PYAPSP_UNROLL",
+        "vector": "PYAPSP_VECTOR",
+        "prefetch": "PYAPSP_PREFETCH",
+        "restrict": "PYAPSP_RESTRICT",
+        "warp": "PYAPSP_WARP",
+        "group": "PYAPSP_GROUP",
+    }
+
+    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+        """Yield the published values, for groups of 128 work-items; on CPUs for one."""
+        scalar = device.traits.scalar_groups
+        for group in narrow(device, (128, 64, 32, 16)):
+            yield {
+                "search": "hybrid",
+                "deviation": 8,
+                "mean": 9,
+                "each": 10 if group > 1 else 128,
+                "rounds": 3 if group > 1 else 2,
+                "grid": "multiple",
+                "multiple": 32,
+                "resident": 1 if scalar else 2048,
+                "staging": "warp" if group > 1 else "group",
+                "unroll": int(group > 1),
+                "vector": 1,
+                "prefetch": 0,
+                "restrict": 1,
+                "warp": min(32, group),
+                "group": group,
+            }
+
+    def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
+        """Return whether the device has such groups, and registers for the owners."""
+        kept = parameters["each"] * parameters["rounds"]
+        return super().fits(parameters, options) and kept <= _KEPT
+
+    def rule(self, options: Any) -> str:
+        """Return the conditions of `fits` as text."""
+        return f"{super().rule(options)}, and each x rounds at most {_KEPT}"
+
+    def local_ints(self, parameters: Mapping[str, Any]) -> int:
+        """Return the ints of a slice, which are also those of the owners of a round."""
+        return int(parameters["group"] * parameters["each"] + 2)
+
+    def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
+        """Return the bytes of the parts, the counter, and the sums of squares."""
+        return [4 * (_chunks(given.units, parameters) + 1), 8, 8 * _STATISTICS]
+
+    def groups(self, chunks: int, parameters: Mapping[str, Any], device: Device) -> int:
+        """Return the number of groups for chunks of units."""
+        if parameters["grid"] == "chunks":
+            return chunks
+        groups = max(resident(device, parameters["resident"]) // parameters["group"], 1)
+        if parameters["grid"] == "multiple":
+            groups *= parameters["multiple"]
+        return min(chunks, int(groups))
+
+    def kind(self, run: Run) -> str:
+        """Return the kind of search; for "hybrid" from mean and deviation on the device."""
+        parameters, n = run.parameters, int(run.n)
+        if parameters["search"] != "hybrid":
+            return str(parameters["search"])
+        groups = min(_STATISTICS, -(-n // parameters["group"]))
+        squares = run.buffer(8 * groups)
+        run.launch("statistics", "multi_phase_statistics", groups, run.offsets, squares, run.n)
+        total = int(run.read(squares, groups, np.uint64).sum())
+        mean = int(run.units) / n
+        deviation = sqrt(max(total / n - mean * mean, 0.0))
+        regular = deviation <= parameters["deviation"] and mean <= parameters["mean"]
+        return "interpolation" if regular else "optimised"
+
+    def expand(self, run: Run) -> None:
+        """Divide and write."""
+        parameters, chunks = run.parameters, np.int32(_chunks(int(run.units), run.parameters))
+        search = self.kind(run)
+        parts, fallbacks = run.buffer(4 * (int(chunks) + 1)), run.zeros(1)
+        groups = self.groups(int(chunks), parameters, run.device)
+        run.more |= {"search": search, "chunks": int(chunks), "groups": groups}
+        scalars = run.n, run.units, chunks, np.int32(SEARCHES[search])
+        run.items(
+            "partition", "multi_phase_partition", int(chunks) + 1, run.offsets, parts, *scalars
+        )
+        arrays = run.offsets, parts, run.owners, fallbacks
+        run.launch("expansion", "multi_phase_expand", groups, *arrays, run.units, chunks)
+        run.count_later("fallbacks", fallbacks)
+
+
+def _chunks(units: int, parameters: Mapping[str, Any]) -> int:
+    """Return the number of chunks."""
+    size = parameters["group"] * parameters["each"] * parameters["rounds"]
+    return int(-(-units // size))

@@ -1,0 +1,233 @@
+"""The base of the partitioning techniques: plan, upload, run the kernels, download."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device, device_errors
+from pyapsp.kernels import Program, Stopwatch, build_warps, upload
+from pyapsp.registry import Answer, Options, Plan
+from pyapsp.traversal.partitioning.offsets import Offsets
+from pyapsp.tuning.method import BufferedMethod
+
+__all__ = ["GROUPS", "Owners", "Run", "Technique", "resident"]
+
+#: Work-items of a group.
+GROUPS = (1, 16, 32, 64, 128, 256, 512, 1024)
+#: Local memory that kernels use at most; on CPUs it is ordinary memory, of any size.
+_LOCAL = 2**15
+# Values of parameters -> values of macros.
+_WORDS = {"local": 0, "registers": 1, "group": 0, "warp": 1}
+
+
+def resident(device: Device, of_unit: int) -> int:
+    """Return the number of work-items that run at the same time, with this number of a unit."""
+    return device.capabilities.compute_units * of_unit
+
+
+@dataclass(frozen=True)
+class Owners(Answer):
+    """The owner of each unit.
+
+    Attributes
+    ----------
+    owners : (units,) int32 ndarray
+    """
+
+    owners: np.ndarray = field(kw_only=True)
+
+
+class Run:
+    """A run of a technique: the offsets on the device, and memory for the owners.
+
+    Parameters
+    ----------
+    technique : Technique
+    plan : Plan
+    watch : Stopwatch
+
+    Attributes
+    ----------
+    offsets, owners : pyopencl.Buffer
+        n + 1 and `units` ints.
+    n, units : int32
+        Items and units.
+    given : Offsets
+    more : dict
+        What the technique reports.
+    """
+
+    def __init__(self, technique: Technique, plan: Plan, watch: Stopwatch) -> None:
+        given, options = plan.input, plan.options
+        self.device, self.queue, self._watch = options.device, options.device.queue(), watch
+        self._program, self.parameters = plan.state, plan.parameters
+        self.n, self.units = np.int32(given.n), np.int32(given.units)
+        self.given: Offsets = given
+        self.more: dict[str, Any] = {}
+        self._names: list[str] = []
+        self._counters: dict[str, cl.Buffer] = {}
+        self.offsets = upload(self.queue, given.values, watch)
+        self.owners = self.buffer(4 * given.units)
+
+    def buffer(self, size: int) -> cl.Buffer:
+        """Return a new buffer of at least 8 bytes."""
+        return cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, max(size, 8))
+
+    def zeros(self, count: int) -> cl.Buffer:
+        """Return a buffer of ints, all 0."""
+        found = self.buffer(4 * count)
+        size = max(4 * count, 8)
+        self._watch.add("kernel", cl.enqueue_fill_buffer(self.queue, found, bytes(4), 0, size))
+        return found
+
+    def launch(self, phase: str, kernel: str, groups: int, *arguments: Any) -> None:
+        """Launch a kernel; its device time belongs to a phase."""
+        if groups:
+            group = self.parameters["group"]
+            launched = self._program.kernel(kernel)
+            event = launched(self.queue, (groups * group,), (group,), *arguments)
+            self._watch.add("kernel", event)
+            self._watch.add(phase, event)
+            if phase not in self._names:
+                self._names.append(phase)
+
+    def items(self, phase: str, kernel: str, items: Any, *arguments: Any) -> None:
+        """Launch at least this number (an integer) of work-items."""
+        self.launch(phase, kernel, -(-int(items) // self.parameters["group"]), *arguments)
+
+    def read(self, buffer: cl.Buffer, count: int, dtype: Any = np.int32) -> np.ndarray:
+        """Return values from a buffer, for decisions of the host; a part of the time of kernels."""
+        found = np.empty(count, dtype)
+        if count:
+            self._watch.add("kernel", cl.enqueue_copy(self.queue, found, buffer))
+        return found
+
+    def count_later(self, name: str, counter: cl.Buffer) -> None:
+        """Report a counter of the kernels when they have run."""
+        self._counters[name] = counter
+
+    def stats(self) -> dict[str, Any]:
+        """Return the seconds of each phase, and the counters."""
+        found: dict[str, Any] = {
+            "phase_seconds": {name: self._watch.seconds(name) for name in self._names}
+        }
+        for name, counter in self._counters.items():
+            value = np.empty(1, np.int32)
+            cl.enqueue_copy(self.queue, value, counter)
+            found[name] = int(value[0])
+        return found | self.more
+
+
+class Technique(BufferedMethod):
+    """Base of the partitioning techniques.
+
+    The state of a plan is the program. The kernel file has the name of the technique.
+
+    Attributes
+    ----------
+    macros : mapping of str to str
+        The parameters that are macros: name -> macro.
+    """
+
+    problem = "partition"
+    area = "traversal"
+    macros: ClassVar[Mapping[str, str]] = {"group": "PYAPSP_GROUP"}
+
+    @property
+    def file(self) -> str:
+        """The kernel file."""
+        name = self.id.removeprefix("partition-").replace("-", "_")
+        return f"traversal/partitioning/{name}.cl"
+
+    @abstractmethod
+    def expand(self, run: Run) -> None:
+        """Launch the kernels that write the owners."""
+
+    def local_ints(self, parameters: Mapping[str, Any]) -> int:
+        """Return the ints of local memory of a group."""
+        return 0
+
+    def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
+        """Return the bytes of buffers, beside offsets and owners."""
+        return []
+
+    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+        """Yield the candidates."""
+        for group in (256, 128, 64, 32, 16, 1):
+            yield {"group": group}
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield the usual parameters for the kind of device, then those of smaller groups."""
+        yield from self.shapes(options.device)
+
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+        """Return whether the device has such groups, with this much local memory."""
+        capabilities, group = options.device.capabilities, parameters["group"]
+        room = min(capabilities.local_memory, _LOCAL)
+        warp = parameters.get("warp", 1)
+        return bool(
+            group <= capabilities.max_work_group_size
+            and group % warp == 0
+            and 4 * (self.local_ints(parameters) + 2 * group + 8) <= room
+        )
+
+    def rule(self, options: Options) -> str:
+        """Return the conditions of `fits` as text."""
+        capabilities = options.device.capabilities
+        return (
+            f"group must be at most {capabilities.max_work_group_size} and a multiple of warp, and "
+            f"local memory at most {min(capabilities.local_memory, _LOCAL)} bytes"
+        )
+
+    def buffers(self, given: Offsets, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of each buffer of a run."""
+        some = [4 * (given.n + 1), 4 * given.units]
+        some += self.further(given, parameters, options.device)
+        return [max(size, 8) for size in some]
+
+    def defines(self, parameters: Mapping[str, Any]) -> dict[str, int]:
+        """Return the macros of the kernels."""
+        found = {"PYAPSP_GROUP": 1, "PYAPSP_WARP": 1}
+        for name, macro in self.macros.items():
+            value = parameters[name]
+            found[macro] = _WORDS[value] if isinstance(value, str) else value
+        return found
+
+    def prepare(self, given: Offsets, options: Options, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels."""
+        return build_warps(options.device, self.file, self.defines(parameters))
+
+    def run(self, plan: Plan) -> Owners:
+        """Find the owners."""
+        given, options, watch = plan.input, plan.options, Stopwatch()
+        owners = np.empty(given.units, np.int32)
+        more: dict[str, Any] = {}
+        if given.units:
+            with device_errors(options.device, plan.device_bytes):
+                run = Run(self, plan, watch)
+                self.expand(run)
+                run.queue.finish()
+                with watch.by_the_host("transfer"):
+                    cl.enqueue_copy(run.queue, owners, run.owners)
+                more = run.stats()
+        if options.progress is not None:
+            options.progress(1, 1)
+        stats = {
+            # from the first launch to the end of the last: what the host reads in between counts
+            "kernel_seconds": watch.span("kernel"),
+            "transfer_seconds": watch.seconds("transfer"),
+            "kernel_hash": plan.state.hash,
+            "more": more,
+        }
+        return Owners(owners=owners, stats=stats)
+
+
+def narrow(device: Device, usual: Sequence[int]) -> Sequence[int]:
+    """Return group sizes: on devices that run one work-item a group, that one first."""
+    return [1, *usual] if device.traits.scalar_groups else [*usual, 1]
