@@ -14,7 +14,7 @@ K6    block size of the multi-block kernel            group        work-items of
 K7    switch to induced coalescence                   coalesce     vertices of a lane; 0: never
 ====  ==============================================  ===========  ==============================
 
-Further parameters stand for what a CUDA device or the implementation of the thesis fixes:
+Further parameters stand for what the device or the implementation of the thesis fixes:
 
 - ``warp``: lanes of a warp, 32 there.
 - ``queue``: vertices that a work-item keeps before the group writes.

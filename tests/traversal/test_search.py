@@ -123,13 +123,15 @@ def test_any_small_graph(method, device, arcs, source):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_parameters(method, device):
+def test_parameters(method, device, request):
     """All sets of widths, groups and steps, but for groups between the extremes."""
     graph = whole(1, 100, 500, 0, 9)
     options = PathOptions(device, np.dtype(np.int32), True)
     space = Space(pyapsp.method(method), options)
     if not space.small:
         pytest.skip("too many sets; the method has its own test of pairs")
+    if "warp" in pyapsp.method(method).choices:
+        request.getfixturevalue("quick")  # kernels with many barriers
     legal = list(space)
     assert all(set(each) == set(pyapsp.method(method).choices) for each in legal)
     largest = max(each.get("group", 1) for each in legal)
