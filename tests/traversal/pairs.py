@@ -6,28 +6,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
+
 
 def pairwise(
     values: Mapping[str, Sequence[Any]], legal: Callable[[dict[str, Any]], bool]
 ) -> Iterator[dict[str, Any]]:
     """Yield legal sets that together have every pair which a legal set has; always the same ones.
 
-    Sets come from the product in a fixed pseudo-random order; of some hundred at a time the one
-    with the most new pairs is taken.
+    The set with the most new pairs comes next; of equal ones the first in a pseudo-random order.
     """
-    import numpy as np
-
     names = list(values)
-    every = [dict(zip(names, each, strict=True)) for each in product(*values.values())]
-    every = [each for each in every if legal(each)]
-    order = np.random.default_rng(0).permutation(len(every))
-    sets = [(every[place], pairs_of(every[place])) for place in order]
-    missing = set().union(*(pairs for _, pairs in sets))
+    sets = [dict(zip(names, each, strict=True)) for each in product(*values.values())]
+    sets = [each for each in sets if legal(each)]
+    shuffled = [sets[place] for place in np.random.default_rng(0).permutation(len(sets))]
+    pairs = [set(combinations(each.items(), 2)) for each in shuffled]
+    missing = set().union(*pairs)
     while missing:
-        best = max(sets, key=lambda each: len(each[1] & missing))
-        missing -= best[1]
-        yield best[0]
-
-
-def pairs_of(chosen: Mapping[str, Any]) -> set[tuple[tuple[str, Any], tuple[str, Any]]]:
-    return set(combinations(sorted(chosen.items(), key=lambda each: each[0]), 2))
+        best = max(range(len(pairs)), key=lambda number: len(pairs[number] & missing))
+        missing -= pairs[best]
+        yield shuffled[best]

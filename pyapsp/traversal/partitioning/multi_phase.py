@@ -77,8 +77,8 @@ class PartitionMultiPhase(Technique):
                 "search": "hybrid",
                 "deviation": 8,
                 "mean": 9,
-                "each": 10 if group > 1 else 64,
-                "rounds": 3,
+                "each": 10 if group > 1 else 128,
+                "rounds": 3 if group > 1 else 2,
                 "grid": "multiple",
                 "multiple": 32,
                 "resident": 1 if scalar else 2048,
@@ -150,4 +150,4 @@ class PartitionMultiPhase(Technique):
 def _chunks(units: int, parameters: Mapping[str, Any]) -> int:
     """Return the number of chunks."""
     size = parameters["group"] * parameters["each"] * parameters["rounds"]
-    return -(-units // size)
+    return int(-(-units // size))

@@ -168,7 +168,7 @@ def draw(size: int, family: str, seed: int, requires: Any = None) -> Offsets:
     rng = np.random.default_rng(seed)
     name = f"{family}-{size}-{seed}"
     if family == "power-law":
-        sizes = np.minimum(rng.zipf(1.8, size) - 1, max(16 * size, 16))
+        sizes = np.minimum(rng.zipf(1.8, size), max(16 * size, 16))
     elif family == "mesh":
         sizes = rng.choice([1, 2, 3, 4], size, p=[0.15, 0.65, 0.15, 0.05])
     elif family == "gaps":

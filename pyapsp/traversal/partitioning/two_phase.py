@@ -43,10 +43,10 @@ class PartitionTwoPhase(Technique):
     macros: ClassVar[Mapping[str, str]] = {"each": "PYAPSP_EACH", "group": "PYAPSP_GROUP"}
 
     def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
-        """Yield groups of 128 work-items, on CPUs of one."""
+        """Yield groups of 128 work-items, on CPUs of one with many units."""
         for group in narrow(device, (128, 64, 32, 16)):
-            each = 10 if group > 1 else 1024
-            yield {"form": "chunks", "search": "optimised", "each": each, "group": group}
+            for each in (10,) if group > 1 else (4096, 1024):
+                yield {"form": "chunks", "search": "optimised", "each": each, "group": group}
 
     def local_ints(self, parameters: Mapping[str, Any]) -> int:
         """Return the ints of a slice, and of the owners of a chunk."""
@@ -71,12 +71,12 @@ class PartitionTwoPhase(Technique):
             return
         fallbacks, kind = run.zeros(1), np.int32(SEARCHES[parameters["search"]])
         run.items("partition", "two_phase_partition", chunks + 1, *divided, kind)
-        arrays = run.offsets, parts, run.owners, fallbacks
-        run.launch("expansion", "two_phase_expand", chunks, *arrays, units)
+        written = run.owners, fallbacks
+        run.launch("expansion", "two_phase_expand", chunks, run.offsets, parts, *written, units)
         run.count_later("fallbacks", fallbacks)
 
 
 def _chunks(n: int, units: int, parameters: Mapping[str, Any]) -> int:
     """Return the number of chunks."""
     entries = units + n * (parameters["form"] == "merge-path")
-    return -(-entries // (parameters["group"] * parameters["each"]))
+    return int(-(-entries // (parameters["group"] * parameters["each"])))

@@ -35,10 +35,11 @@ class PartitionVirtualWarp(Technique):
     }
 
     def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
-        """Yield warps of 8, on CPUs of 1."""
-        warp = 1 if device.traits.scalar_groups else 8
-        for group in (256, 128, 64, 32, 16, 1):
-            yield {"warp": min(warp, group), "items": 1, "group": group}
+        """Yield warps of 8 for an item; on CPUs warps of 1 for many items."""
+        scalar = device.traits.scalar_groups
+        for group in (16, 1) if scalar else (256, 128, 64, 32, 16, 1):
+            warp = 1 if scalar else min(8, group)
+            yield {"warp": warp, "items": 64 if scalar else 1, "group": group}
 
     def expand(self, run: Run) -> None:
         """Write the owners."""

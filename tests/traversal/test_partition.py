@@ -1,0 +1,366 @@
+"""Partitions: every technique, with pairs of parameters, against numpy.repeat."""
+
+from __future__ import annotations
+
+import importlib.util
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import pyapsp
+from pyapsp import runs
+from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.graph import generators
+from pyapsp.kernels import build_warps, source
+from pyapsp.registry import problem
+from pyapsp.traversal import partition
+from pyapsp.traversal.partitioning import offsets as inputs
+from pyapsp.traversal.partitioning.offsets import Offsets, as_offsets
+
+# another folder may have a module of this name: tests are no package
+_spec = importlib.util.spec_from_file_location("pairs", Path(__file__).with_name("pairs.py"))
+_pairs = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_pairs)
+
+PROBLEM = problem("partition")
+# Values of parameters that are combined. The others, in the tests marked nightly.
+SOME = {
+    "partition-items": {"group": (1, 64)},
+    "partition-virtual-warp": {"warp": (1, 4, 64), "items": (1, 4), "group": (64, 128)},
+    "partition-dynamic-warp": {
+        "width": ("dynamic", 1, 8),
+        "least": (1, 4),
+        "heavy": ("none", "relaunch", "relaunch-fused", "group-strip"),
+        "threshold": (4, 128),
+        "each": (1, 8),
+        "resident": (1, 2048),
+        "group": (1, 64),
+    },
+    "partition-cta-warp-scan": {
+        "large": (0, 1, 4),
+        "medium": (0, 1, 2),
+        "slots": (1, 2),
+        "warp": (1, 8),
+        "group": (1, 16),
+    },
+    "partition-direct": {"group": (1, 64)},
+    "partition-local-warp": {
+        "held": ("local", "registers"),
+        "warp": (1, 8, 32),
+        "group": (1, 32),
+    },
+    "partition-block": {"items": (16, 256), "group": (1, 16, 64)},
+    "partition-two-phase": {
+        "form": ("chunks", "merge-path"),
+        "search": ("standard", "optimised", "interpolation"),
+        "each": (1, 7),
+        "group": (1, 32),
+    },
+    "partition-multi-phase": {
+        "search": ("standard", "optimised", "interpolation", "hybrid"),
+        "deviation": (8,),
+        "mean": (9,),
+        "each": (3, 4),
+        "rounds": (1, 2),
+        "grid": ("chunks", "resident", "multiple"),
+        "multiple": (2,),
+        "resident": (64,),
+        "staging": ("warp", "group"),
+        "unroll": (0, 1),
+        "vector": (0, 1),
+        "prefetch": (0, 1),
+        "restrict": (0, 1),
+        "warp": (1, 8),
+        "group": (1, 16),
+    },
+}
+
+
+def with_gaps(*parts):
+    """Sizes: a number is an item, a tuple (k, size) are k items."""
+    return np.concatenate([np.full(p[0], p[1]) if isinstance(p, tuple) else [p] for p in parts])
+
+
+SIZES = {
+    "nothing": [],
+    "empty items": with_gaps((7, 0)),
+    "one item": [1],
+    "one large item": [5000],
+    "regular": with_gaps((300, 8)),
+    "exactly one chunk": with_gaps((16, 16)),
+    "gaps of thousands": with_gaps((3000, 0), 3, (5000, 0), (40, 2), (2000, 0), 100, (999, 0)),
+    "empty at both ends": with_gaps((50, 0), 1, 2, 3, (50, 0)),
+    "between large ones": with_gaps((40, 1), 2000, (40, 0), 3000, (70, 2)),
+    "alternating": np.tile([0, 1], 500),
+    "first only": with_gaps(700, (600, 0)),
+    "last only": with_gaps((600, 0), 700),
+}
+INPUTS = [Offsets.of_sizes(sizes, name) for name, sizes in SIZES.items()]
+INPUTS += [inputs.draw(700, family, 3) for family in inputs.FAMILIES]
+
+
+class LikeADevice:
+    """Limits that the devices of tests have at least."""
+
+    class device:  # noqa: N801
+        class capabilities:  # noqa: N801
+            max_work_group_size, local_memory = 1024, 2**15
+
+
+def sets_of(name, combined):
+    method = pyapsp.method(name)
+    for each in combined(SOME[name], lambda chosen: method.fits(chosen, LikeADevice)):
+        yield pytest.param(name, each, id=f"{name}-{'-'.join(map(str, each.values()))}")
+
+
+def every(values, legal):
+    for each in product(*values.values()):
+        chosen = dict(zip(values, each, strict=True))
+        if legal(chosen):
+            yield chosen
+
+
+PAIRS = [each for name in SOME for each in sets_of(name, _pairs.pairwise)]
+
+
+def right(name, parameters, device):
+    for given in INPUTS:
+        request = PROBLEM.ask(given, pyapsp.method(name, **parameters), device=device)
+        found = runs.solve(request)
+        check = PROBLEM.oracle(given, request.options)(found.answer)
+        assert check.ok, (given.name, check.fault)
+
+
+def test_every_technique_is_combined():
+    assert set(SOME) == {cls.id for cls in pyapsp.methods("partition")}
+    for cls in pyapsp.methods("partition"):
+        assert set(SOME[cls.id]) == set(cls.choices)
+
+
+@pytest.mark.parametrize(("name", "parameters"), PAIRS)
+def test_pairs_of_parameters(name, parameters, device):
+    right(name, parameters, device)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("name", list(SOME))
+def test_all_combinations_of_parameters(name, device):
+    for each in sets_of(name, every):
+        right(name, each.values[1], device)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("name", list(SOME))
+def test_each_value_of_each_parameter(name, device):
+    method = pyapsp.method(name)
+    options = PROBLEM.ask([0], method, device=device).options
+    base = next(each for each in method.candidates(options) if method.fits(each, options))
+    for parameter, values in method.choices.items():
+        for value in values:
+            chosen = base | {parameter: value}
+            if method.fits(chosen, options):
+                right(name, chosen, device)
+
+
+def solved(name, given, device, **parameters):
+    request = PROBLEM.ask(given, pyapsp.method(name, **parameters), device=device)
+    return runs.solve(request).record
+
+
+@pytest.mark.parametrize(
+    ("given", "of_five", "of_eight"),
+    [
+        (Offsets.of_sizes([2] * 500), "interpolation", "interpolation"),
+        (Offsets.of_sizes([5] * 500), "optimised", "interpolation"),  # the mean is above 3
+        (Offsets.of_sizes([0, 14] * 250), "optimised", "interpolation"),  # deviation 7, mean 7
+        (Offsets.of_sizes([0] * 49 + [55]), "optimised", "interpolation"),  # 7.7, mean 1.1
+        (Offsets.of_sizes([0] * 49 + [70]), "optimised", "optimised"),  # 9.8, mean 1.4
+        (Offsets.of_sizes([10] * 500), "optimised", "optimised"),
+    ],
+)
+def test_the_hybrid_search_goes_by_mean_and_deviation(given, of_five, of_eight, device):
+    for limits, kind in (((5, 3), of_five), ((8, 9), of_eight)):
+        deviation, mean = limits
+        chosen = solved(
+            "partition-multi-phase", given, device, search="hybrid", deviation=deviation, mean=mean
+        )
+        assert chosen["search"] == kind
+        assert "statistics" in chosen["phase_seconds"]
+
+
+def test_slices_that_do_not_fit_are_counted(device):
+    gaps, dense, shape = INPUTS[6], Offsets.of_sizes([2] * 999), {"group": 16, "each": 3}
+    for name, more in (("partition-two-phase", {}), ("partition-multi-phase", {"rounds": 1})):
+        # the gaps of 5000 and 2000 items are within chunks, the others at the ends
+        assert solved(name, gaps, device, **shape, **more)["fallbacks"] == 2
+        assert solved(name, dense, device, **shape, **more)["fallbacks"] == 0
+    merged = solved("partition-two-phase", gaps, device, form="merge-path", **shape)
+    assert "fallbacks" not in merged
+
+
+def test_grids(device):
+    given, units = Offsets.of_sizes([100] * 100), device.capabilities.compute_units
+    shape = {"group": 16, "each": 8, "rounds": 2, "resident": 64}
+    for grid, groups in (("chunks", 40), ("resident", 4 * units), ("multiple", 8 * units)):
+        record = solved("partition-multi-phase", given, device, grid=grid, multiple=2, **shape)
+        assert record["chunks"] == 40
+        assert record["groups"] == min(groups, 40)
+
+
+def test_the_width_fits_the_number_of_items(device):
+    method, units = pyapsp.method("partition-dynamic-warp"), device.capabilities.compute_units
+    given = {"width": "dynamic", "least": 1, "resident": 1024, "group": 256}
+    share = {1: 32, 1024 * units // 20: 16, 1024 * units // 9: 8, 1024 * units: 1, 10**6: 1}
+    for n, width in share.items():
+        assert method.width(n, given, device) == width
+    assert method.width(10**6, given | {"least": 4}, device) == 4
+    assert method.width(1, given | {"group": 16}, device) == 16
+    assert method.width(1, given | {"width": 2}, device) == 2
+
+
+def test_heavy_items_are_found(device):
+    given = Offsets.of_sizes([4, 5, 0, 300, 4, 6])
+    for heavy, found in (("relaunch", 3), ("relaunch-fused", 3), ("none", None)):
+        record = solved("partition-dynamic-warp", given, device, heavy=heavy, threshold=4)
+        assert record.get("heavy_items") == found
+        assert ("heavy" in record["phase_seconds"]) == bool(found)
+
+
+def test_the_automatic_choice_goes_by_the_sizes(device):
+    regular, heavy = inputs.draw(500, "mesh", 0), inputs.draw(500, "single", 0)
+    chosen = [runs.solve(PROBLEM.ask(each, device=device)).record for each in (regular, heavy)]
+    assert [each["method"] for each in chosen] == ["partition-virtual-warp", "partition-two-phase"]
+
+
+def test_the_function(device):
+    found = partition([0, 3, 3, 4], device=device)
+    assert found.dtype == np.int32
+    assert found.tolist() == [0, 0, 0, 2]
+    for nothing in ([], [0], [0, 0, 0], np.zeros(0, np.int64)):
+        found = partition(nothing, device=device)
+        assert (found.dtype, found.shape) == (np.int32, (0,))
+    for kind in (np.int64, np.uint8, np.int32, np.uint64):
+        assert partition(np.array([0, 2, 3], kind), device=device).tolist() == [0, 0, 1]
+    graph = generators.random_graph(40, seed=2)
+    tails = graph.arcs()[0]
+    for cls in pyapsp.methods("partition"):
+        assert np.array_equal(partition(graph, cls.id, device=device), tails)
+    done = []
+    partition([0, 1], device=device, progress=lambda *given: done.append(given))
+    assert done == [(1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([[0, 1]], "one dimension"),
+        (5, "one dimension"),
+        ([0.0, 1.0], "integers"),
+        (["0"], "integers"),
+        ([1, 2], "0 at its start"),
+        ([-1, 2], "0 at its start"),
+        ([0, 3, 2, 4], r"2 after 3 at index 2"),
+        ([0, -1], r"-1 after 0 at index 1"),
+        (np.array([0, 2, 1], np.uint64), r"1 after 2 at index 2"),
+        ([0, 2**31], r"less than 2\^31 units.*2,147,483,648"),
+        ([0, 2**40], r"less than 2\^31 units"),
+    ],
+)
+def test_wrong_offsets_are_refused(given, message, device):
+    with pytest.raises(ParameterError, match=message):
+        partition(given, device=device)
+
+
+def test_wrong_arguments_are_refused(device):
+    for wrong in ({"memory_limit": 0}, {"progress": 3}, {"method": "bfs-edge"}):
+        with pytest.raises(ParameterError):
+            partition([0, 1], **{"device": device, **wrong})
+    with pytest.raises(ParameterError, match="group"):
+        partition([0, 1], pyapsp.method("partition-local-warp", warp=64, group=32), device=device)
+    many = pyapsp.method("partition-multi-phase", each=128, rounds=10)
+    with pytest.raises(ParameterError, match="each x rounds at most 256"):
+        partition([0, 1], many, device=device)
+    with pytest.raises(DeviceMemoryError):
+        partition([0, 10**6], device=device, memory_limit=10**5)
+
+
+def test_offsets_do_not_change_with_the_array():
+    values = np.array([0, 1, 5], np.int32)
+    given = as_offsets(values)
+    values[1] = 3
+    assert given.values.tolist() == [0, 1, 5]
+    assert not given.values.flags.writeable
+    assert as_offsets(given) is given
+
+
+def test_facts():
+    about = Offsets.of_sizes([0, 4, 2], "x").about()
+    assert (about["n"], about["units"], about["largest"], about["empty"]) == (3, 6, 4, 1)
+    assert about["mean"] == 2
+    assert about["deviation"] == pytest.approx(np.std([0, 4, 2]))
+    for family in inputs.FAMILIES:
+        drawn = inputs.draw(3000, family, 1)
+        assert drawn.n == 3000
+        assert as_offsets(np.array(drawn.values)).family == family
+    assert as_offsets([0]).family == inputs.FAMILIES[0]
+
+
+KERNEL = """
+#include "traversal/partitioning/chunks.h"
+
+/* Sums of unit x owner, by what the building block stages. */
+__kernel GROUP void use(INPUT offsets, INPUT parts, __global int *found, const int units,
+                        const int chunks)
+{
+    __local int slice[CAPACITY], owner_of[PYAPSP_GROUP * PYAPSP_EACH];
+    for (int c = get_group_id(0); c < chunks; c += get_num_groups(0)) {
+        const uint first = (uint)c * (PYAPSP_GROUP * PYAPSP_EACH);
+        stage_owners(offsets, parts, units, c, slice, CAPACITY, owner_of);
+        for (int p = GROUP_PLACE; p < PYAPSP_GROUP * PYAPSP_EACH; p += PYAPSP_GROUP)
+            if (first + p < (uint)units)
+                found[first + p] = owner_of[p];
+        group_sync();
+    }
+}
+
+__kernel GROUP void divide(INPUT offsets, OUTPUT parts, const int items, const int units,
+                           const int chunks)
+{
+    const size_t c = PLACE_OF_ALL;
+    if (c <= (size_t)chunks)
+        find_part(offsets, parts, c, PYAPSP_GROUP * PYAPSP_EACH, items, units, OPTIMISED);
+}
+"""
+
+
+@pytest.mark.parametrize(("group", "each"), [(1, 5), (16, 3)])
+def test_the_building_block(group, each, device, tmp_path, monkeypatch):
+    for folder in ("common", "traversal/partitioning"):
+        (tmp_path / folder).mkdir(parents=True)
+        for header in (source.root() / folder).glob("*.h"):
+            (tmp_path / folder / header.name).write_text(header.read_text())
+    (tmp_path / "use.cl").write_text(KERNEL)
+    monkeypatch.setattr(source, "root", lambda: tmp_path)
+    defines = {"PYAPSP_GROUP": group, "PYAPSP_WARP": 1, "PYAPSP_EACH": each, "CAPACITY": 20}
+    program, queue = build_warps(device, "use.cl", defines), device.queue()
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    for given in INPUTS:
+        if not given.units:
+            continue
+        chunks = -(-given.units // (group * each))
+        found, parts = np.full(given.units, -1, np.int32), np.zeros(chunks + 1, np.int32)
+        arrays = [np.array(given.values), parts, found]
+        starts, divided, owners = (
+            cl.Buffer(queue.context, flags, hostbuf=array) for array in arrays
+        )
+        sizes = np.int32(given.units), np.int32(chunks)
+        shape = ((chunks // group + 1) * group,), (group,)
+        program.kernel("divide")(queue, *shape, starts, divided, np.int32(given.n), *sizes)
+        program.kernel("use")(queue, (3 * group,), (group,), starts, divided, owners, *sizes)
+        cl.enqueue_copy(queue, found, owners)
+        np.testing.assert_array_equal(found, np.repeat(np.arange(given.n), given.sizes))
