@@ -82,7 +82,8 @@ typedef struct {
 /* Keep a neighbour in the queue of this work-item if it has no level. */
 static inline void visit(search *s, const int v, const int u)
 {
-    if (atomic_or(&s->levels[v], 0) != INFINITE)
+    /* an atomic read, for no level is -1; some compilers make an expensive fence of or-ing 0 */
+    if (atomic_cmpxchg(&s->levels[v], -1, -1) != INFINITE)
         return;
     s->found[FOUND(s->count)] = v;
 #if PYAPSP_PREDECESSORS

@@ -205,7 +205,7 @@ class _Levels(Frontiers):
         graph, parameters = plan.input, plan.parameters
         capabilities = plan.options.device.capabilities
         self._degrees = np.diff(graph.indptr)
-        self._room, limit = _room(graph, parameters), _limit(graph, parameters)
+        self._room, limit = (self.host.size - _STATE) // 2, _limit(graph, parameters)
         strips = limit if parameters["dynamic"] == "group-strip" else _LARGEST_INT
         self._limits = limit, self._room, strips
         self._resident = capabilities.compute_units * parameters["resident"]

@@ -110,7 +110,7 @@ class Frontiers:
         self.levels, self.parents, self.queues, self.state, *self.more = (
             cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes
         )
-        self.host = np.zeros(method.state(graph, options, self.parameters), np.int32)
+        self.host = np.zeros(self.state.size // 4, np.int32)
 
     @property
     def arrays(self) -> tuple[cl.Buffer, ...]:
