@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 
 import pyapsp
+from pyapsp.cli import main
 from pyapsp.errors import ParameterError
+from pyapsp.result import Result
 from pyapsp.traversal.frontier_queues import Frontiers
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -98,3 +101,28 @@ def test_warps_divide_groups(device):
         pyapsp.bfs(GRAPH, 0, pyapsp.method("bfs-b40c", group=32, warp=64), device=device)
     with pytest.raises(ParameterError, match="has no parameter 'group'"):
         pyapsp.method("bfs-sequential", group=32)
+
+
+# Files of graphs, for example those of `pyapsp fetch`; without the variable none are read.
+FOLDER = os.environ.get("PYAPSP_TEST_GRAPHS")
+FILES = sorted(
+    path
+    for ending in ("*.txt", "*.txt.gz", "*.gr")
+    for path in Path(FOLDER or "").glob(ending)
+    if FOLDER and path.name != "MANIFEST.md"
+)
+
+
+@pytest.mark.skipif(not FILES, reason="PYAPSP_TEST_GRAPHS names no folder with graphs")
+@pytest.mark.parametrize("method", ["bfs-4k", *METHODS])
+def test_files(method, device, tmp_path):
+    for path in FILES:
+        graph = pyapsp.read(path)
+        source = int(np.diff(graph.indptr).argmax())
+        label = str(source if graph.labels is None else graph.labels[source])
+        out = tmp_path / "levels.npz"
+        asked = ["--method", method, "--device", device.id, "--source", label, "-o", str(out)]
+        assert main(["bfs", str(path), *asked]) == 0
+        found = Result.load(out)
+        levels = np.where(found.distances < found.infinity, found.distances, -1)
+        np.testing.assert_array_equal(levels, expected_levels(graph, [source]))
