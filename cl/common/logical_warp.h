@@ -209,6 +209,9 @@ static inline int warp_rank(const int flag, int *count, __local int *slots)
     const uint4 votes = sub_group_ballot(flag != 0);
     *count = sub_group_ballot_bit_count(votes);
     return sub_group_ballot_exclusive_scan(votes);
+#elif PYAPSP_WARP > 32
+    /* One CPU compiler loses ballots of two words in large kernels. */
+    return warp_scan(flag != 0, count, slots);
 #else
     return warp_ballot_(flag, count, slots);
 #endif

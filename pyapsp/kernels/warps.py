@@ -23,7 +23,12 @@ _EXTENSIONS = frozenset({"cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"})
 
 
 def build_warps(
-    device: Device, name: str, defines: Mapping[str, str | int], *, subgroups: bool = True
+    device: Device,
+    name: str,
+    defines: Mapping[str, str | int],
+    *,
+    subgroups: bool = True,
+    standard: str | None = None,
 ) -> Program:
     """Build a kernel file that includes ``common/logical_warp.h``.
 
@@ -38,6 +43,8 @@ def build_warps(
     subgroups : bool
         Whether sub-groups may be used. They are used if the device lists the extensions and every
         kernel of the file gets sub-groups of the width ``PYAPSP_WARP``.
+    standard : str or None
+        The version of OpenCL C without sub-groups, as for `build`.
 
     Returns
     -------
@@ -62,4 +69,4 @@ def build_warps(
         else:
             if program.subgroup_sizes(group) == {width}:
                 return program
-    return build(device, name, plain)
+    return build(device, name, plain, standard=standard)

@@ -13,6 +13,7 @@ from pyapsp.traversal.bfs_luo import BfsLuo
 from pyapsp.traversal.bfs_sequential import BfsSequential
 from pyapsp.traversal.bfs_spmv import BfsSpmv
 from pyapsp.traversal.bfs_virtual_warp import BfsVirtualWarp
+from pyapsp.traversal.helix import BfsHelix
 from pyapsp.traversal.partitioning.door import partition
 from pyapsp.traversal.scc import SccForwardBackward
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
@@ -24,6 +25,7 @@ __all__ = [
     "BfsEdge",
     "BfsFrontier",
     "BfsHarish",
+    "BfsHelix",
     "BfsLuo",
     "BfsSequential",
     "BfsSpmv",

@@ -1,0 +1,156 @@
+"""The configuration of Helix for a graph: the published rules, and what suits CPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyapsp.device import Device
+from pyapsp.graph import Graph
+
+__all__ = ["Facts", "facts_of", "gini", "on_a_cpu", "published", "wanted"]
+
+# A graph without facts: for candidates that no graph is given for.
+_GROUP, _WARP = 128, 32
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the published rules look at.
+
+    Attributes
+    ----------
+    mean : float
+        Arcs that leave a vertex.
+    most : int
+        The largest number of them.
+    gini : float
+        How unequal the numbers are: 0 if all are equal, near 1 if one vertex has all arcs.
+    """
+
+    mean: float
+    most: int
+    gini: float
+
+
+def gini(degrees: np.ndarray) -> float:
+    """Return the Gini coefficient of numbers: 0 if all are equal, or all 0.
+
+    Parameters
+    ----------
+    degrees : (n,) integer ndarray
+        None is negative.
+
+    Returns
+    -------
+    float
+        In [0, 1).
+    """
+    n, total = degrees.size, float(degrees.sum())
+    if not total:
+        return 0.0
+    ranks = np.arange(1, n + 1, dtype=float)
+    unequal = 2 * float(np.dot(ranks, np.sort(degrees))) / (n * total) - (n + 1) / n
+    return max(unequal, 0.0)
+
+
+def facts_of(graph: Graph) -> Facts:
+    """Return the facts of a graph, in the time of a sort of its degrees."""
+    degrees = np.diff(graph.indptr)
+    most = int(degrees.max(initial=0))
+    return Facts(graph.m / graph.n if graph.n else 0.0, most, gini(degrees))
+
+
+def published(
+    facts: Facts, *, group: int = _GROUP, warp: int = _WARP, resident: int
+) -> dict[str, Any]:
+    """Return the configuration of the published decision tree.
+
+    The rule of 32 work-items a vertex comes before that of 16, which includes it. Both are a whole
+    and half a warp of 32 there, so they are here. One launch for the whole search is published for
+    deep graphs; what is portable of it is one group that stays while frontiers are small. The rule
+    of the bitmask is about how vertices are numbered, which no fact tells, so there is none.
+
+    Source: F. Busato, thesis, Verona 2018, table 7.2.
+
+    Parameters
+    ----------
+    facts : Facts
+    group, warp : int
+        Work-items of a group and of a warp.
+    resident : int
+        Work-items that the device runs at the same time.
+
+    Returns
+    -------
+    dict
+        All parameters.
+    """
+    width, balance = 1, "scan-warp"
+    sparse, uneven = facts.mean < 5, facts.gini >= 0.2
+    if sparse:
+        balance, width = "node", 1 if uneven else 4
+    elif facts.mean > 2 * warp and facts.gini < 0.3:
+        balance, width = "node-shuffle", warp
+    elif facts.mean > warp and facts.gini < 0.3:
+        balance, width = "node-shuffle", max(warp // 2, 2)
+    gather = {(0, 0): "none", (1, 0): "warp", (0, 1): "block", (1, 1): "both"}
+    heavy = facts.most > resident // 2
+    base = next((each for each in (6, 8, 10, 12, 14) if 2**each >= min(resident // 2, 2**14)), 14)
+    return {
+        "group": group,
+        "warp": warp,
+        "balance": balance,
+        "width": width,
+        "gather": gather[facts.most > warp, facts.most > group],
+        "heavy": "bins" if heavy else "none",
+        "base": base if heavy else 6,
+        "queue": "edge" if sparse and uneven else "vertex",
+        "sync": "multi" if facts.mean > 20 or facts.gini >= 0.6 else "single-group",
+        "update": "local" if facts.mean > warp and facts.gini < 0.9 else "ballot",
+        "duplicates": "load-warp" if balance == "scan-warp" else "load-block",
+        "bitmask": "none",
+        "rows": "csr-m",
+        "scan": "unordered",
+        "leaves": "keep",
+        "chunk": "fixed",
+        "prefix": "two-pass",
+    }
+
+
+def on_a_cpu() -> dict[str, Any]:
+    """Return the configuration for devices where a group is a loop on one core.
+
+    A group of one work-item needs no barriers, and has nothing to balance. Its queue saves atomic
+    operations, and a compare-and-exchange costs no more than a lookup and a store.
+    """
+    return {
+        "group": 1,
+        "warp": 1,
+        "balance": "node",
+        "width": 1,
+        "gather": "none",
+        "heavy": "none",
+        "base": 6,
+        "queue": "vertex",
+        "sync": "multi",
+        "update": "local",
+        "duplicates": "none",
+        "bitmask": "none",
+        "rows": "csr-m",
+        "scan": "ordered",
+        "leaves": "keep",
+        "chunk": "fixed",
+        "prefix": "two-pass",
+    }
+
+
+def wanted(device: Device, facts: Facts | None, resident: int) -> dict[str, Any]:
+    """Return the configuration for a device, and for a graph if its facts are given."""
+    if device.traits.scalar_groups:
+        return on_a_cpu()
+    group = min(_GROUP, device.capabilities.max_work_group_size)
+    average = Facts(mean=16.0, most=64, gini=0.5)
+    return published(facts or average, group=group, warp=min(_WARP, group), resident=resident)

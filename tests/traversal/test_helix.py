@@ -1,0 +1,354 @@
+"""bfs-helix: all forms against SciPy, which go together, the choice for a graph, faults.
+
+Most kernels are built without optimisation here, which takes a tenth of the time; their code is the
+same. ``PYAPSP_TEST_SHARE=7/1000`` selects the seventh of a thousand parts of all legal sets for the
+nightly test; without it it takes some hundred of them, others each day.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp.device import Device
+from pyapsp.errors import CapabilityError, ParameterError, StallError
+from pyapsp.graph import Graph, generators
+from pyapsp.kernels import warps
+from pyapsp.paths import PathOptions
+from pyapsp.traversal.helix import automatic, dimensions, form, lists
+from pyapsp.traversal.helix.automatic import Facts
+
+CHOICES = dimensions.CHOICES
+
+
+def together(*parts):
+    """Put graphs side by side; return the union, and where each starts."""
+    tails, heads, starts, n = [], [], [], 0
+    for size, arcs in parts:
+        arcs = np.array(arcs, np.int64).reshape(-1, 2)
+        tails.append(arcs[:, 0] + n)
+        heads.append(arcs[:, 1] + n)
+        starts.append(n)
+        n += size
+    return Graph.from_arcs(n, np.concatenate(tails), np.concatenate(heads)), starts
+
+
+def both(arcs):
+    return [*arcs, *((v, u) for u, v in arcs)]
+
+
+RNG = np.random.default_rng(0)
+GRID = generators.grid_2d(9, 8, 1)
+HUBS = [(0, 1 + i) for i in range(10)] + [
+    (1 + i, 11 + 12 * i + j) for i in range(10) for j in range(12)
+]
+# Degrees from 0 to 150 in one graph: below and above every threshold of groups of 32 and 64.
+GRAPH, STARTS = together(
+    (40, [(v, v + 1) for v in range(39)]),  # a path
+    (151, both([(0, v) for v in range(1, 151)])),  # a star
+    (131, both(HUBS)),  # a star of stars
+    (GRID.n, np.stack(GRID.arcs()[:2], axis=1)),
+    (45, [(u, v) for u in range(45) for v in range(45) if u != v]),  # a clique
+    (5, []),  # isolated vertices
+    (6, [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (3, 3), (3, 4)]),  # self-loops
+    (8, [(0, 1), (0, 1), (0, 2), (1, 3), (1, 3), (2, 3), (5, 6)]),  # arcs that are there twice
+    (60, [(u, v) for u in range(6) for v in range(6 + u, 60, 6)]),  # sinks
+    (80, RNG.integers(0, 40, (120, 2))),  # a random graph, and vertices apart from it
+)
+SOURCES = [*STARTS, STARTS[2] - 1, STARTS[3] + 71]
+EXPECTED = csgraph.dijkstra(GRAPH.to_scipy().astype(float), unweighted=True, indices=SOURCES)
+ARCS = set(zip(*(a.tolist() for a in GRAPH.arcs()[:2]), strict=True))
+
+
+def searched(device, graph=GRAPH, sources=SOURCES, parents=True, **parameters):
+    method = pyapsp.method("bfs-helix", **parameters)
+    return pyapsp.bfs(graph, sources, method, parents=parents, device=device)
+
+
+def assert_right(device, **parameters):
+    """Levels are SciPy's, and a parent is one level nearer to the source."""
+    found = searched(device, **parameters)
+    levels = np.where(np.isinf(EXPECTED), -1, EXPECTED)
+    np.testing.assert_array_equal(found.levels, levels, err_msg=str(parameters))
+    for row, before in zip(found.levels, found.parents, strict=True):
+        inner = np.flatnonzero(row > 0)
+        assert (row[before[inner]] == row[inner] - 1).all(), parameters
+        assert ARCS.issuperset(zip(before[inner].tolist(), inner.tolist(), strict=True)), parameters
+        assert (before[row <= 0] == -9999).all(), parameters
+    return found
+
+
+@pytest.fixture
+def quickly(monkeypatch, device):
+    """Build kernels without optimisation."""
+    monkeypatch.setattr(Device, "build_options", [*device.build_options, "-cl-opt-disable"])
+
+
+# Sizes at which every threshold lies within the degrees of GRAPH.
+SMALL = {"group": (1, 32, 64), "warp": (1, 8, 16), "width": (1, 2, 8, 32), "base": (6,)}
+
+
+def values(name):
+    return SMALL.get(name, CHOICES[name])
+
+
+def drawn(device, rng, given=()):
+    """Draw a legal set with small sizes and some given values."""
+    given = dict(given)
+    chosen = {}
+    for name in CHOICES:
+        known = {**given, **chosen}
+        known.pop(name, None)
+        fitting = [v for v in dimensions.allowed(name, known, device) if v in values(name)]
+        fitting = [v for v in fitting if given.get(name, v) == v]
+        # what comes later must still go with it
+        fitting = [
+            v
+            for v in fitting
+            if all(w in dimensions.allowed(k, {**known, name: v}, device) for k, w in given.items())
+        ]
+        if not fitting:
+            return None
+        chosen[name] = fitting[rng.integers(len(fitting))]
+    return chosen
+
+
+def pairwise(device):
+    """Return legal sets in which each legal pair of values occurs, always the same ones."""
+    rng = np.random.default_rng(1)
+    bits = {}
+
+    def bit(pair):
+        return 1 << bits.setdefault(pair, len(bits))
+
+    def covered(chosen):
+        return sum(bit(pair) for pair in combinations(chosen.items(), 2))
+
+    pool = [(each, covered(each)) for each in (drawn(device, rng) for _ in range(1500))]
+    for first, second in combinations(CHOICES, 2):
+        for pair in product(
+            ((first, a) for a in values(first)), ((second, b) for b in values(second))
+        ):
+            if pair not in bits:
+                tries = (drawn(device, rng, pair) for _ in range(5))
+                found = next((each for each in tries if each), None)
+                pool += [(found, covered(found))] if found else []
+    left, sets = (1 << len(bits)) - 1, []
+    while left:
+        best, covers = max(pool, key=lambda each: (each[1] & left).bit_count())
+        sets.append(best)
+        left &= ~covers
+    return sets
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quickly")
+def test_every_pair_of_values(device):
+    for parameters in pairwise(device):
+        assert_right(device, **parameters)
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("quickly")
+def test_all_sets(device):
+    """A share of all sets with small sizes; see the head of this file."""
+    given = {"group": 64, "warp": 16, "base": 6}
+    total = dimensions.count(device, given)
+    share = os.environ.get("PYAPSP_TEST_SHARE")
+    days = datetime.date.today().toordinal()
+    part, parts = map(int, share.split("/")) if share else (days, total // 400)
+    for number, parameters in enumerate(dimensions.configurations(device, given)):
+        # neighbours differ in the last parameters only, so take them from all over the list
+        if number * 7919 % parts == part % parts:
+            assert_right(device, **parameters)
+
+
+@pytest.mark.parametrize("group", [1, 32])
+def test_as_users_build_it(group, device):
+    """With optimisation: the forms of the published rules, and that of CPUs."""
+    if group == 1:
+        assert_right(device, group=1)
+        return
+    for facts in (Facts(2, 9, 0.3), Facts(14, 2000, 0.7)):
+        chosen = automatic.published(facts, group=32, warp=8, resident=512) | {"base": 6}
+        assert_right(device, **chosen)
+
+
+def test_warps_as_wide_as_the_widest(device):
+    """Ranks of 64 lanes, which one compiler gets wrong if they are ballots of two words."""
+    assert_right(device, group=64, warp=64, balance="node", width=1, gather="warp")
+
+
+@pytest.mark.usefixtures("quickly")
+def test_without_predecessors(device):
+    levels = np.where(np.isinf(EXPECTED), -1, EXPECTED)
+    for asked in ({}, {"queue": "edge"}, {"queue": "two-phase"}, {"balance": "device"}):
+        found = searched(device, parents=False, **asked)
+        assert found.parents is None
+        np.testing.assert_array_equal(found.levels, levels)
+
+
+@pytest.mark.usefixtures("quickly")
+def test_without_relaxed_atomics(device, monkeypatch):
+    """As OpenCL C 1.2: reads are atomic_or, and writes atomic_xchg."""
+    real = warps.build
+    monkeypatch.setattr(
+        warps, "build", lambda *given, standard=None: real(*given, standard="CL1.2")
+    )
+    for asked in ({"bitmask": "8"}, {"queue": "two-phase"}, {"balance": "device"}):
+        assert_right(device, **asked)
+
+
+def test_which_sets_are_legal(device):
+    """`fits`, `allowed`, `configurations` and `count` agree; some sets that must not be legal."""
+    given = {"group": 32, "warp": 8, "width": 8, "bitmask": "none", "rows": "csr"}
+    found = list(dimensions.configurations(device, given))
+    assert len(found) == dimensions.count(device, given)
+    assert len({tuple(each.items()) for each in found}) == len(found)
+    assert all(dimensions.fits(each, device) for each in found)
+    for asked, reason in {
+        ("balance=device", "queue=edge"): "balance=device goes with neither",
+        ("balance=device", "heavy=bins"): "balance=device goes with neither",
+        ("queue=two-phase", "sync=single-group"): "one kernel a level",
+        ("queue=edge", "duplicates=lookup-warp"): "no duplicates=lookup",
+        ("group=1", "gather=block"): "needs group above warp",
+        ("balance=node", "chunk=dynamic"): "only with it",
+    }.items():
+        parameters = dict(each.split("=") for each in asked)
+        if "group" in parameters:
+            parameters["group"] = int(parameters["group"])
+        with pytest.raises(ParameterError, match=reason):
+            searched(device, sources=[0], **parameters)
+
+
+def test_what_is_asked_for_is_completed(device):
+    for name, choices in CHOICES.items():
+        for value in choices:
+            if value == "persistent" or value == 512 or (name, value) == ("prefix", "packed"):
+                continue
+            method = pyapsp.method("bfs-helix", **{name: value})
+            options = PathOptions(device, np.dtype(np.int32))
+            (candidate,) = method.candidates(options)
+            assert candidate[name] == value
+            assert method.fits(candidate, options), (name, value)
+
+
+def test_persistent_must_be_asked_for(device, monkeypatch):
+    if not device.capabilities.device_scope_fence:
+        pytest.skip("this device has no fence of its own")
+    set_ = dimensions.completed({"sync": "persistent", "group": 1}, automatic.on_a_cpu(), device)
+    options = PathOptions(device, np.dtype(np.int32))
+    assert dimensions.fits(set_, device)
+    assert not pyapsp.method("bfs-helix").fits(set_, options)
+    assert pyapsp.method("bfs-helix", sync="persistent").fits(set_, options)
+    assert_right(device, sync="persistent")
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_stall_is_an_error(device, monkeypatch):
+    """A group that never comes to the barrier: the others give up."""
+    if not device.capabilities.device_scope_fence:
+        pytest.skip("this device has no fence of its own")
+    defines = form.defines
+
+    def withheld(*given):
+        return defines(*given) | {"PYAPSP_WITHHOLD": 1, "PYAPSP_PATIENCE": 1000}
+
+    monkeypatch.setattr(form, "defines", withheld)
+    with pytest.raises(StallError, match="sync=batched"):
+        searched(device, sync="persistent")
+
+
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("sync", ["multi", "batched", "single-group"])
+def test_lists_that_were_too_short_are_made_again(sync, device, monkeypatch):
+    """Lists have room for eight entries, and lose the others."""
+    made = []
+    again = lists.ListSearch._again
+
+    def counted(self, level):
+        made.append(level)
+        again(self, level)
+
+    monkeypatch.setattr(lists.ListSearch, "_again", counted)
+    real = form.defines
+    monkeypatch.setattr(form, "defines", lambda *given: real(*given) | {"PYAPSP_SHORT": 8})
+    for more in ({}, {"queue": "edge"}, {"heavy": "bins", "base": 6}, {"queue": "two-phase"}):
+        if sync == "single-group" and more.get("queue") == "two-phase":
+            continue
+        made.clear()
+        assert_right(device, sync=sync, **more)
+        assert made
+
+
+def test_gini():
+    assert automatic.gini(np.full(7, 3)) == 0
+    assert automatic.gini(np.zeros(4, int)) == 0
+    assert automatic.gini(np.zeros(0, int)) == 0
+    assert automatic.gini(np.array([0] * 99 + [5])) == pytest.approx(0.99)
+    degrees = np.random.default_rng(0).integers(0, 30, 50)
+    differences = np.abs(degrees[:, None] - degrees).sum()
+    expected = differences / (2 * 50**2 * degrees.mean())
+    assert automatic.gini(degrees) == pytest.approx(expected)
+
+
+# Table 7.1 of the thesis: mean, largest and Gini coefficient; table 7.2 gives the rest.
+TABLE = {
+    "asia_osm": (2.1, 9, 0.08, "node", 4, "none", "vertex", "single-group", "ballot"),
+    "USA-road-d.USA": (2.4, 9, 0.21, "node", 1, "none", "edge", "single-group", "ballot"),
+    "rgg_n.2.23_s0": (15.1, 40, 0.14, "scan-warp", 1, "warp", "vertex", "single-group", "ballot"),
+    "ldoor": (49.9, 78, 0.13, "node-shuffle", 16, "warp", "vertex", "multi", "local"),
+    "audikw_1": (83.3, 346, 0.23, "node-shuffle", 32, "both", "vertex", "multi", "local"),
+    "circuit5M": (10.7, 1290501, 0.52, "scan-warp", 1, "both", "vertex", "single-group", "ballot"),
+    "soc-pokec": (37.5, 20518, 0.62, "scan-warp", 1, "both", "vertex", "multi", "local"),
+    "kron_g500": (86.8, 213906, 0.92, "scan-warp", 1, "both", "vertex", "multi", "ballot"),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_published_rules(name):
+    mean, most, gini, *expected = TABLE[name]
+    facts = Facts(mean, most, gini)
+    found = automatic.published(facts, group=128, warp=32, resident=32768)
+    names = ("balance", "width", "gather", "queue", "sync", "update")
+    assert [found[each] for each in names] == expected
+    assert found["heavy"] == ("bins" if most > 16384 else "none")
+    by_warp = found["balance"] == "scan-warp"
+    assert found["duplicates"] == ("load-warp" if by_warp else "load-block")
+
+
+def test_the_published_rules_on_a_device_of_groups(device, monkeypatch):
+    """The configuration follows the graph; on CPUs it is that of groups of one work-item."""
+    options = PathOptions(device, np.dtype(np.int32))
+    if device.traits.scalar_groups:
+        assert pyapsp.method("bfs-helix").plan(GRAPH, options).parameters["group"] == 1
+    monkeypatch.setattr(automatic, "on_a_cpu", lambda: automatic.published(FACTS, resident=512))
+    parameters = pyapsp.method("bfs-helix").plan(GRAPH, options).parameters
+    assert parameters["group"] == 128
+
+
+FACTS = automatic.facts_of(GRAPH)
+
+
+def test_arcs_beyond_int_are_refused(device, monkeypatch):
+    monkeypatch.setattr(Graph, "m", 2**31)
+    with pytest.raises(CapabilityError, match=r"fewer than 2\^31 arcs"):
+        pyapsp.method("bfs-helix").plan(Graph.from_arcs(2, [0], [1]), PathOptions(device, np.int32))
+
+
+def test_sizes_of_frontiers(device):
+    """The frontiers of a search without duplicates are the levels."""
+    for asked in ({}, {"sync": "batched"}):
+        method = pyapsp.method("bfs-helix", duplicates="cas", **asked)
+        options = PathOptions(device, np.dtype(np.int32), sources=np.array([STARTS[2]]))
+        plan = method.plan(GRAPH, options)
+        search = method.open(plan, pyapsp.kernels.Stopwatch())
+        levels = np.empty(GRAPH.n, np.int32)
+        search.search(STARTS[2], levels)
+        assert search.sizes == [1, 10, 120, 0]
