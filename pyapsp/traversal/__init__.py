@@ -4,6 +4,7 @@ Importing this package registers the methods. Each published algorithm is one mo
 file of the same name.
 """
 
+from pyapsp.traversal.bfs_direction_optimising import BfsDirectionOptimising
 from pyapsp.traversal.bfs_edge import BfsEdge
 from pyapsp.traversal.bfs_harish import BfsHarish
 from pyapsp.traversal.bfs_spmv import BfsSpmv
@@ -13,6 +14,7 @@ from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
 from pyapsp.traversal.sssp_near_far import SsspNearFar
 
 __all__ = [
+    "BfsDirectionOptimising",
     "BfsEdge",
     "BfsHarish",
     "BfsSpmv",

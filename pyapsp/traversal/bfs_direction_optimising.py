@@ -1,0 +1,256 @@
+"""bfs-direction-optimising: pushes or pulls, whichever reads fewer arcs; one group finds small levels.
+
+A launch of the kernel decides from the state of the last launch what it does, so that the host
+enqueues a batch of launches before it reads the state. The kernel file has the method and its cost.
+
+Pulling needs the entering arcs. A symmetric graph has them. Otherwise the graph is reversed only for
+many sources: reversing takes as long as several searches that push alone, and those also take only
+a bit of a bit map for each arc.
+
+On a device that shares the memory of the host, the arcs are read where they are, and the levels and
+parents are written into the arrays of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device
+from pyapsp.errors import CapabilityError, PyApspError
+from pyapsp.graph import Facts, Graph
+from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.kernels.transfer import in_place, read_back, shared
+from pyapsp.paths import PathOptions
+from pyapsp.precision import infinity
+from pyapsp.registry import Plan, register
+from pyapsp.traversal.search import Search
+
+__all__ = ["ALONE", "BfsDirectionOptimising"]
+
+#: A value of `walk` with which one group finds all levels.
+ALONE = 2**31 - 1
+
+# Arcs, and vertices, are counted in 32 bits; the kernel rounds a number of vertices up to a block.
+_LARGEST, _ROUNDED = 2**31 - 1, 2**12
+# A graph that is not known to be symmetric is reversed for so many sources.
+_MANY = 16
+# Launches of the first batch. A batch is twice as long as the one before, up to the limit.
+_BATCH, _LONGEST_BATCH = 8, 128
+# Work-groups for each compute unit.
+_GROUPS, _SCALAR_GROUPS = 2, 2
+# Arcs of a piece of a vertex, on GPUs and on CPUs.
+_CHUNK, _SCALAR_CHUNK = 1024, 4096
+# The layout of a record of the state, see the kernel file.
+_RECORDS, _RECORD, _FOUND, _ARCS, _LEVEL, _REST = 4, 16, 2, 3, 5, 8
+
+
+@register
+class BfsDirectionOptimising(Search):
+    """Breadth-first search that changes between push and pull without a read by the host.
+
+    Parameters: ``alpha`` and ``beta`` decide when the direction changes (``alpha=0`` never pulls),
+    ``walk`` is the number of vertices and arcs up to which one group finds a level alone.
+
+    Source: S. Beamer, K. Asanović, D. Patterson, SC 2012.
+    """
+
+    id = "bfs-direction-optimising"
+    problem = "bfs"
+    summary = "pushes from small levels, pulls into large ones; one group finds runs of tiny levels"
+    source = "Beamer, Asanović and Patterson 2012, doi:10.1109/SC.2012.50"
+    carries_predecessors = True
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "group": (1, 32, 64, 128, 256, 512, 1024),
+        "alpha": (0, 5, 15, 45, 10**9),
+        "beta": (1, 18, 54, 10**9),
+        "walk": (0, 1024, 4096, 16384, 65536, ALONE),
+    }
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield large groups, and on CPUs one work-item, which walks through more arcs."""
+        scalar = options.device.traits.scalar_groups
+        walk = 16384 if scalar else 4096
+        for group in (1,) if scalar else (1024, 512, 256, 128, 64, 32, 1):
+            yield {"group": group, "alpha": 15, "beta": 18, "walk": walk}
+
+    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+        """Return the error of a graph with 2^31 arcs, which are counted in 32 bits."""
+        if about.m > _LARGEST or about.n > _LARGEST - _ROUNDED:
+            return CapabilityError(
+                f"{self.id} counts in 32 bits, and the graph has {about.n:,} vertices and "
+                f"{about.m:,} arcs"
+            )
+        return super().unmet(about, options)
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer: arcs, entering arcs, and those of `_own`."""
+        first = _offsets(options.device).itemsize * (graph.n + 1)
+        arcs = [first, 4 * graph.m]
+        if _pulls(graph, options, parameters) and not _symmetric(graph):
+            arcs *= 2
+        return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters))]
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels."""
+        defines: dict[str, str | int] = {
+            "PYAPSP_GROUP": parameters["group"],
+            "PYAPSP_PREDECESSORS": int(options.predecessors),
+            "PYAPSP_INFINITY": int(infinity(options.dtype)),
+            "PYAPSP_OFFSET": "long" if _offsets(options.device) == np.int64 else "int",
+            "PYAPSP_PULL": int(_pulls(graph, options, parameters)),
+            "PYAPSP_CHUNK": _chunk(options, parameters),
+        }
+        return build(options.device, "traversal/bfs_direction_optimising.cl", defines)
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Search:
+        """Copy the graph to the device."""
+        return _Search(plan, watch)
+
+    def find(
+        self, searcher: _Search, source: int, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> None:
+        """Search from a vertex, and find the predecessors with the levels."""
+        searcher.search(source, distances, predecessors)
+
+
+def _offsets(device: Device) -> np.dtype:
+    """Return the type of the offsets: that of `Graph` if they are used in place."""
+    return np.dtype(np.int64 if in_place(device.handle) else np.int32)
+
+
+def _symmetric(graph: Graph) -> bool:
+    """Return whether the graph is known to be symmetric; finding out takes as long as reversing."""
+    return not graph.directed or bool(graph.__dict__.get("is_symmetric", False))
+
+
+def _pulls(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> bool:
+    """Return whether the search has entering arcs."""
+    sources = 1 if options.sources is None else options.sources.size
+    pays = _symmetric(graph) or sources >= _MANY
+    return pays and parameters["alpha"] > 0 and parameters["walk"] < ALONE
+
+
+def _chunk(options: PathOptions, parameters: Mapping[str, Any]) -> int:
+    """Return the number of arcs of a piece. A group that finds all levels has no use for pieces."""
+    if parameters["walk"] == ALONE:
+        return _LARGEST
+    return _CHUNK if parameters["group"] > 1 else _SCALAR_CHUNK
+
+
+def _own(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+    """Return the bytes of levels, parents, queue, pieces, bit maps and state."""
+    # a vertex that is in pieces has more than one, and less than two for each chunk
+    pieces = 2 * (graph.m // _chunk(options, parameters))
+    words = -(-graph.n // 32)
+    rows = 4 * graph.n, 4 * graph.n * options.predecessors, 4 * graph.n
+    return [*rows, 8 * pieces, 8 * words, 4 * _RECORDS * _RECORD]
+
+
+class _Search:
+    """A graph on the device, and the state of a search from one of its vertices.
+
+    Attributes
+    ----------
+    rounds : int
+        Levels of all searches so far; after each search one level is empty.
+    work : int
+        Arcs that leave the vertices that were reached, summed over the searches.
+    """
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, parameters = plan.input, plan.options, plan.parameters
+        self.rounds = self.work = 0
+        self._n, self._m, self._watch = graph.n, graph.m, watch
+        self._in_place = in_place(options.device.handle)
+        self._queue = options.device.queue()
+        self._offsets = _offsets(options.device)
+        self._limits = (np.int32(parameters[name]) for name in ("walk", "alpha", "beta"))
+        self._limits = tuple(self._limits)
+        self._arcs = self._uploaded(graph.indptr, graph.indices)
+        self._entering = self._arcs
+        if _pulls(graph, options, parameters) and not _symmetric(graph):
+            self._entering = self._uploaded(*_reversed(graph))
+        sizes = [max(size, 4) for size in _own(graph, options, parameters)]
+        # the rows of the answer take the place of the first two, if the device can write to them
+        kept = (not self._in_place, not self._in_place or not options.predecessors, *[True] * 4)
+        self._levels, self._parents, self._order, *self._own = (
+            options.device.buffer(size) if keep else None
+            for size, keep in zip(sizes, kept, strict=True)
+        )
+        traits, units = options.device.traits, options.device.capabilities.compute_units
+        groups = units * (_SCALAR_GROUPS if traits.scalar_groups else _GROUPS)
+        self._shape = (groups * parameters["group"],), (parameters["group"],)
+        self._start, self._step = map(plan.state.kernel, ("bfs_start", "bfs_step"))
+
+    def search(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray | None = None
+    ) -> None:
+        """Find the levels of all vertices, and their parents."""
+        queue, n = self._queue, np.int32(self._n)
+        levels, parents = self._levels, self._parents
+        if self._in_place:
+            levels = shared(queue, distances)
+            parents = parents if predecessors is None else shared(queue, predecessors)
+        found = levels, parents, self._order, *self._own
+        entering, source_, arcs = self._entering[0], np.int32(source), np.int32(self._m)
+        self._start(queue, *self._shape, self._arcs[0], entering, *found, source_, n, arcs)
+        state = self._advanced((*self._arcs, *self._entering, *found, n))
+        self.rounds += int(state[_LEVEL])
+        self.work += self._m - int(state[_REST])
+        with self._watch.by_the_host("transfer"):
+            _read(queue, levels, distances, self._in_place)
+            if self._in_place and predecessors is not None:
+                _read(queue, parents, predecessors, True)
+
+    def _advanced(self, arguments: tuple[Any, ...]) -> np.ndarray:
+        """Launch steps until a frontier is empty; return the record of that frontier."""
+        turn, batch, limits = 0, _BATCH, self._limits
+        state = np.empty((_RECORDS, _RECORD), np.int32)
+        while True:
+            for _ in range(batch):
+                self._step(self._queue, *self._shape, *arguments, np.int32(turn), *limits)
+                turn += 1
+            cl.enqueue_copy(self._queue, state, self._own[-1])
+            last = state[turn % _RECORDS]
+            if last[_FOUND] == 0:
+                return last
+            batch = min(2 * batch, _LONGEST_BATCH)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents, unless the search has written them into the array."""
+        if not self._in_place:
+            with self._watch.by_the_host("transfer"):
+                cl.enqueue_copy(self._queue, predecessors, self._parents)
+
+    def order(self, count: int) -> np.ndarray:
+        """Return the first vertices in the order in which the last search has found them."""
+        order = np.empty(count, np.int32)
+        cl.enqueue_copy(self._queue, order, self._order)
+        return order
+
+    def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:
+        arrays = first.astype(self._offsets, copy=False), heads
+        return [upload(self._queue, each, self._watch) for each in arrays]
+
+
+def _read(queue: cl.CommandQueue, buffer: Any, array: np.ndarray, is_shared: bool) -> None:
+    """Let an array have the content of a buffer."""
+    if is_shared:
+        read_back(queue, buffer, array)
+    else:
+        cl.enqueue_copy(queue, array, buffer)
+
+
+def _reversed(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return the index of the first entering arc of each vertex, and the tails."""
+    reverse = graph.reversed()
+    return reverse.indptr, reverse.indices
