@@ -11,7 +11,7 @@
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v, and
  *           tails[entering[v] .. entering[v + 1]] those with an arc to v. In a symmetric graph both
  *           are the same buffers. An int of each of these for every vertex:
- *             levels   the level, INFINITE as long as it is not known; never read
+ *             levels   the level, INFINITE as long as it is not known
  *             parents  with PYAPSP_PREDECESSORS: the vertex from which each was found; never read
  *             queue    the vertices in the order in which they are found, level after level
  *           seen has two bit maps of the vertices that have been found. A launch reads the one, and
@@ -32,6 +32,9 @@
  *
  *           A vertex with more than PYAPSP_CHUNK arcs is not in the queue. It is in pieces: pairs of
  *           a vertex and a number, for each PYAPSP_CHUNK of its arcs. So all groups share its arcs.
+ *           With groups of 1 and without pull, each group has a bit map of its own in `mine`, of the
+ *           vertices that it has met. In a level with most of the arcs, most lead to vertices that
+ *           are found in this level, and these would need an atomic each.
  *           state has four records of RECORD ints, used in turn. Launch t reads record t % 4, writes
  *           the next one, and clears the one after that.
  *
@@ -43,8 +46,8 @@
  *             PYAPSP_CHUNK         1024        arcs of a piece
  *             PYAPSP_BLOCK         64          with groups of 1: vertices, or words of a bit map,
  *                                              that a group takes at once
- *             PYAPSP_AHEAD         0           with groups of 1: the vertex of the queue whose arcs
- *                                              are prefetched, counted from the present one
+ *             PYAPSP_AHEAD         0           with groups of 1: how far ahead in the queue arcs are
+ *                                              prefetched; 0 without Clang's builtin for it
  *             PYAPSP_PROBE         16          with larger groups: arcs that a work-item pulls from
  *                                              alone, before 32 share the others
  *           Arguments of bfs_step: a frontier of at most `walk` vertices and arcs is left to one
@@ -122,6 +125,8 @@
 #else
 #define HELD (2 * PYAPSP_GROUP)
 #endif
+/* Whether each group has a bit map of its own. */
+#define MINE (PYAPSP_GROUP == 1 && !PYAPSP_PULL)
 /* Work-items that share the arcs of a vertex after PYAPSP_PROBE, and bits of a word. */
 #define WORD 32
 
@@ -140,6 +145,12 @@ static inline int local_add(__local int *place, const int value)
 #else
 #define SYNC() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define LOCAL_ADD(place, value) atomic_add(place, value)
+#endif
+
+#if PYAPSP_AHEAD > 0
+#define PREFETCH(place) __builtin_prefetch((const void *)(size_t)(place))
+#else
+#define PREFETCH(place)
 #endif
 
 #define BIT(v) (1u << ((v) & 31))
@@ -218,29 +229,38 @@ static inline int lanes_for(const int vertices, const int arcs, const int items)
 /* A work-item for each vertex; it prepares a search. */
 __kernel GROUP void bfs_start(__global const offset_t *first, __global const offset_t *entering,
                               __global int *levels, __global int *parents, __global int *queue,
-                              __global int *pieces, __global uint *seen, __global int *state,
-                              const int source, const int n, const int m)
+                              __global int *pieces, __global uint *seen, __global uint *mine,
+                              __global int *state, const int source, const int n, const int m)
 {
     const int items = get_global_size(0), item = get_global_id(0), words = (n - 1) / WORD + 1;
-    for (int word = item; word < words; word += items) {
-        uint bits = 0;
-        for (int v = WORD * word; v < min(WORD * word + WORD, n); v++) {
-#if PYAPSP_PULL
-            /* nothing leads to it, so that no pull has to look for it */
-            if (entering[v] == entering[v + 1])
-                bits |= BIT(v);
+#if PYAPSP_GROUP == 1
+    /* a part of all arrays for each work-item */
+    const int part_of = (words - 1) / items + 1, low = min(item * part_of, words);
+    const int high = min(low + part_of, words), from = WORD * low, to = min(WORD * high, n), by = 1;
+#else
+    const int low = item, high = words, from = item, to = n, by = items;
 #endif
-            if (v == source)
-                bits |= BIT(v);
-        }
+#if MINE
+    for (int word = 0; word < words; word++)
+        mine[(size_t)item * words + word] = 0;
+#endif
+    for (int word = low; word < high; word += by) {
+        uint bits = 0;
+#if PYAPSP_PULL
+        /* nothing leads to it, so that no pull has to look for it */
+        for (int v = WORD * word; v < min(WORD * word + WORD, n); v++)
+            bits |= entering[v] == entering[v + 1] ? BIT(v) : 0;
+#endif
+        if (word == source / WORD)
+            bits |= BIT(source);
         seen[word] = seen[words + word] = bits;
     }
-    for (int v = item; v < n; v += items) {
+    for (int v = from; v < to; v += by)
         levels[v] = v == source ? 0 : PYAPSP_INFINITY;
 #if PYAPSP_PREDECESSORS
+    for (int v = from; v < to; v += by)
         parents[v] = NO_PREDECESSOR;
 #endif
-    }
     const int degree = (int)(first[source + 1] - first[source]);
     const int parts = degree > PYAPSP_CHUNK ? (degree - 1) / PYAPSP_CHUNK + 1 : 0;
     for (int part = item; part < parts; part += items) {
@@ -262,8 +282,8 @@ __kernel GROUP void bfs_start(__global const offset_t *first, __global const off
 __kernel GROUP void bfs_step(__global const offset_t *first, __global const int *heads,
                              __global const offset_t *entering, __global const int *tails,
                              __global int *levels, __global int *parents, __global int *queue,
-                             __global int *pieces, __global uint *seen, __global int *state,
-                             const int n, const int turn, const int walk, const int alpha,
+                             __global int *pieces, __global uint *seen, __global uint *mine,
+                             __global int *state, const int n, const int turn, const int walk, const int alpha,
                              const int beta)
 {
     __local int held[HELD];
@@ -306,48 +326,51 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
         sums.count = sums.found = sums.arcs = 0;
     SYNC();
 
-    /* walk: the first group alone. NEXT lacks the frontier, and NOW, in which claims are made, has
-     * it. Both get what is found. */
-    int walking = walks && group == 0, from = last[FIRST], width = light, left = rest;
+    /* walk: the first group alone. A work-item alone looks at levels, and sets the bits of all that
+     * it found at the end. More of them claim in NOW; NEXT still lacks the frontier. */
+    int walking = walks && group == 0, from = last[FIRST], width = light, left = rest, span = arcs;
     int own_found = 0, own_arcs = 0;
-    if (walking)
-        for (int i = item; i < width; i += PYAPSP_GROUP) {
-            const int u = queue[from + i];
-#if PYAPSP_GROUP == 1
-            next[u >> 5] |= BIT(u);
-#else
-            atomic_or(&next[u >> 5], BIT(u));
+#if PYAPSP_GROUP > 1
+    for (int i = item; walking && i < width; i += PYAPSP_GROUP) {
+        const int u = queue[from + i];
+        atomic_or(&next[u >> 5], BIT(u));
+    }
 #endif
-        }
-    int span = arcs;
     while (walking) {
 #if PYAPSP_GROUP == 1
         __global uint *map = seen + turn % 2 * words;
-        int count = from + width, cuts_made = 0;
+        int count = from + width, made = 0;
         span = 0;
         for (int i = from; i < from + width; i++) {
             const int u = queue[i];
+            PREFETCH(&first[queue[min(i + 2 * PYAPSP_AHEAD, count - 1)]]);
+            PREFETCH(&heads[first[queue[min(i + PYAPSP_AHEAD, count - 1)]]]);
             const offset_t end = first[u + 1];
             for (offset_t a = first[u]; a < end; a++) {
                 const int v = heads[a];
-                const uint old = map[v >> 5];
-                if (old & BIT(v))
+                if (levels[v] < PYAPSP_INFINITY)
                     continue;
-                map[v >> 5] = old | BIT(v);
-                next[v >> 5] |= BIT(v);
                 settle(&search, v, u);
                 const int degree = (int)(first[v + 1] - first[v]);
                 span += degree;
                 if (degree > PYAPSP_CHUNK) {
+                    map[v >> 5] |= BIT(v);
+                    next[v >> 5] |= BIT(v);
                     cut(&search, v, degree, piece, record);
-                    cuts_made++;
+                    made++;
                 } else
                     queue[count++] = v;
             }
         }
         from += width;
         width = count - from;
-        const int made = cuts_made, total = width + made;
+        const int total = width + made;
+        if (total > 0 && (made > 0 || total > walk || span > walk))
+            for (int i = last[FIRST]; i < count; i++) {
+                const int v = queue[i];
+                map[v >> 5] |= BIT(v);
+                next[v >> 5] |= BIT(v);
+            }
 #else
         const int lanes = lanes_for(width, span, PYAPSP_GROUP);
         for (int i = item / lanes; i < width; i += PYAPSP_GROUP / lanes) {
@@ -413,12 +436,29 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
         for (int i = low + item / share; i < high; i += PYAPSP_GROUP / share) {
             const int u = is_piece ? pieces[2 * (last[PIECE] + i)] : queue[last[FIRST] + i];
             const int part = is_piece ? pieces[2 * (last[PIECE] + i) + 1] : 0;
+#if PYAPSP_AHEAD > 0
+            if (!is_piece) {
+                __global const int *soon = queue + last[FIRST];
+                const offset_t row = first[soon[min(i + PYAPSP_AHEAD, high - 1)]];
+                PREFETCH(&first[soon[min(i + 2 * PYAPSP_AHEAD, high - 1)]]);
+                PREFETCH(&heads[row]);
+                PREFETCH(&heads[row + 16]);
+                PREFETCH(&heads[row + 32]);
+            }
+#endif
             const offset_t start = first[u] + (offset_t)part * PYAPSP_CHUNK;
             const offset_t end = is_piece ? min(start + PYAPSP_CHUNK, first[u + 1]) : first[u + 1];
             if (item % share == 0 && part == 0)
                 atomic_or(&next[u >> 5], BIT(u));
             for (offset_t a = start + item % share; a < end; a += share) {
                 const int v = heads[a];
+#if MINE
+                __global uint *own = mine + (size_t)group * words + (v >> 5);
+                const uint met = *own;
+                if (met & BIT(v))
+                    continue;
+                *own = met | BIT(v);
+#endif
                 if (HAS(now, v) || (atomic_or(&next[v >> 5], BIT(v)) & BIT(v)))
                     continue;
                 settle(&search, v, u);

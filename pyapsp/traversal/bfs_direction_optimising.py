@@ -3,9 +3,10 @@
 A launch of the kernel decides from the state of the last launch what it does, so that the host
 enqueues a batch of launches before it reads the state. The kernel file has the method and its cost.
 
-Pulling needs the entering arcs. A symmetric graph has them. Otherwise the graph is reversed only for
-many sources: reversing takes as long as several searches that push alone, and those also take only
-a bit of a bit map for each arc.
+Pulling needs the entering arcs. In a symmetric graph these are the leaving arcs. If nothing is known
+about a graph with many arcs for each vertex, all arcs are tested first, which takes a third of a
+search that pushes alone. A graph that is not symmetric is reversed only for many sources, because
+reversing takes as long as several searches.
 
 On a device that shares the memory of the host, the arcs are read where they are, and the levels and
 parents are written into the arrays of the answer.
@@ -15,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
+from scipy.sparse import csr_array
 
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, PyApspError
@@ -29,6 +32,7 @@ from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.search import Search
+from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
 __all__ = ["ALONE", "BfsDirectionOptimising"]
 
@@ -39,14 +43,51 @@ ALONE = 2**31 - 1
 _LARGEST, _ROUNDED = 2**31 - 1, 2**12
 # A graph that is not known to be symmetric is reversed for so many sources.
 _MANY = 16
+# Mean number of arcs of a vertex, and number of arcs, from which pulling may pay for the test. Graphs
+# with fewer arcs for each vertex, as grids and roads, have many small levels.
+_DENSE, _LARGE = 8, 2**18
 # Launches of the first batch. A batch is twice as long as the one before, up to the limit.
 _BATCH, _LONGEST_BATCH = 8, 128
-# Work-groups for each compute unit.
-_GROUPS, _SCALAR_GROUPS = 2, 2
+# Work-groups for each compute unit of a GPU; a CPU has one.
+_GROUPS = 2
+# The largest part of the arcs' memory that the bit maps of groups take.
+_PART = 4
 # Arcs of a piece of a vertex, on GPUs and on CPUs.
 _CHUNK, _SCALAR_CHUNK = 1024, 4096
+# Vertices of the queue from the present one to that whose arcs are prefetched.
+_AHEAD = 8
 # The layout of a record of the state, see the kernel file.
 _RECORDS, _RECORD, _FOUND, _ARCS, _LEVEL, _REST = 4, 16, 2, 3, 5, 8
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The kernels.
+
+    Attributes
+    ----------
+    search : Program
+    push : Program or None
+        The kernels for the case that the graph turns out not to be symmetric.
+    symmetry : Symmetry or None
+    """
+
+    search: Program
+    push: Program | None
+    symmetry: Symmetry | None
+
+    @property
+    def hash(self) -> str:
+        return self.search.hash
+
+
+class _Mode(Enum):
+    """Where the entering arcs are from."""
+
+    NONE = "push alone"
+    SAME = "the graph is symmetric"
+    TEST = "the graph is tested"
+    TURN = "the graph is reversed"
 
 
 @register
@@ -74,7 +115,7 @@ class BfsDirectionOptimising(Search):
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
         """Yield large groups, and on CPUs one work-item, which walks through more arcs."""
         scalar = options.device.traits.scalar_groups
-        walk = 16384 if scalar else 4096
+        walk = 65536 if scalar else 4096
         for group in (1,) if scalar else (1024, 512, 256, 128, 64, 32, 1):
             yield {"group": group, "alpha": 15, "beta": 18, "walk": walk}
 
@@ -93,21 +134,32 @@ class BfsDirectionOptimising(Search):
         """Return the bytes of each buffer: arcs, entering arcs, and those of `_own`."""
         first = _offsets(options.device).itemsize * (graph.n + 1)
         arcs = [first, 4 * graph.m]
-        if _pulls(graph, options, parameters) and not _symmetric(graph):
+        if _mode(graph, options, parameters) is _Mode.TURN:
             arcs *= 2
         return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters))]
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+    def prepare(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> _Programs:
         """Build the kernels."""
-        defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": parameters["group"],
-            "PYAPSP_PREDECESSORS": int(options.predecessors),
-            "PYAPSP_INFINITY": int(infinity(options.dtype)),
-            "PYAPSP_OFFSET": "long" if _offsets(options.device) == np.int64 else "int",
-            "PYAPSP_PULL": int(_pulls(graph, options, parameters)),
-            "PYAPSP_CHUNK": _chunk(options, parameters),
-        }
-        return build(options.device, "traversal/bfs_direction_optimising.cl", defines)
+        device, mode = options.device, _mode(graph, options, parameters)
+        offsets = _offsets(device)
+
+        def built(pulls: bool) -> Program:
+            defines: dict[str, str | int] = {
+                "PYAPSP_GROUP": parameters["group"],
+                "PYAPSP_PREDECESSORS": int(options.predecessors),
+                "PYAPSP_INFINITY": int(infinity(options.dtype)),
+                "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
+                "PYAPSP_PULL": int(pulls),
+                "PYAPSP_CHUNK": _chunk(options, parameters),
+                "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
+            }
+            return build(device, "traversal/bfs_direction_optimising.cl", defines)
+
+        if mode is not _Mode.TEST:
+            return _Programs(built(mode is not _Mode.NONE), None, None)
+        return _Programs(built(True), built(False), Symmetry(device, parameters["group"], offsets))
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:
         """Copy the graph to the device."""
@@ -125,16 +177,17 @@ def _offsets(device: Device) -> np.dtype:
     return np.dtype(np.int64 if in_place(device.handle) else np.int32)
 
 
-def _symmetric(graph: Graph) -> bool:
-    """Return whether the graph is known to be symmetric; finding out takes as long as reversing."""
-    return not graph.directed or bool(graph.__dict__.get("is_symmetric", False))
-
-
-def _pulls(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> bool:
-    """Return whether the search has entering arcs."""
-    sources = 1 if options.sources is None else options.sources.size
-    pays = _symmetric(graph) or sources >= _MANY
-    return pays and parameters["alpha"] > 0 and parameters["walk"] < ALONE
+def _mode(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> _Mode:
+    """Return whether and how the search gets entering arcs."""
+    symmetric = known_symmetric(graph)
+    if parameters["alpha"] == 0 or parameters["walk"] == ALONE:
+        return _Mode.NONE
+    if symmetric:
+        return _Mode.SAME
+    if options.sources is not None and options.sources.size >= _MANY:
+        return _Mode.TURN
+    many = graph.m >= max(_DENSE * graph.n, _LARGE)
+    return _Mode.TEST if many and symmetric is None else _Mode.NONE
 
 
 def _chunk(options: PathOptions, parameters: Mapping[str, Any]) -> int:
@@ -145,12 +198,26 @@ def _chunk(options: PathOptions, parameters: Mapping[str, Any]) -> int:
 
 
 def _own(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
-    """Return the bytes of levels, parents, queue, pieces, bit maps and state."""
+    """Return the bytes of levels, parents, queue, pieces, bit maps, maps of groups, and state."""
     # a vertex that is in pieces has more than one, and less than two for each chunk
     pieces = 2 * (graph.m // _chunk(options, parameters))
     words = -(-graph.n // 32)
     rows = 4 * graph.n, 4 * graph.n * options.predecessors, 4 * graph.n
-    return [*rows, 8 * pieces, 8 * words, 4 * _RECORDS * _RECORD]
+    mode = _mode(graph, options, parameters)
+    # a group of one work-item has a bit map, if it pushes alone
+    alone = parameters["group"] == 1 and mode in (_Mode.NONE, _Mode.TEST)
+    maps = _groups(graph, options) * alone
+    state = max(4 * _RECORDS * _RECORD, Symmetry.bytes(options.device))
+    return [*rows, 8 * pieces, 8 * words, 4 * words * maps, state]
+
+
+def _groups(graph: Graph, options: PathOptions) -> int:
+    """Return the number of groups: few, because each takes work as long as there is some."""
+    units = options.device.capabilities.compute_units
+    if not options.device.traits.scalar_groups:
+        return _GROUPS * units
+    most = (8 * graph.n + 4 * graph.m) // _PART // max(graph.n // 8, 1)
+    return max(min(units, most), 1)
 
 
 class _Search:
@@ -174,20 +241,24 @@ class _Search:
         self._limits = (np.int32(parameters[name]) for name in ("walk", "alpha", "beta"))
         self._limits = tuple(self._limits)
         self._arcs = self._uploaded(graph.indptr, graph.indices)
-        self._entering = self._arcs
-        if _pulls(graph, options, parameters) and not _symmetric(graph):
+        self._entering, programs = self._arcs, plan.state
+        if _mode(graph, options, parameters) is _Mode.TURN:
             self._entering = self._uploaded(*_reversed(graph))
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
         # the rows of the answer take the place of the first two, if the device can write to them
-        kept = (not self._in_place, not self._in_place or not options.predecessors, *[True] * 4)
+        kept = (not self._in_place, not self._in_place or not options.predecessors, *[True] * 5)
         self._levels, self._parents, self._order, *self._own = (
             options.device.buffer(size) if keep else None
             for size, keep in zip(sizes, kept, strict=True)
         )
-        traits, units = options.device.traits, options.device.capabilities.compute_units
-        groups = units * (_SCALAR_GROUPS if traits.scalar_groups else _GROUPS)
-        self._shape = (groups * parameters["group"],), (parameters["group"],)
-        self._start, self._step = map(plan.state.kernel, ("bfs_start", "bfs_step"))
+        items = parameters["group"] * _groups(graph, options)
+        self._shape = (items,), (parameters["group"],)
+        kernels = programs.search
+        if programs.symmetry is not None:
+            state = self._own[-1]
+            if not programs.symmetry.holds(graph, self._queue, self._arcs, state):
+                kernels = programs.push
+        self._start, self._step = map(kernels.kernel, ("bfs_start", "bfs_step"))
 
     def search(
         self, source: int, distances: np.ndarray, predecessors: np.ndarray | None = None
@@ -252,5 +323,6 @@ def _read(queue: cl.CommandQueue, buffer: Any, array: np.ndarray, is_shared: boo
 
 def _reversed(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of the first entering arc of each vertex, and the tails."""
-    reverse = graph.reversed()
-    return reverse.indptr, reverse.indices
+    weights = np.zeros(graph.m, np.int8)
+    rows = csr_array((weights, graph.indices, graph.indptr), shape=(graph.n, graph.n)).tocsc()
+    return rows.indptr, rows.indices
