@@ -247,9 +247,10 @@ __kernel GROUP void bfs_start(__global const offset_t *first, __global const off
     for (int word = low; word < high; word += by) {
         uint bits = 0;
 #if PYAPSP_PULL
-        /* nothing leads to it, so that no pull has to look for it */
+        /* it has no arcs, so that no pull has to look for it, and none can find it as a neighbour */
         for (int v = WORD * word; v < min(WORD * word + WORD, n); v++)
-            bits |= entering[v] == entering[v + 1] ? BIT(v) : 0;
+            if (entering[v] == entering[v + 1] && first[v] == first[v + 1])
+                bits |= BIT(v);
 #endif
         if (word == source / WORD)
             bits |= BIT(source);

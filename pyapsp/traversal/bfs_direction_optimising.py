@@ -1,12 +1,13 @@
-"""bfs-direction-optimising: pushes or pulls, whichever reads fewer arcs; one group finds small levels.
+"""bfs-direction-optimising: pushes or pulls; one group finds small levels alone.
 
 A launch of the kernel decides from the state of the last launch what it does, so that the host
-enqueues a batch of launches before it reads the state. The kernel file has the method and its cost.
+enqueues a batch of launches before it reads the state. The kernel file has the method and its
+cost.
 
-Pulling needs the entering arcs. In a symmetric graph these are the leaving arcs. If nothing is known
-about a graph with many arcs for each vertex, all arcs are tested first, which takes a third of a
-search that pushes alone. A graph that is not symmetric is reversed only for many sources, because
-reversing takes as long as several searches.
+Pulling needs the entering arcs. In a symmetric graph these are the leaving arcs. If nothing is
+known about a graph with many arcs for each vertex, all arcs are tested first, which takes a third
+of a search that pushes alone. A graph that is not symmetric is reversed only for many sources,
+because reversing takes as long as several searches.
 
 On a device that shares the memory of the host, the arcs are read where they are, and the levels and
 parents are written into the arrays of the answer.
@@ -34,17 +35,14 @@ from pyapsp.registry import Plan, register
 from pyapsp.traversal.search import Search
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
-__all__ = ["ALONE", "BfsDirectionOptimising"]
-
-#: A value of `walk` with which one group finds all levels.
-ALONE = 2**31 - 1
+__all__ = ["BfsDirectionOptimising"]
 
 # Arcs, and vertices, are counted in 32 bits; the kernel rounds a number of vertices up to a block.
 _LARGEST, _ROUNDED = 2**31 - 1, 2**12
 # A graph that is not known to be symmetric is reversed for so many sources.
 _MANY = 16
-# Mean number of arcs of a vertex, and number of arcs, from which pulling may pay for the test. Graphs
-# with fewer arcs for each vertex, as grids and roads, have many small levels.
+# Mean number of arcs of a vertex, and number of arcs, from which pulling may pay for the test.
+# Graphs with fewer arcs for each vertex, as grids and roads, have many small levels.
 _DENSE, _LARGE = 8, 2**18
 # Launches of the first batch. A batch is twice as long as the one before, up to the limit.
 _BATCH, _LONGEST_BATCH = 8, 128
@@ -109,7 +107,7 @@ class BfsDirectionOptimising(Search):
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "alpha": (0, 5, 15, 45, 10**9),
         "beta": (1, 18, 54, 10**9),
-        "walk": (0, 1024, 4096, 16384, 65536, ALONE),
+        "walk": (0, 1024, 4096, 16384, 65536, 2**20),
     }
 
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
@@ -152,7 +150,7 @@ class BfsDirectionOptimising(Search):
                 "PYAPSP_INFINITY": int(infinity(options.dtype)),
                 "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
                 "PYAPSP_PULL": int(pulls),
-                "PYAPSP_CHUNK": _chunk(options, parameters),
+                "PYAPSP_CHUNK": _chunk(parameters),
                 "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
             }
             return build(device, "traversal/bfs_direction_optimising.cl", defines)
@@ -180,7 +178,7 @@ def _offsets(device: Device) -> np.dtype:
 def _mode(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> _Mode:
     """Return whether and how the search gets entering arcs."""
     symmetric = known_symmetric(graph)
-    if parameters["alpha"] == 0 or parameters["walk"] == ALONE:
+    if parameters["alpha"] == 0:
         return _Mode.NONE
     if symmetric:
         return _Mode.SAME
@@ -190,17 +188,15 @@ def _mode(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> 
     return _Mode.TEST if many and symmetric is None else _Mode.NONE
 
 
-def _chunk(options: PathOptions, parameters: Mapping[str, Any]) -> int:
-    """Return the number of arcs of a piece. A group that finds all levels has no use for pieces."""
-    if parameters["walk"] == ALONE:
-        return _LARGEST
+def _chunk(parameters: Mapping[str, Any]) -> int:
+    """Return the number of arcs of a piece."""
     return _CHUNK if parameters["group"] > 1 else _SCALAR_CHUNK
 
 
 def _own(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
     """Return the bytes of levels, parents, queue, pieces, bit maps, maps of groups, and state."""
     # a vertex that is in pieces has more than one, and less than two for each chunk
-    pieces = 2 * (graph.m // _chunk(options, parameters))
+    pieces = 2 * (graph.m // _chunk(parameters))
     words = -(-graph.n // 32)
     rows = 4 * graph.n, 4 * graph.n * options.predecessors, 4 * graph.n
     mode = _mode(graph, options, parameters)
@@ -238,8 +234,7 @@ class _Search:
         self._in_place = in_place(options.device.handle)
         self._queue = options.device.queue()
         self._offsets = _offsets(options.device)
-        self._limits = (np.int32(parameters[name]) for name in ("walk", "alpha", "beta"))
-        self._limits = tuple(self._limits)
+        self._limits = tuple(np.int32(parameters[name]) for name in ("walk", "alpha", "beta"))
         self._arcs = self._uploaded(graph.indptr, graph.indices)
         self._entering, programs = self._arcs, plan.state
         if _mode(graph, options, parameters) is _Mode.TURN:
@@ -247,17 +242,20 @@ class _Search:
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
         # the rows of the answer take the place of the first two, if the device can write to them
         kept = (not self._in_place, not self._in_place or not options.predecessors, *[True] * 5)
-        self._levels, self._parents, self._order, *self._own = (
+        self._levels: Any
+        self._parents: Any
+        self._levels, self._parents, *self._own = (
             options.device.buffer(size) if keep else None
             for size, keep in zip(sizes, kept, strict=True)
         )
         items = parameters["group"] * _groups(graph, options)
         self._shape = (items,), (parameters["group"],)
-        kernels = programs.search
-        if programs.symmetry is not None:
-            state = self._own[-1]
-            if not programs.symmetry.holds(graph, self._queue, self._arcs, state):
-                kernels = programs.push
+        self._state: Any
+        self._state, kernels = self._own[-1], programs.search
+        if programs.symmetry is not None and not programs.symmetry.holds(
+            graph, self._queue, self._arcs, self._state
+        ):
+            kernels = programs.push
         self._start, self._step = map(kernels.kernel, ("bfs_start", "bfs_step"))
 
     def search(
@@ -269,7 +267,7 @@ class _Search:
         if self._in_place:
             levels = shared(queue, distances)
             parents = parents if predecessors is None else shared(queue, predecessors)
-        found = levels, parents, self._order, *self._own
+        found = levels, parents, *self._own
         entering, source_, arcs = self._entering[0], np.int32(source), np.int32(self._m)
         self._start(queue, *self._shape, self._arcs[0], entering, *found, source_, n, arcs)
         state = self._advanced((*self._arcs, *self._entering, *found, n))
@@ -288,10 +286,10 @@ class _Search:
             for _ in range(batch):
                 self._step(self._queue, *self._shape, *arguments, np.int32(turn), *limits)
                 turn += 1
-            cl.enqueue_copy(self._queue, state, self._own[-1])
+            cl.enqueue_copy(self._queue, state, self._state)
             last = state[turn % _RECORDS]
             if last[_FOUND] == 0:
-                return last
+                return np.array(last)
             batch = min(2 * batch, _LONGEST_BATCH)
 
     def read_predecessors(
@@ -301,12 +299,6 @@ class _Search:
         if not self._in_place:
             with self._watch.by_the_host("transfer"):
                 cl.enqueue_copy(self._queue, predecessors, self._parents)
-
-    def order(self, count: int) -> np.ndarray:
-        """Return the first vertices in the order in which the last search has found them."""
-        order = np.empty(count, np.int32)
-        cl.enqueue_copy(self._queue, order, self._order)
-        return order
 
     def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:
         arrays = first.astype(self._offsets, copy=False), heads
@@ -325,4 +317,5 @@ def _reversed(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of the first entering arc of each vertex, and the tails."""
     weights = np.zeros(graph.m, np.int8)
     rows = csr_array((weights, graph.indices, graph.indptr), shape=(graph.n, graph.n)).tocsc()
-    return rows.indptr, rows.indices
+    # SciPy gives both arrays the type of the offsets
+    return rows.indptr, rows.indices.astype(np.int32, copy=False)

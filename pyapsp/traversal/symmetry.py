@@ -46,7 +46,7 @@ class Symmetry:
     def __init__(self, device: Device, group: int, offsets: np.dtype) -> None:
         self._group, self._groups = group, _GROUPS * device.capabilities.compute_units
         offset = "long" if offsets == np.int64 else "int"
-        defines = {"PYAPSP_GROUP": group, "PYAPSP_OFFSET": offset}
+        defines: dict[str, str | int] = {"PYAPSP_GROUP": group, "PYAPSP_OFFSET": offset}
         self._program: Program = build(device, "traversal/symmetry.cl", defines)
 
     @staticmethod
@@ -89,8 +89,7 @@ class Symmetry:
 
 def _tried(graph: Graph) -> bool:
     """Return whether some of the arcs have their reverse."""
-    places = np.unique(np.linspace(0, graph.m - 1, _TRIED).astype(np.int64)) if graph.m else []
-    for place in places:
+    for place in np.linspace(0, graph.m - 1, min(_TRIED, graph.m)).astype(np.int64):
         tail = int(np.searchsorted(graph.indptr, place, side="right")) - 1
         row = slice(*graph.indptr[graph.indices[place] : graph.indices[place] + 2])
         heads = graph.indices[row]
