@@ -10,13 +10,17 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.errors import GraphError, ParameterError
+from pyapsp.host import cores
+
+_T = TypeVar("_T")
 
 __all__ = [
     "MAX_VERTICES",
@@ -40,6 +44,7 @@ __all__ = [
 
 MAX_VERTICES = 2**31 - 1  # arc heads are stored as int32
 _COUNTED = 2**53  # up to which float64 holds every integer
+_LARGE, _THREADS = 2**21, 8  # values from which several threads share them, and how many
 _BLOCK = 2**15  # values of a block that stays in the CPU cache while it is read several times
 
 
@@ -250,9 +255,32 @@ def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
         return 0, 0
     if values.size <= _BLOCK:
         return values.min(), values.max()
-    parts = [values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK)]
-    found = [(part.min(), part.max()) for part in parts]
+
+    def ends_of(start: int, stop: int) -> tuple[Any, Any]:
+        part = values[start:stop]
+        return part.min(), part.max()
+
+    found = _in_blocks(ends_of, values.size)
     return np.min([low for low, _ in found]), np.max([high for _, high in found])
+
+
+def _in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
+    """Return ``function(start, stop)`` for each block of an array, in order.
+
+    The cores share the blocks of a large array. NumPy lets them run at the same time.
+    """
+    starts = range(0, size, _BLOCK)
+    threads = min(cores(), _THREADS) if size >= _LARGE else 1
+    if threads == 1:
+        return [function(start, min(start + _BLOCK, size)) for start in starts]
+    share = -(-len(starts) // threads)
+
+    def part(thread: int) -> list[_T]:
+        own = starts[thread * share : (thread + 1) * share]
+        return [function(start, min(start + _BLOCK, size)) for start in own]
+
+    with ThreadPoolExecutor(threads) as pool:
+        return [found for each in pool.map(part, range(threads)) for found in each]
 
 
 def whole(values: NDArray[Any]) -> bool:
@@ -308,6 +336,16 @@ def fall(starts: NDArray[Any], heads: NDArray[Any]) -> int | None:
         Row pointers that rise from 0 to the number of arcs.
     heads : ndarray of int
     """
+    inner = starts[(starts > 0) & (starts < heads.size)]
+    inner = inner[np.flatnonzero(np.diff(inner, prepend=0))]
+    expected = np.count_nonzero(heads[inner] <= heads[inner - 1])
+
+    def falls_in(start: int, stop: int) -> int:
+        start = max(start, 1)
+        return int(np.count_nonzero(heads[start:stop] <= heads[start - 1 : stop - 1]))
+
+    if sum(_in_blocks(falls_in, heads.size)) == expected:
+        return None  # the heads fall only where a row begins
     first = np.zeros(heads.size + 1, np.bool_)
     first[starts] = True
     for start in range(1, heads.size, _BLOCK):

@@ -6,6 +6,7 @@ file of the same name.
 
 from pyapsp.traversal.bfs_4k import Bfs4K
 from pyapsp.traversal.bfs_b40c import BfsB40C
+from pyapsp.traversal.bfs_direction_optimising import BfsDirectionOptimising
 from pyapsp.traversal.bfs_edge import BfsEdge
 from pyapsp.traversal.bfs_frontier import BfsFrontier
 from pyapsp.traversal.bfs_harish import BfsHarish
@@ -22,6 +23,7 @@ from pyapsp.traversal.sssp_near_far import SsspNearFar
 __all__ = [
     "Bfs4K",
     "BfsB40C",
+    "BfsDirectionOptimising",
     "BfsEdge",
     "BfsFrontier",
     "BfsHarish",

@@ -32,11 +32,16 @@ from pyapsp.traversal.search import sourced
 __all__ = ["BFS", "SCC", "SSSP"]
 
 # "auto" selects the first of these methods that can solve the problem.
-_PREFERRED = ("bfs-virtual-warp", "sssp-near-far")
+_PREFERRED = ("bfs-direction-optimising", "sssp-near-far")
 
 
 def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
-    """Return the arcs that leave the vertices reached, summed over the sources."""
+    """Return the arcs that leave the vertices reached, summed over the sources.
+
+    Some methods have counted them.
+    """
+    if "work" in answer.stats:
+        return int(answer.stats["work"])
     reached = answer.distances < infinity(answer.distances.dtype)
     return int((reached.sum(axis=0) * np.diff(graph.indptr)).sum())
 
