@@ -7,6 +7,7 @@ Each function returns its argument in the form that the package uses (dtype, sha
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -171,13 +172,12 @@ def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
             f"the {what} of the arcs must be a one-dimensional array of integers, "
             f"not {array.ndim}-dimensional of {array.dtype}"
         )
-    outside = (array < 0) | (array >= n)
-    if outside.any():
-        arc = int(outside.argmax())
+    if not _inside(array, n):
+        arc = int(((array < 0) | (array >= n)).argmax())
         raise GraphError(
             f"the {what} of the arcs must lie in 0..{n - 1}: arc number {arc} has {array[arc]}"
         )
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def weights(values: ArrayLike) -> NDArray[Any]:
@@ -225,7 +225,7 @@ def _array(what: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def finite(
-    weights: NDArray[Any], ends: Callable[[int], tuple[int, int]]
+    weights: NDArray[Any], spread: tuple[Any, Any], ends: Callable[[int], tuple[int, int]]
 ) -> NDArray[np.bool_] | None:
     """Refuse NaN and -inf; return the mask of the arcs to keep, or None to keep all.
 
@@ -234,10 +234,12 @@ def finite(
     Parameters
     ----------
     weights : ndarray
+    spread : tuple
+        Their `extremes`.
     ends : callable
         Returns tail and head of an arc, given its number, for messages.
     """
-    if weights.dtype.kind != "f" or np.isfinite(extremes(weights)).all():
+    if weights.dtype.kind != "f" or (math.isfinite(spread[0]) and math.isfinite(spread[1])):
         return None
     bad = np.isnan(weights) | np.isneginf(weights)
     if bad.any():
