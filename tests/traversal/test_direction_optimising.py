@@ -280,7 +280,7 @@ def test_more_arcs_than_32_bits_count(device):
     request = problem("bfs").ask(graph, sources=0, device=device)
     offered = [choice.method.id for choice in request.problem.choices(request)]
     assert ID not in offered
-    assert offered[0] == "bfs-edge"
+    assert offered[0] == "bfs-virtual-warp"
     with pytest.raises(CapabilityError, match="2,147,483,648 arcs"):
         runs.run(problem("bfs").ask(graph, ID, sources=0, device=device))
 
