@@ -336,14 +336,18 @@ def fall(starts: NDArray[Any], heads: NDArray[Any]) -> int | None:
         Row pointers that rise from 0 to the number of arcs.
     heads : ndarray of int
     """
-    inner = starts[(starts > 0) & (starts < heads.size)]
-    inner = inner[np.flatnonzero(np.diff(inner, prepend=0))]
-    expected = np.count_nonzero(heads[inner] <= heads[inner - 1])
+
+    def falls_between(start: int, stop: int) -> int:
+        """Return how many of these rows begin with a fall; a place counts for one row only."""
+        rows = starts[start + 1 : stop + 1]
+        begins = rows[(rows > starts[start:stop]) & (rows < heads.size)]
+        return int(np.count_nonzero(heads[begins] <= heads[begins - 1]))
 
     def falls_in(start: int, stop: int) -> int:
         start = max(start, 1)
         return int(np.count_nonzero(heads[start:stop] <= heads[start - 1 : stop - 1]))
 
+    expected = sum(_in_blocks(falls_between, starts.size - 1))
     if sum(_in_blocks(falls_in, heads.size)) == expected:
         return None  # the heads fall only where a row begins
     first = np.zeros(heads.size + 1, np.bool_)

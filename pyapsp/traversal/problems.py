@@ -32,7 +32,7 @@ from pyapsp.traversal.search import sourced
 __all__ = ["BFS", "SCC", "SSSP"]
 
 # "auto" selects the first of these methods that can solve the problem.
-_PREFERRED = ("bfs-direction-optimising", "sssp-near-far")
+_PREFERRED = ("bfs-direction-optimising", "bfs-virtual-warp", "sssp-near-far")
 
 
 def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
@@ -48,8 +48,12 @@ def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
 
 def _choices(request: Request) -> Iterator[Choice]:
     """Yield the methods that can solve the problem, the preferred ones first."""
-    found = in_order(request)
-    return iter(sorted(found, key=lambda choice: choice.method.id not in _PREFERRED))
+
+    def place(choice: Choice) -> int:
+        name = choice.method.id
+        return _PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED)
+
+    return iter(sorted(in_order(request), key=place))
 
 
 def _unweighted_oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
