@@ -130,8 +130,8 @@ def test_parameters(method, device, request):
     space = Space(pyapsp.method(method), options)
     if not space.small:
         pytest.skip("too many sets; the method has its own test of pairs")
-    if "warp" in pyapsp.method(method).choices:
-        request.getfixturevalue("quick")  # kernels with many barriers
+    if pyapsp.method(method).choices.keys() - {"group", "width", "delta"}:
+        request.getfixturevalue("quick")  # many kernels
     legal = list(space)
     assert all(set(each) == set(pyapsp.method(method).choices) for each in legal)
     largest = max(each.get("group", 1) for each in legal)
