@@ -36,6 +36,8 @@ def files(method: type[Method]) -> tuple[list[Path], list[Path]]:
     stems = [cls.__module__.rpartition(".")[2] for cls in method.__mro__ if cls is not Method]
     kernel = _KERNELS.get(method.id, stems[0])
     kernels = _found("cl", method.area, f"{kernel}*.cl") if kernel else []
+    if kernel and not kernels:  # in a folder of the area
+        kernels = _found("cl", method.area, f"**/{kernel}*.cl")
     tests = (_found("tests", method.area, f"**/test_{stem}.py") for stem in stems)
     return kernels, next(filter(None, tests), [])
 

@@ -95,7 +95,9 @@
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #endif
 #if PYAPSP_SUBGROUPS
+#ifdef cl_khr_subgroups
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
 #pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
 #pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable
 #endif

@@ -7,6 +7,7 @@ Each function returns its argument in the form that the package uses (dtype, sha
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Hashable, Iterable
 from numbers import Real
@@ -166,13 +167,12 @@ def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
             f"the {what} of the arcs must be a one-dimensional array of integers, "
             f"not {array.ndim}-dimensional of {array.dtype}"
         )
-    outside = (array < 0) | (array >= n)
-    if outside.any():
-        arc = int(outside.argmax())
+    if not _inside(array, n):
+        arc = int(((array < 0) | (array >= n)).argmax())
         raise GraphError(
             f"the {what} of the arcs must lie in 0..{n - 1}: arc number {arc} has {array[arc]}"
         )
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def weights(values: ArrayLike) -> NDArray[Any]:
@@ -220,7 +220,7 @@ def _array(what: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def finite(
-    weights: NDArray[Any], ends: Callable[[int], tuple[int, int]]
+    weights: NDArray[Any], spread: tuple[Any, Any], ends: Callable[[int], tuple[int, int]]
 ) -> NDArray[np.bool_] | None:
     """Refuse NaN and -inf; return the mask of the arcs to keep, or None to keep all.
 
@@ -229,10 +229,12 @@ def finite(
     Parameters
     ----------
     weights : ndarray
+    spread : tuple
+        Their `extremes`.
     ends : callable
         Returns tail and head of an arc, given its number, for messages.
     """
-    if weights.dtype.kind != "f" or np.isfinite(extremes(weights)).all():
+    if weights.dtype.kind != "f" or (math.isfinite(spread[0]) and math.isfinite(spread[1])):
         return None
     bad = np.isnan(weights) | np.isneginf(weights)
     if bad.any():
@@ -246,6 +248,8 @@ def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return the smallest and the largest value; both NaN if a value is; (0, 0) if empty."""
     if values.size == 0:
         return 0, 0
+    if values.size <= _BLOCK:
+        return values.min(), values.max()
     parts = [values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK)]
     found = [(part.min(), part.max()) for part in parts]
     return np.min([low for low, _ in found]), np.max([high for _, high in found])

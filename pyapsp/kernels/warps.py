@@ -19,7 +19,7 @@ __all__ = ["WIDTHS", "build_warps"]
 _log = logging.getLogger(__name__)
 # The widths of a logical warp.
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
-_EXTENSIONS = frozenset({"cl_khr_subgroups", "cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"})
+_EXTENSIONS = frozenset({"cl_khr_subgroup_shuffle", "cl_khr_subgroup_ballot"})
 
 
 def build_warps(
@@ -51,10 +51,12 @@ def build_warps(
     atomics = int(device.capabilities.int64_atomics)
     plain = {**defines, "PYAPSP_INT64_ATOMICS": atomics, "PYAPSP_SUBGROUPS": 0}
     group, width = int(defines["PYAPSP_GROUP"]), int(defines["PYAPSP_WARP"])
-    if subgroups and width > 1 and _EXTENSIONS.issubset(device.capabilities.extensions):
+    capabilities = device.capabilities
+    able = capabilities.subgroups and _EXTENSIONS.issubset(capabilities.extensions)
+    if subgroups and width > 1 and able:
         try:
-            standard = device.capabilities.c_standard
-            program = build(device, name, {**plain, "PYAPSP_SUBGROUPS": 1}, standard=standard)
+            defines = {**plain, "PYAPSP_SUBGROUPS": 1}
+            program = build(device, name, defines, standard=capabilities.c_standard)
         except KernelBuildError as error:
             _log.info("%s: %s has no sub-groups for it: %s", name, device.name, error)
         else:

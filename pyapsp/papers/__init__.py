@@ -16,13 +16,20 @@ from typing import Any
 from pyapsp import __version__
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError, PyApspError
-from pyapsp.papers import ino, matsumoto, okuyama, takafuji
+from pyapsp.papers import busato_traversal, ino, matsumoto, okuyama, takafuji
 from pyapsp.papers.experiment import SETTINGS, Experiment, Request, Settings
 
 __all__ = ["EXPERIMENTS", "SETTINGS", "SOURCES", "experiment", "measure", "planned"]
 
 SOURCES = {
-    each.name: each for each in (okuyama.SOURCE, takafuji.SOURCE, matsumoto.SOURCE, ino.SOURCE)
+    each.name: each
+    for each in (
+        okuyama.SOURCE,
+        takafuji.SOURCE,
+        matsumoto.SOURCE,
+        ino.SOURCE,
+        busato_traversal.SOURCE,
+    )
 }
 EXPERIMENTS: dict[str, Experiment] = {
     name: each for source in SOURCES.values() for name, each in source.experiments.items()

@@ -28,7 +28,7 @@ class Source:
     Attributes
     ----------
     name : str
-        Name of its folder; names of experiments begin with it.
+        Name of its folder, with hyphens; names of experiments begin with it.
     title : str
     topics : tuple of str
         Subfolders of its folder, one for each topic; empty if there are no topics.
@@ -52,5 +52,6 @@ class Source:
         return tuple(each for module in self._modules("exhibits") for each in module.EXHIBITS)
 
     def _modules(self, name: str) -> list[ModuleType]:
-        folders = [f"{self.name}.{topic}" for topic in self.topics] or [self.name]
+        own = self.name.replace("-", "_")
+        folders = [f"{own}.{topic}" for topic in self.topics] or [own]
         return [importlib.import_module(f"pyapsp.papers.{folder}.{name}") for folder in folders]

@@ -13,6 +13,8 @@ from pyapsp import papers
 from pyapsp.bulk import Program, Stream
 from pyapsp.dense.batch import Pipeline
 from pyapsp.errors import CapabilityError, PyApspError, VerificationError
+from pyapsp.papers.busato_traversal.partition import stand_ins
+from pyapsp.papers.busato_traversal.partition.stand_ins import NAMES
 from pyapsp.papers.experiment import InTurns
 from pyapsp.papers.ino import experiments as ino
 from pyapsp.papers.runner import Runner, require_equal, take_turns
@@ -33,6 +35,13 @@ SIZES = {
     "ino-paths": (40, {"tasks": [36]}),
     "ino-histogram": (1, {"pixels": [8]}),
     "ino-filter": (12, {}),
+    "busato-traversal-formats": (30, {}),
+    "busato-traversal-techniques": (100, {"threads": [1]}),
+    "busato-traversal-groups": (50, {"threads": [1, 16]}),
+    "busato-traversal-steps": (50, {"threads": [1]}),
+    "busato-traversal-rounds": (50, {"threads": [1]}),
+    "busato-traversal-grids": (50, {"threads": [1]}),
+    "busato-traversal-searches": (100, {"threads": [1]}),
 }
 
 
@@ -341,3 +350,70 @@ def test_counts_reach_as_far_as_in_the_thesis():
     assert montgomery.counts(512, gpu, 4)[-1] == 2 * 2**20
     assert montgomery.counts(2**24, gpu, 4) == [64]
     assert sort.counts(2**16, gpu, 2) == [64, 128, 256, 512, 1024, 2048]
+
+
+# --- [B] -----------------------------------------------------------------------------------------
+
+BUSATO = [name for name in SIZES if name.startswith("busato")]
+
+
+@pytest.mark.parametrize("experiment", BUSATO)
+def test_partitions_of_work_are_timed(experiment, device):
+    document = measured(experiment, device)
+    assert document["left_out"] == []
+    assert document["runs"]
+    seen = [tuple(run["label"].items()) for run in document["runs"]]
+    assert len(set(seen)) == len(seen)
+    for run in document["runs"]:
+        assert all(seconds >= 0 for seconds in run["seconds"].values())
+    references = {given["reference"]["what"] for given in document["inputs"]}
+    assert references <= {"numpy.repeat", "the arcs of the graph"}
+
+
+def test_the_steps_of_an_expansion_are_timed_apart(device):
+    (run,) = measured("busato-traversal-steps", device)["runs"]
+    assert run["seconds"].keys() >= {"load", "load and search", "partition", "expansion"}
+
+
+def test_thresholds_decide_the_search(device):
+    document = measured("busato-traversal-searches", device)
+    chosen = {
+        (run["label"]["input"], run["label"]["search"]): run["search"] for run in document["runs"]
+    }
+    # the thesis names these inputs for thresholds 8 and 9
+    few = {name for (name, kind), taken in chosen.items() if (kind, taken) == STRICT}
+    many = {name for (name, kind), taken in chosen.items() if (kind, taken) == LOOSE}
+    assert few == {"great-britain_osm"}
+    assert few < many
+    assert "regular8" in many
+
+
+STRICT, LOOSE = ("hybrid 5 3", "interpolation"), ("hybrid 8 9", "interpolation")
+
+
+def test_a_wrong_partition_ends_the_experiment(device, monkeypatch):
+    from pyapsp.traversal.partitioning.items import PartitionItems
+
+    run = PartitionItems.run
+
+    def wrong(self, plan):
+        answer = run(self, plan)
+        answer.owners[-1] += 1
+        return answer
+
+    monkeypatch.setattr(PartitionItems, "run", wrong)
+    with pytest.raises(VerificationError, match="is of item"):
+        measured("busato-traversal-techniques", device)
+
+
+def test_stand_ins_have_the_statistics_of_the_inputs():
+    for name in NAMES:
+        shape, given = stand_ins.shape(name), stand_ins.stand_in(name, 10**6)
+        assert given.units == min(10**6, shape.entries)
+        assert given.mean == pytest.approx(shape.entries / shape.rows, rel=1e-3)
+        assert given.largest <= shape.largest
+        if name != "circuit5M":  # so few entries cannot deviate so much
+            assert given.deviation == pytest.approx(shape.deviation, rel=0.3)
+    small = stand_ins.stand_in("kron_g500-logn20", 100)
+    assert (small.units, small.n) == (100, 1)
+    assert stand_ins.stand_in("web-NotreDame", 10**9).n == 325729

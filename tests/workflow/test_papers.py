@@ -48,6 +48,13 @@ TINY = {
             "ino-paths": [32],
             "ino-histogram": [1],
             "ino-filter": [16],
+            "busato-traversal-formats": [30],
+            "busato-traversal-techniques": [100],
+            "busato-traversal-groups": [50],
+            "busato-traversal-steps": [50],
+            "busato-traversal-rounds": [50],
+            "busato-traversal-grids": [50],
+            "busato-traversal-searches": [100],
             "matsumoto-tiles": [96],
             "matsumoto-blocks": [256],
             "matsumoto-sizes": [256],
@@ -168,7 +175,11 @@ def test_devices_and_settings_get_to_their_experiments(checkout):
     assert sum("--device 0:0" in command for command in measured) == len(measured) / 2
     programs = {"takafuji-sort", "takafuji-warshall", "takafuji-montgomery"}
     for option, experiments in {
-        "--set threads=64,128": {"takafuji-threads", "takafuji-packed"},
+        "--set threads=64,128": {
+            *("takafuji-threads", "takafuji-packed"),
+            *(f"busato-traversal-{each}" for each in ("techniques", "groups", "steps")),
+            *(f"busato-traversal-{each}" for each in ("rounds", "grids", "searches")),
+        },
         "--set cores=1": {"takafuji-multicore"},
         "--set blocks=96": {"matsumoto-blocks"},
         "--set sides=4": {"matsumoto-tiles"},
@@ -235,6 +246,8 @@ def test_the_targets_run_to_the_end(checkout):
         "table-3.9 table-3.10 figure-4.10 figure-4.10-model figure-4.11 figure-4.11-model "
         "figure-4.12 figure-4.12-model figure-4.15 figure-4.16 figure-4.17",
         "matsumoto": "tiles blocks bandwidth sizes devices",
+        "busato-traversal": "table-3.1 table-5.3 figures-5.6-5.9 claims figure-5.10 figure-5.11 "
+        "figure-5.12 section-5.2-grids section-5.2-searches",
         "ino": "figure-7a figure-8a figure-8b figure-8c figure-8d figure-9 figure-10 figure-11",
     }
     for target, names in expected.items():

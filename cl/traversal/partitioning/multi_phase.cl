@@ -114,7 +114,8 @@ __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners
         load_slice(offsets + low, fits ? length : 0, buffer);
         group_sync();
 #if PYAPSP_STEPS == 1
-        owners[get_global_id(0)] = buffer[place];
+        if (place < length && get_global_id(0) < (size_t)units)
+            owners[get_global_id(0)] = fits ? buffer[place] : 0;
 #else
         if (fits) {
             UNROLL
@@ -144,7 +145,8 @@ __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners
         int sum = 0;
         for (int k = 0; k < PYAPSP_EACH * PYAPSP_ROUNDS; k++)
             sum += found[k];
-        owners[get_global_id(0)] = sum;
+        if (get_global_id(0) < (size_t)units)
+            owners[get_global_id(0)] = sum;
 #elif PYAPSP_GROUP == 1
         /* the units of a work-item are neighbours already */
         for (int k = 0; k < CHUNK; k++)

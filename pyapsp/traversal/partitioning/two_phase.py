@@ -37,7 +37,7 @@ class PartitionTwoPhase(Technique):
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {
         "form": ("chunks", "merge-path"),
         "search": tuple(SEARCHES),
-        "each": (1, 2, 3, 4, 5, 7, 8, 10, 16, 32, 256, 1024, 4096),
+        "each": (1, 2, 3, 4, 5, 7, 8, 10, 16, 32, 64, 256, 1024, 4096),
         "group": GROUPS,
     }
     macros: ClassVar[Mapping[str, str]] = {"each": "PYAPSP_EACH", "group": "PYAPSP_GROUP"}

@@ -5,8 +5,8 @@ import numpy as np
 import pyapsp
 from pyapsp.graph import generators
 from pyapsp.registry import problem
-from pyapsp.traversal.representations import csr_m_on_device, represent
 from pyapsp.traversal.partitioning.offsets import Offsets
+from pyapsp.traversal.representations import csr_m_on_device, represent
 
 partition = problem("partition")
 gaps = np.concatenate([np.zeros(90), [3], np.zeros(70), np.full(20, 2), [0, 60, 0]])
