@@ -6,6 +6,6 @@ __all__ = ["SOURCE"]
 
 SOURCE = Source(
     "busato-traversal",
-    "Busato 2018, chapters 3 to 7: formats of graphs, partitions of work",
-    ("partition",),
+    "Busato 2018, chapters 3 to 7: formats of graphs, partitions of work, BFS-4K",
+    ("partition", "bfs_4k"),
 )
