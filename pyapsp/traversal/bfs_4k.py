@@ -110,7 +110,7 @@ class Bfs4K(FrontierSearch):
         "heavy": (0, 5, 15, 50, 200),
         "piece": (4, 16, 64),
         "discover": (0, 1, 2, 4),
-        "single": (0, 1, 2, 4, 16),
+        "single": (0, 1, 2, 4, 16, 256),
         "coalesce": (0, 1, 4, 10),
         "resident": (16, 256, 2048),
         "extended": (0, 1),
@@ -128,7 +128,7 @@ class Bfs4K(FrontierSearch):
                 | knobs
                 | {
                     "discover": 0,
-                    "single": 16,
+                    "single": 256,
                     "resident": 16,
                     "duplicates": "off",
                     "dynamic": "relaunch-fused",

@@ -46,7 +46,7 @@ class BfsLuo(FrontierSearch):
     searcher = _Frontiers
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {
         **Search.choices,
-        "buckets": (1, 8, 32),
+        "buckets": (1, 8),
         "room": (8, 32, 128),
     }
 

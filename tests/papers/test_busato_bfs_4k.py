@@ -96,7 +96,7 @@ def exhibits_of(made):
 
 
 def test_levels(device):
-    made = document("busato-traversal-levels", device)
+    made = document("busato-traversal-bfs-levels", device)
     atomics = device.capabilities.int64_atomics
     assert len(made["left_out"]) == (0 if atomics else 3)
     shown = exhibits_of(made)
@@ -126,13 +126,13 @@ def test_features_and_knobs(device, monkeypatch):
     few = {"least_width": (1, 8), "heavy": (0, 200), "single": (0, 1), "coalesce": (0,)}
     for module in (experiments, exhibits):
         monkeypatch.setattr(module, "KNOBS", {**dict.fromkeys(KNOBS, ()), **few})
-    made = document("busato-traversal-features", device)
+    made = document("busato-traversal-bfs-features", device)
     shown = exhibits_of(made)
     assert len(shown["figure-6.13"].table) == 6
     table = shown["figure-6.14"].table
     assert table["search"].tolist()[:4] == ["bfs-sequential", "bfs-harish", "bfs-edge", "queues"]
     assert table["speedup over sequential: ours"].iloc[0] == 1
-    made = document("busato-traversal-knobs", device)
+    made = document("busato-traversal-bfs-knobs", device)
     table = exhibits_of(made)["knobs"].table
     assert len(table) == sum(map(len, few.values()))
     assert table["ms: ours"].notna().all()
@@ -141,7 +141,7 @@ def test_features_and_knobs(device, monkeypatch):
 def test_searches(device, monkeypatch):
     some = ("com-youtube", "roadNet-CA")
     monkeypatch.setattr(experiments, "NAMES", {name: stand_ins.NAMES[name] for name in some})
-    made = document("busato-traversal-searches", device)
+    made = document("busato-traversal-bfs-rivals", device)
     shown = exhibits_of(made)
     assert shown["table-6.1"].table["graph"].tolist() == list(some)
     table = shown["table-6.2"].table.set_index("graph")
@@ -162,4 +162,4 @@ def test_wrong_levels_are_noticed(device, monkeypatch):
 
     monkeypatch.setattr(experiments, "bfs", wrong)
     with pytest.raises(VerificationError, match="answer is wrong"):
-        EXPERIMENTS["busato-traversal-features"].measure(N, Request(device, repeat=1))
+        EXPERIMENTS["busato-traversal-bfs-features"].measure(N, Request(device, repeat=1))

@@ -21,7 +21,7 @@ from shapes import EXPECTED, GRAPH, SHAPES, SOURCES, arcs, assert_right, expecte
 METHODS = ("bfs-sequential", "bfs-frontier", "bfs-luo", "bfs-b40c")
 SETS = [
     ("bfs-luo", {"group": 64, "buckets": 8, "room": 8}),
-    ("bfs-luo", {"group": 32, "buckets": 32, "room": 32}),
+    ("bfs-luo", {"group": 32, "buckets": 8, "room": 32}),
     ("bfs-luo", {"group": 32, "buckets": 1, "room": 8}),
     *[
         ("bfs-b40c", {"frontier": frontier, "group": group, "warp": warp})

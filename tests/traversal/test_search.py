@@ -136,8 +136,8 @@ def test_parameters(method, device, request):
     """
     graph = whole(1, 100, 500, 0, 9)
     options = PathOptions(device, np.dtype(np.int32), True)
-    if "warp" in pyapsp.method(method).choices:
-        request.getfixturevalue("quick")  # kernels with many barriers
+    if pyapsp.method(method).choices.keys() - {"group", "width", "delta"}:
+        request.getfixturevalue("quick")  # many kernels
     legal = list(Space(pyapsp.method(method), options))
     assert all(set(each) == set(pyapsp.method(method).choices) for each in legal)
     largest = max(each.get("group", 1) for each in legal)

@@ -76,9 +76,9 @@ def _mapping(measured: Measured) -> Exhibit:
 
 def _kernels(measured: Measured) -> Exhibit:
     rows = []
-    for n in measured.sizes("busato-traversal-levels"):
+    for n in measured.sizes("busato-traversal-bfs-levels"):
         label = {"mapping": "chosen by level", "table": "hash32"}
-        run = measured.run("busato-traversal-levels", n, **label)
+        run = measured.run("busato-traversal-bfs-levels", n, **label)
         for each in run["levels"] if run else []:
             rows.append(
                 {
@@ -92,7 +92,7 @@ def _kernels(measured: Measured) -> Exhibit:
     table = table_of(rows)
     lines = [
         Line("frontier", where={"n": n}, name=f"n = {n:,}")
-        for n in measured.sizes("busato-traversal-levels")
+        for n in measured.sizes("busato-traversal-bfs-levels")
     ]
     return Exhibit(
         "figure-6.6",
@@ -106,7 +106,7 @@ def _kernels(measured: Measured) -> Exhibit:
 
 def _duplicates(measured: Measured) -> Exhibit:
     rows: list[dict[str, Any]] = []
-    experiment = "busato-traversal-levels"
+    experiment = "busato-traversal-bfs-levels"
     for n in measured.sizes(experiment):
         told = {
             (mapping, name): run["levels"]
@@ -145,7 +145,7 @@ def _duplicates(measured: Measured) -> Exhibit:
 
 
 def _tables(measured: Measured) -> Exhibit:
-    rows, experiment, paper = [], "busato-traversal-levels", _published()
+    rows, experiment, paper = [], "busato-traversal-bfs-levels", _published()
     for n in measured.sizes(experiment):
         for mapping in MAPPINGS:
             for name in TABLES:
@@ -207,7 +207,7 @@ def _matrix(measured: Measured) -> Exhibit:
 
 
 def _features(measured: Measured) -> Exhibit:
-    rows, experiment = [], "busato-traversal-features"
+    rows, experiment = [], "busato-traversal-bfs-features"
     for n in measured.sizes(experiment):
         first = _wall(measured.run(experiment, n, features="bfs-sequential"))
         for run in measured.runs(experiment, n):
@@ -231,7 +231,7 @@ def _features(measured: Measured) -> Exhibit:
 
 
 def _graphs(measured: Measured) -> Exhibit:
-    rows, experiment, paper = [], "busato-traversal-searches", _published()
+    rows, experiment, paper = [], "busato-traversal-bfs-rivals", _published()
     for n in measured.sizes(experiment):
         for given in measured.inputs(experiment, n):
             name = given["label"]["graph"]
@@ -257,7 +257,7 @@ def _graphs(measured: Measured) -> Exhibit:
 
 
 def _times(measured: Measured) -> Exhibit:
-    rows, experiment, paper = [], "busato-traversal-searches", _published()
+    rows, experiment, paper = [], "busato-traversal-bfs-rivals", _published()
     speedups: dict[str, list[float]] = {}
     for n in measured.sizes(experiment):
         for name in NAMES:
@@ -301,7 +301,7 @@ def _times(measured: Measured) -> Exhibit:
 
 
 def _sweep(measured: Measured) -> Exhibit:
-    rows, experiment = [], "busato-traversal-knobs"
+    rows, experiment = [], "busato-traversal-bfs-knobs"
     names = dict(zip(KNOBS, ("K1", "K2", "K3", "K4", "K5", "K6", "K7"), strict=True))
     theirs = {"least_width": "4 to 32", "heavy": "15", "piece": "16", "discover": "0, 1 or 2"}
     theirs |= {"single": "0 or 1", "group": "128", "coalesce": "10"}
@@ -329,13 +329,13 @@ def _sweep(measured: Measured) -> Exhibit:
 
 
 EXHIBITS = (
-    ("busato-traversal-levels", _mapping),
-    ("busato-traversal-levels", _kernels),
-    ("busato-traversal-levels", _duplicates),
-    ("busato-traversal-levels", _tables),
-    ("busato-traversal-features", _matrix),
-    ("busato-traversal-features", _features),
-    ("busato-traversal-searches", _graphs),
-    ("busato-traversal-searches", _times),
-    ("busato-traversal-knobs", _sweep),
+    ("busato-traversal-bfs-levels", _mapping),
+    ("busato-traversal-bfs-levels", _kernels),
+    ("busato-traversal-bfs-levels", _duplicates),
+    ("busato-traversal-bfs-levels", _tables),
+    ("busato-traversal-bfs-features", _matrix),
+    ("busato-traversal-bfs-features", _features),
+    ("busato-traversal-bfs-rivals", _graphs),
+    ("busato-traversal-bfs-rivals", _times),
+    ("busato-traversal-bfs-knobs", _sweep),
 )

@@ -177,7 +177,7 @@ def _memory(n: int, settings: Settings) -> float:
 _SIZES = (20_000,)
 
 EXPERIMENTS = {
-    "busato-traversal-levels": InTurns(
+    "busato-traversal-bfs-levels": InTurns(
         exhibits="figures 6.5, 6.6, 6.11 and 6.12",
         methods=("bfs-4k",),
         sizes=_SIZES,
@@ -185,7 +185,7 @@ EXPERIMENTS = {
         make=_levels,
         memory=_memory,
     ),
-    "busato-traversal-features": InTurns(
+    "busato-traversal-bfs-features": InTurns(
         exhibits="figures 6.13 and 6.14",
         methods=("bfs-sequential", "bfs-harish", "bfs-edge", "bfs-4k"),
         sizes=_SIZES,
@@ -193,7 +193,7 @@ EXPERIMENTS = {
         make=_features,
         memory=_memory,
     ),
-    "busato-traversal-searches": InTurns(
+    "busato-traversal-bfs-rivals": InTurns(
         exhibits="tables 6.1 and 6.2, figure 6.15",
         methods=(*_RIVALS, "bfs-virtual-warp"),
         sizes=_SIZES,
@@ -201,7 +201,7 @@ EXPERIMENTS = {
         make=_searches,
         memory=_memory,
     ),
-    "busato-traversal-knobs": InTurns(
+    "busato-traversal-bfs-knobs": InTurns(
         exhibits="section 6.5",
         methods=("bfs-4k",),
         sizes=_SIZES,
