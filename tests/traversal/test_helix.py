@@ -45,14 +45,15 @@ def both(arcs):
 
 RNG = np.random.default_rng(0)
 GRID = generators.grid_2d(9, 8, 1)
-HUBS = [(0, 1 + i) for i in range(10)] + [
-    (1 + i, 11 + 12 * i + j) for i in range(10) for j in range(12)
-]
+# Hubs of one level, several of them in each bin.
+LEAVES = [12, 70, 70, 70, 140, 140]
+HUBS = [(0, 1 + i) for i in range(6)]
+HUBS += [(1 + i, 7 + sum(LEAVES[:i]) + j) for i in range(6) for j in range(LEAVES[i])]
 # Degrees from 0 to 150 in one graph: below and above every threshold of groups of 32 and 64.
 GRAPH, STARTS = together(
     (40, [(v, v + 1) for v in range(39)]),  # a path
     (151, both([(0, v) for v in range(1, 151)])),  # a star
-    (131, both(HUBS)),  # a star of stars
+    (7 + sum(LEAVES), both(HUBS)),  # a star of stars
     (GRID.n, np.stack(GRID.arcs()[:2], axis=1)),
     (45, [(u, v) for u in range(45) for v in range(45) if u != v]),  # a clique
     (5, []),  # isolated vertices
@@ -351,4 +352,4 @@ def test_sizes_of_frontiers(device):
         search = method.open(plan, pyapsp.kernels.Stopwatch())
         levels = np.empty(GRAPH.n, np.int32)
         search.search(STARTS[2], levels)
-        assert search.sizes == [1, 10, 120, 0]
+        assert search.sizes == [1, 6, 502, 0]

@@ -1,0 +1,1 @@
+"""Topic of [B]: chapter 7, Helix."""
