@@ -116,6 +116,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("commands", _generated(generated.commands))
     app.add_directive("methods", _generated(generated.methods_table))
     app.add_directive("papers", _of_records(measured.papers))
+    app.add_directive("automatic", _generated(measured.automatic))
     app.add_directive("records", _of_records(measured.benches))
     app.add_directive("networkx", _generated(generated.networkx_functions))
     app.add_directive("programs", _generated(generated.programs_table))

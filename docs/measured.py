@@ -17,7 +17,7 @@ from pyapsp.report import tables
 from pyapsp.report.figures import inline
 from pyapsp.report.records import OVER, collect
 
-__all__ = ["benches", "papers"]
+__all__ = ["automatic", "benches", "papers"]
 
 # columns of a table of runs that the line above it says, or that are of no use to readers
 _LEFT_OUT = {"device", "platform", "turns", "max_error", "transfer_seconds", "kernel_seconds", "m"}
@@ -32,6 +32,39 @@ def benches(name: str) -> str:
         return _missing()
     parts = [_bench(path) for path in records.benches(name)]
     return "\n\n".join(parts) or f"No record of `{name}` yet."
+
+
+def automatic() -> str:
+    """Return a table for each device: the automatic choice beside the fastest method named."""
+    devices: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for path in records.benches("*"):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        names = {run["device"]["id"]: run["device"] for run in document["runs"]}
+        for row in document.get("automatic", []):
+            if (device := names.get(row["device"])) is not None:
+                place = device["name"], device["platform"]
+                devices.setdefault(place, []).append(row | {"bench": path.stem})
+    parts = []
+    headings = ["bench", "n", "dtype", "auto took", "time", "predicted"]
+    headings += ["fastest", "its time", "ratio"]
+    for (name, platform), rows in devices.items():
+        near = sum(row["ratio"] <= 1.1 for row in rows)
+        cells = [
+            [
+                row["bench"],
+                str(row["n"]),
+                row["dtype"],
+                row["method"],
+                *(tables.seconds(row[key]) for key in ("seconds", "predicted_seconds")),
+                row["best"],
+                tables.seconds(row["best_seconds"]),
+                f"{row['ratio']:.2f}",
+            ]
+            for row in sorted(rows, key=lambda row: -row["ratio"])
+        ]
+        told = f"{name}, {platform}: at most 1.1 times the fastest in {near} of {len(rows)} cases."
+        parts.append(f"{told}\n\n{_table(headings, cells)}")
+    return "\n\n".join(parts) or "No records yet."
 
 
 def _missing() -> str:

@@ -50,10 +50,12 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
             lost |= (held >= 2.0**63) | (held < -(2.0**63))
             lost[~lost] = held[~lost].astype(np.int64) != weights[~lost]
         if lost.any():
-            raise PrecisionError(
-                f"{dtype} does not hold the weight {weights[lost][0]}: use int64, or give "
-                "the graph weights of a float type if they may be rounded"
-            )
+            advice = "use float64"
+            if graph.dtype.kind == "i":
+                advice = (
+                    "use int64, or give the graph weights of a float type if they may be rounded"
+                )
+            raise PrecisionError(f"{dtype} does not hold the weight {weights[lost][0]}: {advice}")
     if dtype.kind in "iu" and not graph.is_integer:
         raise PrecisionError(f"the weights are not whole numbers: {dtype} would round them")
     if dtype.kind == "u" and graph.has_negative:

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from pyapsp.errors import DiskSpaceError
 
-__all__ = ["atomic_write", "disk_space", "replacing"]
+__all__ = ["atomic_write", "disk_space", "replacing", "resolved"]
 
 # Number of characters of the file name in the name of its temporary file, to keep that short.
 _SHOWN = 16
@@ -37,7 +37,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Path
         The new file, in the same directory.
     """
-    target = Path(path).resolve()  # write through a link, do not replace it
+    target = resolved(path)  # write through a link, do not replace it
     prefix = f".{target.name[:_SHOWN]}."
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix)
@@ -54,6 +54,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """Return a path with links resolved; OSError for a link that leads to itself."""
+    try:
+        return Path(path).resolve()
+    except RuntimeError as error:  # Python before 3.13
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path)) from error
 
 
 def _permissions(path: Path) -> int:

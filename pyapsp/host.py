@@ -16,11 +16,13 @@ from numpy.typing import DTypeLike
 from pyapsp.files import disk_space
 
 __all__ = [
+    "aligned",
     "available_memory",
     "copy",
     "cores",
     "empty_beside",
     "flush",
+    "is_aligned",
     "mapped_file",
     "reserve",
     "shares_memory",
@@ -31,6 +33,8 @@ __all__ = [
 _SHARE, _THREADS = 2**22, 8
 # Errors of file systems that cannot reserve space, and bytes of zeros to write at once instead.
 _CANNOT_RESERVE, _ZEROS = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP), 2**24
+# The largest vector type of OpenCL has 16 values of 8 bytes, and a buffer is aligned to it.
+_ALIGNED = 128
 _MORE_ROOM = "make room for the file of the matrix"
 
 
@@ -49,6 +53,19 @@ def available_memory() -> int | None:
         return None
     found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
     return 1024 * int(found[0]) if found else None
+
+
+def aligned(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+    """Return a new array, not initialised, whose memory a CPU device can use as a buffer."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.empty(size + _ALIGNED, np.uint8)
+    start = -memory.ctypes.data % _ALIGNED
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def is_aligned(array: np.ndarray) -> bool:
+    """Return whether a CPU device can use the memory of an array as a buffer, in vectors too."""
+    return array.flags.c_contiguous and array.ctypes.data % _ALIGNED == 0
 
 
 def copy(target: np.ndarray, source: np.ndarray) -> None:

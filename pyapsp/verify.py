@@ -19,7 +19,7 @@ from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.checks import check_weights
 from pyapsp.device import Device, choose, device_errors
 from pyapsp.errors import GraphError, PrecisionError
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, as_graph
 from pyapsp.kernels import build
 from pyapsp.paths import PathOptions, Rows
 from pyapsp.precision import Tolerance, infinity, tolerance
@@ -40,7 +40,7 @@ _BLOCK_BYTES = 64 * 2**20
 _ORACLE_ARCS = 2 * 10**7
 
 
-def certificate(graph: Graph, result: Result, *, device: Any = None) -> Check:
+def certificate(graph: Any, result: Result, *, device: Any = None) -> Check:
     """Check an answer by three conditions that together prove that the distances are right.
 
     An arc from u to v is tight if ``d(u) + w(u, v) = d(v)``. The conditions are: d(i, i) = 0; no
@@ -50,7 +50,7 @@ def certificate(graph: Graph, result: Result, *, device: Any = None) -> Check:
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph or graph-like
         The graph that was solved (symmetrized, if it was solved with ``directed=False``).
     result : Result
         The answer; any subset of rows.
@@ -71,6 +71,7 @@ def certificate(graph: Graph, result: Result, *, device: Any = None) -> Check:
     It takes O(n) work for each arc, and memory for the arcs and a block of rows. An answer with a
     cutoff is incomplete, so that the certificate fails.
     """
+    graph = as_graph(graph, copy=False)
     distances, n = result.distances, graph.n
     if distances.ndim != 2 or distances.shape[1] != n:
         raise GraphError(f"the answer has {distances.shape[-1]} vertices, the graph has {n}")
@@ -187,12 +188,12 @@ class _Checker:
             cl.enqueue_copy(self.queue, changed, flag)
 
 
-def against_scipy(graph: Graph, result: Result) -> Check:
+def against_scipy(graph: Any, result: Result) -> Check:
     """Compare distances with those of SciPy in float64.
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph or graph-like
         The graph that was solved (symmetrized, if it was solved with ``directed=False``).
     result : Result
         The answer; any subset of rows.
@@ -206,6 +207,7 @@ def against_scipy(graph: Graph, result: Result) -> Check:
     -----
     SciPy uses Dijkstra for non-negative weights, else Johnson.
     """
+    graph = as_graph(graph, copy=False)
     return against_distances(graph, result, scipy_distances(graph, result.sources))
 
 

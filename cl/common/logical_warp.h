@@ -59,7 +59,8 @@
  *
  *             predecessor_local, predecessor_global(a, n, x)   the last i < n with a[i] <= x
  *
- *           A barrier of all groups of a launch is in dense/soft_sync.h.
+ *           A barrier of all groups of a launch is in dense/soft_sync.h, and prefix sums over all
+ *           groups, in order, in common/scan.cl.
  *
  * Parameters  PYAPSP_GROUP          64  work-items of a group, a multiple of PYAPSP_WARP
  *             PYAPSP_WARP            8  1, 2, 4, 8, 16, 32 or 64

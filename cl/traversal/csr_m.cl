@@ -1,8 +1,8 @@
 /* csr_m: both ends of the row of each vertex, as one vector.
  *
  * Purpose   A kernel that visits vertices in any order reads where the arcs of a vertex begin and
- *           where they end. In CSR these are two neighbouring offsets, and two reads. Here they are a
- *           vector, which is one read.
+ *           where they end. In CSR these are two neighbouring offsets, and two reads. Here they are
+ *           a vector, which is one read.
  *
  * Layout    offsets   0 3 3 4
  *           rows      (0, 3) (3, 3) (3, 4)

@@ -12,6 +12,7 @@ For example:
   pyapsp bench roads.gr --sources 512 --peers scipy-dijkstra networkit
   pyapsp bench wiki-Vote --problem bfs --method all
   pyapsp bench power-law --problem sssp --n 100000
+  pyapsp bench rmat --n 4096 --method auto near-far ms-bfs fw-minplus
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="GRAPH",
         help="a graph file of any known format; or a name from 'pyapsp fetch --list'; or "
         f"'{_DENSE}' for random graphs with many arcs; or a family of random inputs: uniform, "
-        "power-law, mesh",
+        "power-law, mesh; or a kind of graph of 'pyapsp generate'",
     )
     parser.add_argument(
         "--problem",
@@ -87,7 +88,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=["auto"],
         metavar="METHOD",
-        help="see 'pyapsp methods'; 'all' for every method (auto)",
+        help="see 'pyapsp methods'; 'all' for every method (auto). With auto and others, the time "
+        "of the automatic choice is compared with that of the fastest other",
     )
     parser.add_argument(
         "--dtype", nargs="+", metavar="TYPE", help="number types (float64; for dense: float32)"
@@ -171,6 +173,8 @@ def run(arguments: argparse.Namespace) -> int:
                 progress=tell,
             )
         console.print(_table(outcome, arguments.repeat))
+        for each in outcome.automatic:
+            console.print(_verdict(each), markup=False, highlight=False)
         for name, reason in outcome.left_out.items():
             console.print(f"left out: {name}: {reason}", markup=False, highlight=False)
         outcomes.append(outcome)
@@ -188,6 +192,7 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
     """Yield the graph of the file, or the random inputs."""
     import numpy as np
 
+    from pyapsp.cli import generate
     from pyapsp.errors import ParameterError
     from pyapsp.graph import datasets
     from pyapsp.profiling.bench import dense_graph
@@ -202,6 +207,8 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
     elif arguments.graph in problem.families:
         requires = methods(problem.id)[0].requires
         found = (problem.sample(n, arguments.graph, seed, requires) for n in sizes)
+    elif arguments.graph in generate.KINDS and not Path(arguments.graph).exists():
+        found = (generate.drawn(arguments.graph, n, seed, {}) for n in sizes)
     else:
         for name in ("n", "density", "seed"):
             if getattr(arguments, name) is not None:
@@ -262,7 +269,7 @@ def _table(outcome: Outcome, repeat: int) -> Table:
     for row in outcome.runs:
         fraction = row["fraction_of_roof"]
         table.add_row(
-            row["method"],
+            f"auto: {row['method']}" if row["automatic"] else row["method"],
             row["dtype"],
             row["device"]["id"],
             *(f"{row[f'{phase}_seconds']:.4g}" for phase in ("kernel", "device", "wall")),
@@ -288,6 +295,16 @@ def _table(outcome: Outcome, repeat: int) -> Table:
     return table
 
 
+def _verdict(row: dict[str, Any]) -> str:
+    """Return how good the automatic choice was, as text."""
+    predicted = row["predicted_seconds"]
+    told = "" if predicted is None else f", predicted {predicted:.3g} s"
+    return (
+        f"auto {row['dtype']} on {row['device']}: {row['method']} {row['seconds']:.3g} s{told}; "
+        f"{row['ratio']:.2f} x the fastest named, {row['best']} {row['best_seconds']:.3g} s"
+    )
+
+
 def _scaled(speed: float | None, scale: float) -> str:
     return "" if speed is None else f"{speed / scale:.2f}"
 
@@ -299,6 +316,7 @@ def _document(outcomes: list[Outcome], origin: dict[str, Any]) -> dict[str, Any]
         "schema": 3,
         **origin,
         "runs": [{**row, "commit": commit} for outcome in outcomes for row in outcome.runs],
+        "automatic": [{**_of(outcome), **row} for outcome in outcomes for row in outcome.automatic],
         "peers": [{**row, **_of(outcome)} for outcome in outcomes for row in outcome.peers],
         "left_out": [
             {**_of(outcome), "what": name, "why": reason}

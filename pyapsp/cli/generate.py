@@ -18,10 +18,10 @@ from pyapsp.cli.options import add_json, add_size, check_outputs, facts, print_j
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
 
-__all__ = ["configure", "run"]
+__all__ = ["KINDS", "configure", "drawn", "run"]
 
 # the options of each kind, apart from -n and --seed
-_OPTIONS: dict[str, set[str]] = {
+KINDS: dict[str, set[str]] = {
     "random": {"m", "max_weight"},
     "rmat": {"m", "max_weight"},
     "ring": {"max_weight"},
@@ -35,7 +35,7 @@ _OPTIONS: dict[str, set[str]] = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("kind", metavar="KIND", choices=list(_OPTIONS), help=", ".join(_OPTIONS))
+    parser.add_argument("kind", metavar="KIND", choices=list(KINDS), help=", ".join(KINDS))
     add_size(
         parser,
         "number of vertices; rmat: a power of two; grid: a x b = N, a and b as close as possible",
@@ -77,10 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
         if (value := getattr(arguments, option)) is not None
     }
     for option in given:
-        if option not in _OPTIONS[arguments.kind]:
+        if option not in KINDS[arguments.kind]:
             rule = f"absent: a {arguments.kind} graph has no such parameter"
             raise ParameterError.of(option, "generate", rule, given[option])
-    graph = _generate(arguments.kind, arguments.n, arguments.seed, given)
+    graph = drawn(arguments.kind, arguments.n, arguments.seed, given)
     write(graph, arguments.output)
     if arguments.json:
         print_json({**facts(graph), "file": arguments.output})
@@ -89,7 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _generate(kind: str, n: int, seed: int, options: dict[str, Any]) -> Graph:
+def drawn(kind: str, n: int, seed: int, options: dict[str, Any]) -> Graph:
+    """Return a graph of a kind of this command, with the defaults of options not given."""
     from pyapsp.errors import ParameterError
     from pyapsp.graph import generators, validation
 
@@ -100,10 +101,10 @@ def _generate(kind: str, n: int, seed: int, options: dict[str, Any]) -> Graph:
     if kind == "rmat":
         if n < 1 or n & (n - 1):
             raise ParameterError.of("n", "generate rmat", "a power of two", n)
-        drawn = options.pop("m", 16 * n)
-        if drawn % n:
-            raise ParameterError.of("m", "generate rmat", f"a multiple of n = {n}", drawn)
-        return generators.rmat(n.bit_length() - 1, drawn // n, seed=seed, **options)
+        arcs = options.pop("m", 16 * n)
+        if arcs % n:
+            raise ParameterError.of("m", "generate rmat", f"a multiple of n = {n}", arcs)
+        return generators.rmat(n.bit_length() - 1, arcs // n, seed=seed, **options)
     if kind == "connected":
         if "m" in options:
             arcs = options.pop("m")

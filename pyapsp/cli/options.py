@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import errno
 import json
 import math
 import os
@@ -310,10 +309,11 @@ def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
         does not exist or is not writable.
     """
     from pyapsp.errors import ParameterError
+    from pyapsp.files import resolved
 
     given = [Path(path) for path in paths if path is not None]
     replaced = [path for path in given if not is_special(path)]
-    if len({_resolved(path) for path in replaced}) < len(replaced):
+    if len({resolved(path) for path in replaced}) < len(replaced):
         raise ParameterError(f"the output files must differ: {', '.join(map(str, given))}")
     for path in given:
         if path.is_dir():
@@ -322,7 +322,7 @@ def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
             if not os.access(path, os.W_OK):
                 raise PermissionError(f"{path}: cannot be written to")
             continue
-        folder = _resolved(path).parent
+        folder = resolved(path).parent
         if not folder.is_dir():
             raise FileNotFoundError(f"{path}: its folder does not exist")
         if not os.access(folder, os.W_OK):
@@ -353,14 +353,6 @@ def check_suffix(arguments: argparse.Namespace, *suffixes: str) -> None:
 def is_special(path: str | Path) -> bool:
     """Return whether a path is a pipe or a device, which is written to and not replaced."""
     return os.path.exists(path) and not os.path.isfile(path)
-
-
-def _resolved(path: Path) -> Path:
-    """Return the path with links resolved."""
-    try:
-        return path.resolve()
-    except RuntimeError as error:  # Python before 3.13: a link that leads to itself
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
 
 
 def made(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -112,7 +112,9 @@ def _list(arguments: argparse.Namespace) -> int:
     for source in SOURCES.values():
         print(f"{source.name}: {source.title}")
         for name, experiment in source.experiments.items():
-            print(f"    {name}: {experiment.exhibits}\n        {', '.join(experiment.methods)}")
+            print(f"    {name}: {experiment.exhibits}")
+            if experiment.methods:
+                print(f"        {', '.join(experiment.methods)}")
             for setting in experiment.settings:
                 print(f"        {setting}: {SETTINGS[setting].summary}")
     return 0

@@ -18,7 +18,9 @@ from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import Device, device_errors
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Facts, Graph
+from pyapsp.host import aligned, is_aligned
 from pyapsp.kernels import Program, Stopwatch
+from pyapsp.kernels.transfer import in_place, read_back, shared
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, check_memory
@@ -230,7 +232,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
     def _run(self, plan: Plan, configuration: Configuration, recovery: Recovery | None) -> Rows:
         graph, options, watch = plan.input, plan.options, Stopwatch()
         n, size = graph.n, configuration.size
-        distances = np.empty((n, n), options.dtype) if options.out is None else options.out
+        distances = aligned((n, n), options.dtype) if options.out is None else options.out
         predecessors = None
         initial_distances(graph, distances)
         layouts = [_layout(configuration, options)]
@@ -263,8 +265,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                     options.progress(number, configuration.rounds)
                     told = time.monotonic()
             self.finish(configuration, queue, [*matrices, *scratch])
-            for number, array in enumerate(host):
-                watch.add("transfer", _copy(queue, array, matrices[number], array, layouts[number]))
+            for array, matrix, layout in zip(host, matrices, layouts, strict=False):
+                _download(queue, array, matrix, size, layout, watch)
             _free(scratch)
             _free(matrices, 1)
             self.decode(host[0], distances)
@@ -332,7 +334,12 @@ def _upload(
     layout: Layout,
     watch: Stopwatch,
 ) -> cl.Buffer:
-    """Make a device matrix of `size` rows: the array in its corner, and padding."""
+    """Make a device matrix of `size` rows: the array in its corner, and padding.
+
+    If possible, it is in the memory of the array.
+    """
+    if _fits_in_place(queue, array, size, layout):
+        return shared(queue, array)
     bytes_all = layout.dtype.itemsize * size * layout.columns
     buffer = device.buffer(bytes_all)
     # the columns that a pitch adds are never read
@@ -341,6 +348,31 @@ def _upload(
         watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, bytes_all))
     watch.add("transfer", _copy(queue, buffer, array, array, layout))
     return buffer
+
+
+def _download(
+    queue: cl.CommandQueue,
+    array: np.ndarray,
+    matrix: cl.Buffer,
+    size: int,
+    layout: Layout,
+    watch: Stopwatch,
+) -> None:
+    """Copy the corner of a device matrix to the array that `_upload` was called with."""
+    if _fits_in_place(queue, array, size, layout):
+        queue.finish()  # the time of the kernels is not that of the transfer
+        with watch.by_the_host("transfer"):
+            read_back(queue, matrix, array)
+    else:
+        watch.add("transfer", _copy(queue, array, matrix, array, layout))
+
+
+def _fits_in_place(queue: cl.CommandQueue, array: np.ndarray, size: int, layout: Layout) -> bool:
+    """Return whether the device can use the memory of an array as its matrix."""
+    same = array.shape == (size, layout.columns) and array.dtype == layout.dtype
+    # the system writes changed pages of a memory map to the disk, again after each round
+    own = not isinstance(array, np.memmap)
+    return same and own and is_aligned(array) and in_place(queue.device)
 
 
 def _scratch(

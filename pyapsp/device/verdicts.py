@@ -30,6 +30,7 @@ _known: dict[tuple[Path, str], str | None] = {}
 _trials: dict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
+@cache
 def root() -> Path:
     """Return the folder, in the user's cache, that has a subfolder for each driver."""
     import platformdirs
@@ -45,7 +46,7 @@ def folder(identity: Mapping[str, str]) -> Path:
     identity : mapping
         A `Device.identity`. Each version of a driver has its own folder.
     """
-    return root() / _own(*(identity[name] for name in _IDENTITY))
+    return _folder(root(), *(identity[name] for name in _IDENTITY))
 
 
 def verdict(
@@ -69,7 +70,7 @@ def verdict(
     str or None
         The fault; None if there is none.
     """
-    path = _file(identity, subject)
+    path = _file(folder(identity), subject)
     with _lock:
         if (path, code) in _known:
             return _known[path, code]
@@ -87,7 +88,7 @@ def verdict(
 
 def remember(identity: Mapping[str, str], subject: str, code: str, fault: str | None) -> None:
     """Cache a verdict in this process, and in a file if the cache folder is writable."""
-    path = _file(identity, subject)
+    path = _file(folder(identity), subject)
     _known[path, code] = fault
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,16 +103,17 @@ def failures(identity: Mapping[str, str]) -> dict[str, str]:
 
 
 @cache
-def _own(*identity: str) -> str:
-    """Return the name of the folder of a driver: readable names, and a hash of the identity."""
+def _folder(parent: Path, *identity: str) -> Path:
+    """Return the folder of a driver; its name has readable names, and a hash of the identity."""
     known = dict(zip(_IDENTITY, identity, strict=True))
     name = f"{known['name']} {known['driver']}"
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")[:80]
-    return f"{slug}-{hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]}"
+    return parent / f"{slug}-{hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]}"
 
 
-def _file(identity: Mapping[str, str], subject: str) -> Path:
-    return folder(identity) / f"{re.sub(r'[^A-Za-z0-9]+', '-', subject)}.json"
+@cache
+def _file(parent: Path, subject: str) -> Path:
+    return parent / f"{re.sub(r'[^A-Za-z0-9]+', '-', subject)}.json"
 
 
 def _read(path: Path) -> dict[str, str | None] | None:

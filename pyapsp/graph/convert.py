@@ -69,7 +69,8 @@ def from_scipy(
     if matrix.format == "csc":
         matrix, copy = matrix.tocsr(), False
     if matrix.format == "csr" and validation.fall(matrix.indptr, matrix.indices) is None:
-        graph = Graph(matrix.indptr, matrix.indices, matrix.data, name=name, copy=copy)
+        rows = matrix.indptr, matrix.indices, matrix.data
+        graph = Graph.from_checked_rows(*rows, name=name, copy=copy)
         return graph if directed else graph.symmetrized()
     try:
         entries = matrix.tocoo()
@@ -245,9 +246,11 @@ def _numbered(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         least, most = int(ids.min()), int(ids.max())
         if most - least < _DENSE * ids.size:
             # a table of all integers between takes less time than a sort
-            places = (ids - least).astype(np.int64)
+            places = (ids - least).astype(np.int64, copy=False)
             occurs = np.zeros(most - least + 1, np.bool_)
             occurs[places] = True
+            if occurs.all():
+                return np.arange(least, most + 1, dtype=ids.dtype), places
             found = np.flatnonzero(occurs)
             number = np.cumsum(occurs) - 1
             return (found + least).astype(ids.dtype), number[places]

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import validation
+from pyapsp.graph.symmetry import is_symmetric
 
 if TYPE_CHECKING:
     import igraph
@@ -129,8 +130,11 @@ class Graph:
         def ends(arc: int) -> tuple[int, int]:
             return int(np.searchsorted(starts, arc, side="right")) - 1, int(heads[arc])
 
-        keep = validation.finite(values, ends)
-        if keep is not None:
+        spread = validation.extremes(values)
+        keep = validation.finite(values, spread, ends)
+        if keep is None:
+            self.__dict__["_extremes"] = spread
+        else:
             tails = _tails(starts)
             starts, heads, values = (
                 _starts(tails[keep], starts.size - 1),
@@ -146,12 +150,34 @@ class Graph:
             name=name,
         )
 
+    @classmethod
+    def from_checked_rows(
+        cls,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        weights: NDArray[Any],
+        *,
+        name: str | None = None,
+        copy: bool = True,
+    ) -> Graph:
+        """Make a directed graph from rows that :func:`validation.csr` would accept.
+
+        Only weights are checked. For callers that have checked the rows.
+        """
+        validation.vertex_count(indptr.size - 1)
+        values = validation.weights(weights)
+        graph: Graph = object.__new__(cls)
+        starts, heads = np.asarray(indptr, np.int64), np.asarray(indices, np.int32)
+        graph._fill(starts, heads, values, True, None, name, copy)
+        return graph
+
     def _sharing(self, directed: bool) -> Graph:
         """Return a graph with the same arrays, without a check of `directed`."""
         graph = object.__new__(Graph)
-        graph.__dict__.update(
-            {name: getattr(self, name) for name in Graph.__annotations__}, directed=directed
-        )
+        arrays = {name: getattr(self, name) for name in Graph.__annotations__}
+        # the facts that are known hold for the other graph too, but for the hash
+        graph.__dict__.update(self.__dict__ | arrays, directed=directed)
+        graph.__dict__.pop("content_hash", None)
         return graph
 
     @classmethod
@@ -198,28 +224,32 @@ class Graph:
                 f"{tail.size} tails, {head.size} heads and weights of shape {given.shape} "
                 "do not make a list of arcs"
             )
-        keep = validation.finite(given, lambda arc: (int(tail[arc]), int(head[arc])))
+        spread = validation.extremes(given)
+        keep = validation.finite(given, spread, lambda arc: (int(tail[arc]), int(head[arc])))
         if keep is not None:
             tail, head, given = tail[keep], head[keep], given[keep]
+            spread = validation.extremes(given)
         if not directed:
             tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
             given = np.concatenate([given, given])
-        places = tail * n + head
-        if not (np.diff(places) > 0).all():
-            low, high = validation.extremes(given)
-            if low == high:  # the weights need not follow the arcs
+        # tail and head in one number: the tail in the high bits
+        bits = n.bit_length()
+        places = tail << bits
+        places |= head
+        if not (places[1:] > places[:-1]).all():
+            if spread[0] == spread[1]:  # the weights need not follow the arcs
                 places.sort()
                 places = places[np.flatnonzero(np.diff(places, prepend=-1))]
-                given = np.full(places.size, low, given.dtype)
+                given = np.full(places.size, spread[0], given.dtype)
             else:
                 order = np.argsort(places)
                 places, given = places[order], given[order]
                 firsts = np.flatnonzero(np.diff(places, prepend=-1))
                 places, given = places[firsts], np.minimum.reduceat(given, firsts)
-        tail, head = np.divmod(places, max(n, 1))
+        head = (places & ((1 << bits) - 1)).astype(np.int32)
         return cls(
-            _starts(tail, n),
-            _sealed(head.astype(np.int32)),
+            _starts(places >> bits, n),
+            _sealed(head),
             given,
             directed=directed,
             labels=labels,
@@ -308,17 +338,17 @@ class Graph:
     def _extremes(self) -> tuple[Any, Any]:
         return validation.extremes(self.weights)
 
-    @property
+    @cached_property
     def min_weight(self) -> int | float | None:
         """Smallest weight; None without arcs."""
         return self._extremes[0].item() if self.m else None
 
-    @property
+    @cached_property
     def max_weight(self) -> int | float | None:
         """Largest weight; None without arcs."""
         return self._extremes[1].item() if self.m else None
 
-    @property
+    @cached_property
     def max_magnitude(self) -> int | float:
         """Largest absolute value of a weight; 0 without arcs."""
         return max(abs(self.min_weight or 0), abs(self.max_weight or 0))
@@ -574,16 +604,8 @@ class Graph:
         return _sealed(starts), _sealed(columns.indices), _sealed(columns.data)
 
     def _equals_reverse(self) -> bool:
-        """Return whether each arc has its reverse; degrees are compared first, then arcs."""
-        degrees = np.diff(self.indptr)
-        if not np.array_equal(np.bincount(self.indices, minlength=self.n), degrees):
-            return False
         alike = self.min_weight == self.max_weight
-        weights = np.zeros(self.m, np.int8) if alike else self.weights
-        _, heads, turned = self._reverse(weights)
-        return np.array_equal(self.indices, heads) and (
-            alike or np.array_equal(self.weights, turned)
-        )
+        return is_symmetric(self.indptr, self.indices, None if alike else self.weights)
 
 
 def _starts(tails: NDArray[Any], n: int) -> NDArray[np.int64]:

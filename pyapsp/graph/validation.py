@@ -7,15 +7,20 @@ Each function returns its argument in the form that the package uses (dtype, sha
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.errors import GraphError, ParameterError
+from pyapsp.host import cores
+
+_T = TypeVar("_T")
 
 __all__ = [
     "MAX_VERTICES",
@@ -39,6 +44,7 @@ __all__ = [
 
 MAX_VERTICES = 2**31 - 1  # arc heads are stored as int32
 _COUNTED = 2**53  # up to which float64 holds every integer
+_LARGE, _THREADS = 2**21, 8  # values from which several threads share them, and how many
 _BLOCK = 2**15  # values of a block that stays in the CPU cache while it is read several times
 
 
@@ -166,13 +172,12 @@ def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
             f"the {what} of the arcs must be a one-dimensional array of integers, "
             f"not {array.ndim}-dimensional of {array.dtype}"
         )
-    outside = (array < 0) | (array >= n)
-    if outside.any():
-        arc = int(outside.argmax())
+    if not _inside(array, n):
+        arc = int(((array < 0) | (array >= n)).argmax())
         raise GraphError(
             f"the {what} of the arcs must lie in 0..{n - 1}: arc number {arc} has {array[arc]}"
         )
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=False)
 
 
 def weights(values: ArrayLike) -> NDArray[Any]:
@@ -220,7 +225,7 @@ def _array(what: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def finite(
-    weights: NDArray[Any], ends: Callable[[int], tuple[int, int]]
+    weights: NDArray[Any], spread: tuple[Any, Any], ends: Callable[[int], tuple[int, int]]
 ) -> NDArray[np.bool_] | None:
     """Refuse NaN and -inf; return the mask of the arcs to keep, or None to keep all.
 
@@ -229,10 +234,12 @@ def finite(
     Parameters
     ----------
     weights : ndarray
+    spread : tuple
+        Their `extremes`.
     ends : callable
         Returns tail and head of an arc, given its number, for messages.
     """
-    if weights.dtype.kind != "f" or np.isfinite(extremes(weights)).all():
+    if weights.dtype.kind != "f" or (math.isfinite(spread[0]) and math.isfinite(spread[1])):
         return None
     bad = np.isnan(weights) | np.isneginf(weights)
     if bad.any():
@@ -246,9 +253,34 @@ def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return the smallest and the largest value; both NaN if a value is; (0, 0) if empty."""
     if values.size == 0:
         return 0, 0
-    parts = [values[start : start + _BLOCK] for start in range(0, values.size, _BLOCK)]
-    found = [(part.min(), part.max()) for part in parts]
+    if values.size <= _BLOCK:
+        return values.min(), values.max()
+
+    def ends_of(start: int, stop: int) -> tuple[Any, Any]:
+        part = values[start:stop]
+        return part.min(), part.max()
+
+    found = _in_blocks(ends_of, values.size)
     return np.min([low for low, _ in found]), np.max([high for _, high in found])
+
+
+def _in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
+    """Return ``function(start, stop)`` for each block of an array, in order.
+
+    The cores share the blocks of a large array. NumPy lets them run at the same time.
+    """
+    starts = range(0, size, _BLOCK)
+    threads = min(cores(), _THREADS) if size >= _LARGE else 1
+    if threads == 1:
+        return [function(start, min(start + _BLOCK, size)) for start in starts]
+    share = -(-len(starts) // threads)
+
+    def part(thread: int) -> list[_T]:
+        own = starts[thread * share : (thread + 1) * share]
+        return [function(start, min(start + _BLOCK, size)) for start in own]
+
+    with ThreadPoolExecutor(threads) as pool:
+        return [found for each in pool.map(part, range(threads)) for found in each]
 
 
 def whole(values: NDArray[Any]) -> bool:
@@ -304,6 +336,20 @@ def fall(starts: NDArray[Any], heads: NDArray[Any]) -> int | None:
         Row pointers that rise from 0 to the number of arcs.
     heads : ndarray of int
     """
+
+    def falls_between(start: int, stop: int) -> int:
+        """Return how many of these rows begin with a fall; a place counts for one row only."""
+        rows = starts[start + 1 : stop + 1]
+        begins = rows[(rows > starts[start:stop]) & (rows < heads.size)]
+        return int(np.count_nonzero(heads[begins] <= heads[begins - 1]))
+
+    def falls_in(start: int, stop: int) -> int:
+        start = max(start, 1)
+        return int(np.count_nonzero(heads[start:stop] <= heads[start - 1 : stop - 1]))
+
+    expected = sum(_in_blocks(falls_between, starts.size - 1))
+    if sum(_in_blocks(falls_in, heads.size)) == expected:
+        return None  # the heads fall only where a row begins
     first = np.zeros(heads.size + 1, np.bool_)
     first[starts] = True
     for start in range(1, heads.size, _BLOCK):

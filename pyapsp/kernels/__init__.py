@@ -1,8 +1,8 @@
 """Kernels: find, assemble, build, cache and launch OpenCL source.
 
 ``source`` joins the files of ``cl/`` into one text. ``program`` builds it for a device and caches
-the result. ``warps`` builds kernels that use logical warps. ``launch`` adds up the times of events.
-``transfer`` copies arrays to a device.
+the result. ``warps`` builds kernels that use logical warps. ``scan`` has prefix sums. ``launch``
+adds up the times of events. ``transfer`` copies arrays to a device.
 """
 
 from pyapsp.kernels.launch import Stopwatch

@@ -7,7 +7,7 @@ import pyopencl as cl
 
 from pyapsp.kernels.launch import Stopwatch
 
-__all__ = ["in_place", "upload"]
+__all__ = ["in_place", "read_back", "shared", "upload"]
 
 
 def in_place(device: cl.Device) -> bool:
@@ -36,3 +36,20 @@ def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Bu
         with watch.by_the_host("transfer"):
             cl.enqueue_copy(queue, buffer, array)
     return buffer
+
+
+def shared(queue: cl.CommandQueue, array: np.ndarray) -> cl.Buffer:
+    """Return a buffer in the memory of a writeable C-contiguous array, for a device `in_place`.
+
+    The array must not be used before `read_back`.
+    """
+    flags = cl.mem_flags
+    return cl.Buffer(queue.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=array)
+
+
+def read_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:
+    """Wait until the array of a `shared` buffer has the content of the buffer."""
+    read = cl.map_flags.READ
+    mapped, _ = cl.enqueue_map_buffer(queue, buffer, read, 0, array.shape, array.dtype)
+    mapped.base.release(queue)
+    queue.finish()

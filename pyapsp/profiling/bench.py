@@ -59,6 +59,37 @@ class Outcome:
         """Whether every answer was right."""
         return all(each["verified"] for each in [*self.runs, *self.peers])
 
+    @property
+    def automatic(self) -> list[dict[str, Any]]:
+        """The runs with ``"auto"``, beside the fastest of the methods that were named.
+
+        Each is a dict: ``dtype``, ``device`` (its id), ``method`` (the one chosen), ``seconds`` and
+        ``predicted_seconds`` (None: no prediction) of the whole call; ``best`` and ``best_seconds``
+        of the fastest method that was named; ``ratio`` of the two times.
+        """
+        rows = []
+        for run in (each for each in self.runs if each["automatic"]):
+            place = run["dtype"], run["device"]["id"]
+            named = [
+                each
+                for each in self.runs
+                if not each["automatic"] and (each["dtype"], each["device"]["id"]) == place
+            ]
+            if named:
+                best = min(named, key=lambda each: each["wall_seconds"])
+                rows.append(
+                    {
+                        **dict(zip(("dtype", "device"), place, strict=True)),
+                        "method": run["method"],
+                        "seconds": run["wall_seconds"],
+                        "predicted_seconds": run["predicted_seconds"],
+                        "best": best["method"],
+                        "best_seconds": best["wall_seconds"],
+                        "ratio": run["wall_seconds"] / best["wall_seconds"],
+                    }
+                )
+        return rows
+
 
 def dense_graph(
     n: int, density: float | None = None, seed: int = 0, max_weight: int = 100

@@ -18,6 +18,8 @@ from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions, Rows
 from pyapsp.precision import infinity
 from pyapsp.registry import Check
+from pyapsp.traversal.partitioning.offsets import Offsets
+from pyapsp.traversal.partitioning.technique import Owners
 from pyapsp.traversal.scc import Labels, numbered
 from pyapsp.verify import spread
 
@@ -321,6 +323,15 @@ def _scipy_scc(graph: Graph, options: Any) -> _Prepared:
     )
 
 
+def _scipy_rows(given: Offsets, options: Any) -> _Prepared:
+    """Prepare the conversion of a matrix from rows to a list: it makes the row of each entry."""
+    from scipy.sparse import csr_array
+
+    entries = np.ones(given.units, np.int8), np.zeros(given.units, np.int32), given.values
+    matrix = csr_array(entries, shape=(given.n, 1))
+    return (lambda: matrix.tocoo(copy=False), lambda found: Owners(owners=found.row))
+
+
 def _igraph_scc(graph: Graph, options: Any) -> _Prepared:
     prepared = graph.to_igraph()
     return (
@@ -379,6 +390,7 @@ PEERS = (
     Peer("scipy", "int32", "csgraph.connected_components", _scipy_scc, problem="scc"),
     Peer("igraph", "int32", "Graph.connected_components", _igraph_scc, problem="scc"),
     Peer("networkit", "int32", "StronglyConnectedComponents", _networkit_scc, problem="scc"),
+    Peer("scipy", "int32", "csr_array.tocoo", _scipy_rows, problem="partition"),
 )
 
 

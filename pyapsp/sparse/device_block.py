@@ -21,7 +21,7 @@ from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.kernels.transfer import in_place
+from pyapsp.kernels.transfer import in_place, read_back, shared
 from pyapsp.paths import AllPairsOptions
 from pyapsp.sparse.totals import Totals, bins_of
 
@@ -285,13 +285,9 @@ class RowsTarget:
 @contextmanager
 def _as_buffer(queue: cl.CommandQueue, rows: np.ndarray) -> Iterator[cl.Buffer]:
     """Yield a buffer that uses the memory of an array; on exit the array has its content."""
-    flags = cl.mem_flags
-    buffer = cl.Buffer(queue.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=rows)
+    buffer = shared(queue, rows)
     yield buffer
-    read = cl.map_flags.READ
-    mapped, _ = cl.enqueue_map_buffer(queue, buffer, read, 0, rows.shape, rows.dtype)
-    mapped.base.release(queue)
-    queue.finish()
+    read_back(queue, buffer, rows)
 
 
 def sum_type(options: AllPairsOptions) -> np.dtype:

@@ -4,8 +4,14 @@ Importing this package registers the methods. Each published algorithm is one mo
 file of the same name.
 """
 
+from pyapsp.traversal.bfs_4k import Bfs4K
+from pyapsp.traversal.bfs_b40c import BfsB40C
+from pyapsp.traversal.bfs_direction_optimising import BfsDirectionOptimising
 from pyapsp.traversal.bfs_edge import BfsEdge
+from pyapsp.traversal.bfs_frontier import BfsFrontier
 from pyapsp.traversal.bfs_harish import BfsHarish
+from pyapsp.traversal.bfs_luo import BfsLuo
+from pyapsp.traversal.bfs_sequential import BfsSequential
 from pyapsp.traversal.bfs_spmv import BfsSpmv
 from pyapsp.traversal.bfs_virtual_warp import BfsVirtualWarp
 from pyapsp.traversal.helix import BfsHelix
@@ -15,9 +21,15 @@ from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
 from pyapsp.traversal.sssp_near_far import SsspNearFar
 
 __all__ = [
+    "Bfs4K",
+    "BfsB40C",
+    "BfsDirectionOptimising",
     "BfsEdge",
+    "BfsFrontier",
     "BfsHarish",
     "BfsHelix",
+    "BfsLuo",
+    "BfsSequential",
     "BfsSpmv",
     "BfsVirtualWarp",
     "SccForwardBackward",

@@ -23,7 +23,8 @@ class BfsResult(Found):
     def levels(self) -> np.ndarray:
         """Number of arcs from the source, -1 if there is no path: int32, (n,) or (k, n)."""
         levels = self._of(self.rows.distances)
-        return np.where(levels == self.rows.infinity, np.int32(-1), levels)
+        missing = levels == self.rows.infinity
+        return np.where(missing, np.int32(-1), levels) if missing.any() else levels
 
     @property
     def parents(self) -> np.ndarray | None:

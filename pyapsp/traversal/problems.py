@@ -32,19 +32,28 @@ from pyapsp.traversal.search import sourced
 __all__ = ["BFS", "SCC", "SSSP"]
 
 # "auto" selects the first of these methods that can solve the problem.
-_PREFERRED = ("bfs-virtual-warp", "sssp-near-far")
+_PREFERRED = ("bfs-direction-optimising", "bfs-virtual-warp", "sssp-near-far")
 
 
 def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
-    """Return the arcs that leave the vertices reached, summed over the sources."""
+    """Return the arcs that leave the vertices reached, summed over the sources.
+
+    Some methods have counted them.
+    """
+    if "work" in answer.stats:
+        return int(answer.stats["work"])
     reached = answer.distances < infinity(answer.distances.dtype)
     return int((reached.sum(axis=0) * np.diff(graph.indptr)).sum())
 
 
 def _choices(request: Request) -> Iterator[Choice]:
     """Yield the methods that can solve the problem, the preferred ones first."""
-    found = in_order(request)
-    return iter(sorted(found, key=lambda choice: choice.method.id not in _PREFERRED))
+
+    def place(choice: Choice) -> int:
+        name = choice.method.id
+        return _PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED)
+
+    return iter(sorted(in_order(request), key=place))
 
 
 def _unweighted_oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:

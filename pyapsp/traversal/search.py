@@ -142,6 +142,12 @@ class Search(BufferedMethod, PathMethod):
     def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
         """Copy the graph to the device; the watch measures transfers."""
 
+    def find(
+        self, searcher: Any, source: int, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> None:
+        """Search from a vertex. The array for the predecessors is filled later, or already here."""
+        searcher.search(source, distances)
+
     def check(self, graph: Graph, options: PathOptions) -> None:
         """Raise an error if the method uses weights and the type does not hold them."""
         if self.weighted:
@@ -164,7 +170,7 @@ class Search(BufferedMethod, PathMethod):
             started = time.perf_counter()
             with device_errors(options.device, plan.device_bytes):
                 searcher = searcher or self.open(plan, watch)
-                searcher.search(source, row[0])
+                self.find(searcher, source, row[0], None if before is None else before[0])
             seconds += time.perf_counter() - started
             if self.weighted and options.must_check(graph):
                 check_answer(graph, row)
@@ -186,6 +192,8 @@ class Search(BufferedMethod, PathMethod):
             "kernel_hash": plan.state.hash,
             "more": {"rounds": 0 if searcher is None else searcher.rounds},
         }
+        if options.cutoff is None and (work := getattr(searcher, "work", None)) is not None:
+            stats["work"] = work
         return Rows(distances, predecessors, stats=stats, checked=True)
 
 

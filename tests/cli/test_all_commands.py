@@ -120,7 +120,7 @@ def folder(device, tmp_path, monkeypatch, capsys):
 JSON = {
     "solve": ("solve g.gr -o e.npz --method fw-naive", "method", "fw-naive"),
     "solve --dry-run": ("solve g.gr --dry-run --dtype int32", "answer_bytes", 4 * 40 * 40),
-    "bfs": ("bfs g.gr --source 1", "method", "bfs-virtual-warp"),
+    "bfs": ("bfs g.gr --source 1", "method", "bfs-direction-optimising"),
     "sssp": ("sssp g.gr --method sssp-bellman-ford", "method", "sssp-bellman-ford"),
     "path": ("path d.npz 1 1", "path", ["1"]),
     "measure": ("measure g.gr radius --undirected", "graph", None),

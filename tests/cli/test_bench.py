@@ -222,3 +222,15 @@ def test_some_rows_have_the_work_of_these_rows(graph_file, tmp_path, capsys, dev
         assert row["rate"] == pytest.approx(row["work"] / row["kernel_seconds"])
     (peer,) = written["peers"]
     assert peer["rate"] == pytest.approx(7 * 70**2 / peer["median_seconds"])
+
+
+def test_the_automatic_choice_is_told(capsys, device):
+    code, text, _ = run(
+        capsys, "ring", "--n", 30, "--method", "auto", "fw-naive", "--device", device.id,
+        "--repeat", 1, "--peers", "scipy",
+    )  # fmt: skip
+    assert code == 0
+    assert "n = 30, m = 30" in text
+    (line,) = [line for line in text.splitlines() if line.startswith("auto float64 on")]
+    assert "x the fastest named, fw-naive" in line
+    assert any(row[0] == "auto:" for row in rows_of(text))

@@ -392,6 +392,8 @@ def test_a_link_stays_a_link(folder, capsys, output):
     (folder / "round").symlink_to("round")
     code, error = run(capsys, "solve", "g.npz", "-o", "round")
     assert (code, "symbolic links" in error) == (3, True)
+    with pytest.raises(OSError, match="symbolic links"):
+        pyapsp.solve([[0, 1], [1, 0]]).save(folder / "round")
 
 
 def test_a_pipe_is_no_file_to_map(folder, capsys):

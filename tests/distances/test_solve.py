@@ -367,7 +367,8 @@ def test_integer_weights_are_not_rounded(dtype, bits, device):
 
 
 def test_a_weight_must_not_become_zero(device):
-    with pytest.raises(errors.PrecisionError, match="float32 does not hold the weight 1e-50"):
+    message = "float32 does not hold the weight 1e-50: use float64"
+    with pytest.raises(errors.PrecisionError, match=message):
         pyapsp.solve(chain(3, 1e-50), dtype="float32", device=device)
 
 

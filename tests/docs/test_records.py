@@ -23,7 +23,7 @@ def documents(tmp_path_factory, device):
     """A bench on one device, and an experiment of a paper."""
     folder = tmp_path_factory.mktemp("documents")
     bench, paper = folder / "dense.json", folder / "anything.json"
-    words = ["bench", "dense", "--n", "40", "--method", "fw-naive", "fw-minplus"]
+    words = ["bench", "dense", "--n", "40", "--method", "auto", "fw-naive", "fw-minplus"]
     words += ["--device", device.id, "--repeat", "2", "--peers", "scipy", "igraph"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(roofs, "_SECONDS", roofs._SECONDS / 50)
@@ -89,12 +89,15 @@ def test_devices_of_a_bench_are_kept_apart(records, documents, tmp_path):
     (tmp_path / "dense.json").write_text(json.dumps(document), encoding="utf-8")
     one, other = records.keep([tmp_path / "dense.json"], tmp_path / "kept")
     assert other.parent.name.startswith("a-board-2-")
-    assert [len(collect([path]).runs) for path in (one, other)] == [1, 1]
+    sizes = [len(json.loads(path.read_text(encoding="utf-8"))["runs"]) for path in (one, other)]
+    assert sizes == [2, 1]
 
 
 def test_the_page_of_figures_says_what_was_measured_and_how(measured, kept, device):
     text = measured.benches("dense")
-    assert text.startswith("`pyapsp bench dense --n 40 --method fw-naive fw-minplus --repeat 2 ")
+    assert text.startswith(
+        "`pyapsp bench dense --n 40 --method auto fw-naive fw-minplus --repeat 2 "
+    )
     origin, table = text.split("\n\n")
     assert "--device" not in origin
     assert ".json" not in origin
@@ -102,11 +105,23 @@ def test_the_page_of_figures_says_what_was_measured_and_how(measured, kept, devi
         assert fact in origin
     rows = [line for line in table.splitlines() if line.startswith("|")]
     assert len({row.count("|") for row in rows}) == 1
-    assert len(rows) == 4
+    assert len(rows) == 5
     assert all("scipy 1" in row and "igraph" in row for row in rows[2:])
     assert measured.benches("nothing") == "No record of `nothing` yet."
     gpu = "gpu" in json.loads(kept[0].read_text())["runs"][0]["device"]["kind"]
     assert ("no records of a GPU" in measured.benches("missing")) is not gpu
+
+
+def test_the_automatic_choice_is_shown_beside_the_fastest_method(measured, documents, kept):
+    (row,) = json.loads(documents[0].read_text(encoding="utf-8"))["automatic"]
+    text = measured.automatic()
+    (line,) = [line for line in text.splitlines() if line.startswith("| dense | 40 | float32 |")]
+    cells = [cell.strip() for cell in line.split("|")[1:-1]]
+    assert cells[3] == row["method"]
+    assert cells[6] == row["best"]
+    assert cells[8] == f"{row['ratio']:.2f}"
+    near = int(row["ratio"] <= 1.1)
+    assert f"at most 1.1 times the fastest in {near} of 1 cases" in text
 
 
 def test_the_page_of_a_paper_has_its_exhibits(measured, kept):

@@ -259,6 +259,33 @@ def test_a_number_past_the_range_of_float64_is_no_missing_arc(suffix, tmp_path):
     assert caught.value.line == header.count("\n") + 3
 
 
+@pytest.mark.parametrize("small", ["1e-400", "-0.5E-330", "0.001e-400"])
+@pytest.mark.parametrize("suffix", [".txt", ".gr", ".mtx"])
+def test_a_number_that_would_become_zero_is_an_error(suffix, small, tmp_path):
+    path = tmp_path / f"graph{suffix}"
+    header = {
+        ".txt": "# source target weight",
+        ".gr": "p sp 2 2",
+        ".mtx": "%%MatrixMarket matrix coordinate real general\n2 2 2",
+    }[suffix]
+    arc = "a " if suffix == ".gr" else ""
+    path.write_text(f"{header}\n{arc}1 2 0.0e5\n{arc}2 1 {small}\n")
+    with pytest.raises(FormatError, match=f"too small for float64: {small}") as caught:
+        read(path)
+    assert caught.value.line == header.count("\n") + 3
+    path.write_text(f"{header}\n{arc}1 2 0.0e5\n{arc}2 1 1e-300\n")
+    assert read(path).weights.tolist() == [0.0, 1e-300]
+
+
+def test_in_a_long_file_too(tmp_path):
+    path = tmp_path / "graph.txt"
+    rows = [f"{i} {i + 1} 0.5" for i in range(20_000)]
+    path.write_text("\n".join([*rows, "20000 0 1e-400", *rows]))
+    with pytest.raises(FormatError, match="too small for float64: 1e-400") as caught:
+        read(path)
+    assert caught.value.line == 20_001
+
+
 @pytest.mark.parametrize("large", ["9007199254740993", "-9007199254740993", "9223372036854775809"])
 @pytest.mark.parametrize(
     ("name", "content", "line"),

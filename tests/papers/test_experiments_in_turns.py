@@ -42,6 +42,11 @@ SIZES = {
     "busato-traversal-rounds": (50, {"threads": [1]}),
     "busato-traversal-grids": (50, {"threads": [1]}),
     "busato-traversal-searches": (100, {"threads": [1]}),
+    # in a file of their own
+    **{
+        f"busato-traversal-bfs-{name}": (150, {})
+        for name in ("levels", "features", "rivals", "knobs")
+    },
 }
 
 
@@ -358,7 +363,7 @@ def test_counts_reach_as_far_as_in_the_thesis():
 
 # --- [B] -----------------------------------------------------------------------------------------
 
-BUSATO = [name for name in SIZES if name.startswith("busato")]
+BUSATO = [name for name in SIZES if name.startswith("busato") and "-bfs-" not in name]
 
 
 @pytest.mark.parametrize("experiment", BUSATO)

@@ -248,3 +248,25 @@ def test_a_wrong_product_is_noticed():
 
 def test_scipy_and_igraph_are_always_there():
     assert {"scipy", "igraph"} <= {each.name for each in peers.installed()}
+
+
+def test_the_automatic_choice_is_compared_with_the_methods_that_are_named(graph, device):
+    named = ["fw-naive", "fw-blocked"]
+    dtypes = ["int32", "float32"]
+    outcome = bench.run(ALL_PAIRS, graph, ["auto", *named], dtypes, [device], repeat=2)
+    assert [row["dtype"] for row in outcome.automatic] == dtypes
+    for row in outcome.automatic:
+        mine = [run for run in outcome.runs if run["dtype"] == row["dtype"]]
+        (chosen,) = [run for run in mine if run["automatic"]]
+        times = {run["method"]: run["wall_seconds"] for run in mine if not run["automatic"]}
+        assert list(times) == named
+        assert row["best"] == min(times, key=times.get)
+        assert row["best_seconds"] == times[row["best"]]
+        assert (row["method"], row["seconds"]) == (chosen["method"], chosen["wall_seconds"])
+        assert row["predicted_seconds"] == chosen["predicted_seconds"]
+        assert row["ratio"] == row["seconds"] / row["best_seconds"]
+
+
+@pytest.mark.parametrize("methods", [["auto"], ["fw-naive"]])
+def test_without_both_there_is_nothing_to_compare(graph, device, methods):
+    assert bench.run(ALL_PAIRS, graph, methods, ["int32"], [device], repeat=1).automatic == []

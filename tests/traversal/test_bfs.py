@@ -83,7 +83,7 @@ def test_what_it_says_and_saves(device, tmp_path):
     graph = Graph.from_arcs(3, [0, 1], [1, 2], labels=["a", "b", "c"], name="line")
     found = pyapsp.bfs(graph, 1, device=device)
     assert found.labels.tolist() == ["a", "b", "c"]
-    assert "method bfs-virtual-warp: auto" in found.explain()
+    assert "method bfs-direction-optimising: auto" in found.explain()
     record = found.stats
     asked = {key: record[key] for key in ("problem", "source", "sources", "predecessors", "dtype")}
     assert asked == {

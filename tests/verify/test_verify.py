@@ -173,6 +173,21 @@ def test_rows_of_sources_and_blocks(graph, device, monkeypatch):
     assert "row 0, column" in fault
 
 
+def test_checks_take_what_was_solved(device):
+    matrix = np.array([[0, 7, 1], [0, 0, 0], [0, 2, 0]])
+    result = pyapsp.solve(matrix, device=device)
+    distances = result.distances.copy()
+    distances[0, 1] += 1
+    wrong = changed(result, distances=distances)
+    for given in (matrix, Graph.from_dense(matrix).to_scipy()):
+        assert verify.certificate(given, result, device=device).ok
+        assert not verify.certificate(given, wrong, device=device).ok
+        assert verify.against_scipy(given, result).ok
+        assert not verify.against_scipy(given, wrong).ok
+    with pytest.raises(GraphError, match="int does not describe a graph"):
+        verify.certificate(7, result, device=device)
+
+
 def test_another_graph_is_refused(device):
     result = pyapsp.solve(np.ones((3, 3)), device=device)
     with pytest.raises(GraphError, match="3 vertices, the graph has 4"):

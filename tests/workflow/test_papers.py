@@ -135,7 +135,7 @@ def plans(checkout, sizes, targets, *arguments):
     assert all("--limit 600" in command for command in measured)
     # each report is made of its own experiments
     for command in set(commands) - set(measured):
-        source, files = re.search(r"report (\w+) (.*) -o", command).groups()
+        source, files = re.search(r"report ([\w-]+) (.*) -o", command).groups()
         of = SOURCES[source].experiments.keys()
         assert {Path(file).parent.name for file in files.split()} == of
     return measured

@@ -193,13 +193,13 @@ def table(
         return _load(lines, [*columns, ("weight", "i8")], **options)
     except ValueError:
         loaded = _load(lines, [*columns, ("weight", "f8")], **options)
-    if (np.abs(loaded["weight"]) >= 2.0**53).any():
-        # there are integers too large for int64, or another weight is no integer
+    if (np.abs(loaded["weight"]) >= 2.0**53).any() or (loaded["weight"] == 0).any():
+        # there are integers too large for int64, another weight is no integer, or one became zero
         texts = _load(lines, [*columns, ("weight", "O")], **options)["weight"]
         if all(re.fullmatch(r"[+-]?[0-9]+", token.strip()) for token in texts):
             raise ValueError("a weight does not fit into int64")
         for row, (number, token) in enumerate(zip(loaded["weight"], texts, strict=True)):
-            _check_overflow(number, token)
+            _check_range(number, token)
             whole = not may_round and re.fullmatch(r"[+-]?[0-9]+", token.strip())
             if whole and int(token) != int(number):
                 raise RoundedWeightError(row, token.strip())
@@ -266,15 +266,17 @@ def weight(token: str) -> None:
     if number is None:
         comma = " (write a decimal point)" if re.fullmatch(r"[+-]?[0-9.]*,[0-9]+", token) else ""
         raise ValueError(f"a weight must be a number, not {token!r}{comma}")
-    _check_overflow(number, token)
+    _check_range(number, token)
     if np.isnan(number) or np.isneginf(number):
         raise ValueError(f"the weight is {number}")
 
 
-def _check_overflow(number: float, token: str) -> None:
-    """Raise ValueError if a number became infinite, which would be no arc."""
+def _check_range(number: float, token: str) -> None:
+    """Raise ValueError if a number became infinite, which would be no arc, or zero."""
     if np.isinf(number) and "inf" not in token.lower():
         raise ValueError(f"a weight does not fit into float64: {token}")
+    if number == 0 and re.search("[1-9]", re.split("[eE]", token)[0]):
+        raise ValueError(f"a weight is too small for float64: {token}")
 
 
 def announced(path: Path, line: int, fields: Sequence[str], found: int) -> list[int]:

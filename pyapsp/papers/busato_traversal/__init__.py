@@ -7,5 +7,5 @@ __all__ = ["SOURCE"]
 SOURCE = Source(
     "busato-traversal",
     "Busato 2018, chapters 3 to 7: formats of graphs, partitions of work, searches",
-    ("partition", "helix"),
+    ("partition", "bfs_4k", "helix"),
 )

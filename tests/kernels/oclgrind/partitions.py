@@ -1,9 +1,11 @@
-"""Owners of units by every technique, and rows of CSR-M, against NumPy."""
+"""Owners of units by every technique, rows of CSR-M, prefix sums: against NumPy."""
 
 import numpy as np
+import pyopencl as cl
 
 import pyapsp
 from pyapsp.graph import generators
+from pyapsp.kernels.scan import Scan
 from pyapsp.registry import problem
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.representations import csr_m_on_device, represent
@@ -42,3 +44,10 @@ for cls in pyapsp.methods("partition"):
 graph = generators.random_graph(70, seed=1)
 rows = csr_m_on_device(graph, pyapsp.devices()[0]).arrays["rows"]
 assert np.array_equal(rows, represent(graph, "csr-m").arrays["rows"])
+
+queue = pyapsp.devices()[0].queue()
+numbers = np.arange(100, dtype=np.int32)
+given = cl.Buffer(queue.context, cl.mem_flags.COPY_HOST_PTR, hostbuf=numbers)
+found = np.empty(101, np.int32)
+cl.enqueue_copy(queue, found, Scan(pyapsp.devices()[0], 8, 2, 4)(queue, given, 100))
+assert np.array_equal(found, [0, *np.cumsum(numbers)])

@@ -3,6 +3,8 @@
 Oclgrind has no 64-bit atomics, so that words of 64 bits are lowered by halves.
 """
 
+import importlib
+
 import numpy as np
 
 import pyapsp
@@ -32,6 +34,21 @@ for cls in pyapsp.methods("bfs"):
             found = pyapsp.bfs(graph, [0, graph.n - 1], method)
             check(graph.with_weights(np.ones(graph.m, np.int64)), found.rows)
     assert pyapsp.bfs(random, 0, cls.id, parents=False).parents is None
+
+# push, pull and walk, by one work-item and by groups; vertices in pieces; a test of symmetry
+module = importlib.import_module("pyapsp.traversal.bfs_direction_optimising")
+module._CHUNK = module._SCALAR_CHUNK = 5
+module._LARGE = module._DENSE = 0
+mesh = generators.grid_2d(7, 9, 1)
+lists = random.symmetrized(), random, star, line, loops, mesh, generators.rmat(7, seed=1)
+for group in (1, 32, 64):
+    for forced in ((0, 0, 1), (0, 10**9, 10**9), (0, 10**9, 1), (1024, 15, 18)):
+        limits = dict(zip(("walk", "alpha", "beta"), forced, strict=True))
+        method = pyapsp.method("bfs-direction-optimising", group=group, **limits)
+        for graph in lists:
+            again = Graph(graph.indptr, graph.indices, graph.weights)
+            found = pyapsp.bfs(again, graph.n - 1, method)
+            check(graph.with_weights(np.ones(graph.m, np.int64)), found.rows)
 
 zeros = random.with_weights(random.weights % 3)
 wide = random.with_weights(2**32 * random.weights + random.weights % 2)

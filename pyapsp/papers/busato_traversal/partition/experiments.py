@@ -273,7 +273,7 @@ def _steps(n: int, request: Request) -> Iterator[Case]:
 _MULTI = ("partition-multi-phase",)
 EXPERIMENTS = {
     "busato-traversal-formats": InTurns(
-        exhibits="table 3.1", methods=tuple(FORMATS), sizes=(1024,), make=_formats
+        exhibits="table 3.1", methods=(), sizes=(1024,), make=_formats
     ),
     "busato-traversal-techniques": InTurns(
         exhibits="table 5.3, figures 5.6 to 5.9, claims",

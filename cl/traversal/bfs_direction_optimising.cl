@@ -1,0 +1,580 @@
+/* bfs_direction_optimising: breadth-first search by push, by pull, or by one group alone.
+ *
+ * Purpose   Levels, where every arc has length 1. A launch of bfs_step advances the search. All
+ *           work-items derive from a few ints of the last launch what this launch does:
+ *             push   vertices of the frontier claim their neighbours that are not seen
+ *             pull   vertices that are not seen look for a neighbour that is
+ *             walk   the frontier has few arcs: the first group finds level after level alone
+ *             rest   the frontier is empty: nothing
+ *           So the host enqueues several launches, and reads the ints only after the last of them.
+ *
+ * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v, and
+ *           tails[entering[v] .. entering[v + 1]] those with an arc to v. In a symmetric graph both
+ *           are the same buffers. An int of each of these for every vertex:
+ *             levels   the level, INFINITE as long as it is not known
+ *             parents  with PYAPSP_PREDECESSORS: the vertex from which each was found; never read
+ *             queue    the vertices in the order in which they are found, level after level
+ *           seen has two bit maps of the vertices that have been found. A launch reads the one, and
+ *           writes the other:
+ *
+ *             launch t       reads NOW  = seen[t % 2]        all vertices up to the frontier
+ *                            writes NEXT = seen[1 - t % 2]   all before the frontier, + the frontier
+ *                                                            + what is found = NOW of launch t + 1
+ *
+ *           A push sets bits in NEXT by atomics: a vertex of the frontier its own, and those of the
+ *           neighbours that are not in NOW. Who sets a bit first claims the vertex. A pull writes
+ *           whole words of NEXT: a vertex that is not in NOW, and has a neighbour in NOW, is in the
+ *           next level, because a neighbour before the frontier would have found it. So a launch
+ *           may push or pull whatever the last one did.
+ *
+ *             queue    0 | 3 5 8 | 1 2 9 7 | . . .     levels 0, 1, 2; appended by atomics
+ *                                ^ FIRST     ^ FIRST + LIGHT
+ *
+ *           A vertex with more than PYAPSP_CHUNK arcs is not in the queue. It is in pieces: pairs of
+ *           a vertex and a number, for each PYAPSP_CHUNK of its arcs. So all groups share its arcs.
+ *           With groups of 1 and without pull, each group has a bit map of its own in `mine`, of the
+ *           vertices that it has met. In a level with most of the arcs, most lead to vertices that
+ *           are found in this level, and these would need an atomic each.
+ *           state has four records of RECORD ints, used in turn. Launch t reads record t % 4, writes
+ *           the next one, and clears the one after that.
+ *
+ * Parameters  PYAPSP_GROUP         64          work-items of a group: 1 or a multiple of 32
+ *             PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
+ *             PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
+ *             PYAPSP_OFFSET        long        type of first and entering: int or long
+ *             PYAPSP_PULL          1           0: there are no arcs to pull from
+ *             PYAPSP_CHUNK         1024        arcs of a piece
+ *             PYAPSP_BLOCK         64          with groups of 1: vertices, or words of a bit map,
+ *                                              that a group takes at once
+ *             PYAPSP_AHEAD         0           with groups of 1: how far ahead in the queue arcs are
+ *                                              prefetched; 0 without Clang's builtin for it
+ *             PYAPSP_PROBE         16          with larger groups: arcs that a work-item pulls from
+ *                                              alone, before 32 share the others
+ *           Arguments of bfs_step: a frontier of at most `walk` vertices and arcs is left to one
+ *           group. A search changes from push to pull if the frontier has more arcs than 1 / alpha
+ *           of those of the vertices not found, and at least one for each word of a bit map; and
+ *           back if the frontier has at most 1 / beta of the vertices. alpha = 0 is push alone.
+ *
+ * Cost      Push reads a head and a bit for each arc of the frontier, and has two atomics for each
+ *           vertex found. Pull reads the bit map, and the entering arcs of vertices not found up to
+ *           the first hit. On graphs of small diameter the frontier of one or two levels has nearly
+ *           all arcs; there a pull reads a few per cent of them. Groups take blocks of work with a
+ *           ticket, so few groups share levels of any shape, and an empty launch costs only itself.
+ *
+ *           Estimates for a GPU with 4 TB/s, 3.5 us from launch to launch, 0.6 us for an access to
+ *           memory, and groups of 1024:
+ *             R-MAT 2^20, 31 M arcs: 1 + 8 launches, 2 or 3 of them pulls. A pull reads a sector of
+ *             heads for each of 0.6 M vertices, and the probes of those not found: 20 to 100 MB,
+ *             30 us. Push levels have 1 to 3 M arcs, 12 to 40 us, for a sector of atomics each.
+ *             In total 0.2 to 0.4 ms. R-MAT 2^22, 128 M arcs: 4 times the bytes, 0.6 to 1.3 ms.
+ *             Grid 2048 x 2048, 3,115 levels of 5,400 arcs: a walk has four dependent accesses in a
+ *             level, and one group issues 5,400 atomics in 3 us: 5 to 6 us, 16 to 19 ms in total. A
+ *             launch for each level would take 3.5 us more.
+ *
+ * Source    S. Beamer, K. Asanovic, D. Patterson, SC 2012, doi:10.1109/SC.2012.50. There a frontier
+ *           is converted between queue and bit map when the direction changes.
+ */
+#ifndef PYAPSP_GROUP
+#define PYAPSP_GROUP 64
+#endif
+#ifndef PYAPSP_PREDECESSORS
+#define PYAPSP_PREDECESSORS 0
+#endif
+#ifndef PYAPSP_INFINITY
+#define PYAPSP_INFINITY 1073741823
+#endif
+#ifndef PYAPSP_OFFSET
+#define PYAPSP_OFFSET long
+#endif
+#ifndef PYAPSP_PULL
+#define PYAPSP_PULL 1
+#endif
+#ifndef PYAPSP_CHUNK
+#define PYAPSP_CHUNK 1024
+#endif
+#ifndef PYAPSP_BLOCK
+#define PYAPSP_BLOCK 64
+#endif
+#ifndef PYAPSP_AHEAD
+#define PYAPSP_AHEAD 0
+#endif
+#ifndef PYAPSP_PROBE
+#define PYAPSP_PROBE 16
+#endif
+
+#define NO_PREDECESSOR (-9999)
+#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+
+/* A record of the state: the frontier of a launch. The first five are sums by atomics. */
+#define RECORD 16
+#define LIGHT 0   /* vertices in the queue */
+#define PIECES 1  /* pieces of the others */
+#define FOUND 2   /* vertices */
+#define ARCS 3    /* arcs that leave them */
+#define TICKET 4  /* blocks taken by the launch that finds them */
+#define SUMS 5
+#define LEVEL 5   /* their level */
+#define FIRST 6   /* the index of the first in the queue */
+#define PIECE 7   /* the index of the first piece */
+#define REST 8    /* arcs that leave these and later vertices */
+#define PULLED 9  /* whether a pull found them */
+
+/* Vertices that a group collects before it appends them to the queue. */
+#if PYAPSP_GROUP == 1
+#define HELD 1024
+#else
+#define HELD (2 * PYAPSP_GROUP)
+#endif
+/* Whether each group has a bit map of its own. */
+#define MINE (PYAPSP_GROUP == 1 && !PYAPSP_PULL)
+/* Work-items that share the arcs of a vertex after PYAPSP_PROBE, and bits of a word. */
+#define WORD 32
+
+typedef PYAPSP_OFFSET offset_t;
+
+/* With one work-item in a group there is nothing to wait for, and local sums are plain ones. */
+#if PYAPSP_GROUP == 1
+#define SYNC()
+#define LOCAL_ADD(place, value) local_add(place, value)
+static inline int local_add(__local int *place, const int value)
+{
+    const int old = *place;
+    *place = old + value;
+    return old;
+}
+#else
+#define SYNC() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define LOCAL_ADD(place, value) atomic_add(place, value)
+#endif
+
+#if PYAPSP_AHEAD > 0
+#define PREFETCH(place) __builtin_prefetch((const void *)(size_t)(place))
+#else
+#define PREFETCH(place)
+#endif
+
+#define BIT(v) (1u << ((v) & 31))
+#define HAS(map, v) (((map)[(v) >> 5] & BIT(v)) != 0)
+
+/* What the kernels share. */
+typedef struct {
+    __global const offset_t *first;
+    __global const int *heads;
+    __global int *levels;
+    __global int *parents;
+    __global int *queue;
+    __global int *pieces;
+    int level; /* of the vertices to find */
+} search_t;
+
+/* What a group has found in this launch and not yet added to the record. */
+typedef struct {
+    int count;  /* vertices that wait in `held`; larger than HELD if it was full */
+    int found;
+    int arcs;
+    int ticket;
+    int base;
+} sums_t;
+
+/* Set level and parent of a vertex that this work-item alone has found. */
+static inline void settle(const search_t *search, const int v, const int u)
+{
+    search->levels[v] = search->level;
+#if PYAPSP_PREDECESSORS
+    search->parents[v] = u;
+#endif
+}
+
+/* Write the pieces of a vertex with `degree` arcs. */
+static inline void cut(const search_t *search, const int v, const int degree, const int start,
+                       __global int *record)
+{
+    const int parts = (degree - 1) / PYAPSP_CHUNK + 1;
+    const int place = start + atomic_add(&record[PIECES], parts);
+    for (int part = 0; part < parts; part++) {
+        search->pieces[2 * (place + part)] = v;
+        search->pieces[2 * (place + part) + 1] = part;
+    }
+}
+
+/* Put a vertex into the next frontier. */
+static inline void append(const search_t *search, const int v, const int tail, const int piece,
+                          __local int *held, __local sums_t *sums, int *found, int *arcs,
+                          __global int *record)
+{
+    const int degree = (int)(search->first[v + 1] - search->first[v]);
+    *found += 1;
+    *arcs += degree;
+    if (degree > PYAPSP_CHUNK) {
+        cut(search, v, degree, piece, record);
+        return;
+    }
+    const int place = LOCAL_ADD(&sums->count, 1);
+    if (place < HELD)
+        held[place] = v;
+    else
+        search->queue[tail + atomic_inc(&record[LIGHT])] = v;
+}
+
+/* The work-items of a vertex: about half the mean number of arcs, and enough to fill the groups. */
+static inline int lanes_for(const int vertices, const int arcs, const int items)
+{
+    int lanes = 1;
+    while (2 * lanes <= min(PYAPSP_GROUP, WORD) &&
+           (4 * (long)lanes * vertices <= arcs || 2 * (long)lanes * vertices <= items))
+        lanes *= 2;
+    return lanes;
+}
+
+/* A work-item for each vertex; it prepares a search. */
+__kernel GROUP void bfs_start(__global const offset_t *first, __global const offset_t *entering,
+                              __global int *levels, __global int *parents, __global int *queue,
+                              __global int *pieces, __global uint *seen, __global uint *mine,
+                              __global int *state, const int source, const int n, const int m)
+{
+    const int items = get_global_size(0), item = get_global_id(0), words = (n - 1) / WORD + 1;
+#if PYAPSP_GROUP == 1
+    /* a part of all arrays for each work-item */
+    const int part_of = (words - 1) / items + 1, low = min(item * part_of, words);
+    const int high = min(low + part_of, words), from = WORD * low, to = min(WORD * high, n), by = 1;
+#else
+    const int low = item, high = words, from = item, to = n, by = items;
+#endif
+#if MINE
+    for (int word = 0; word < words; word++)
+        mine[(size_t)item * words + word] = 0;
+#endif
+    for (int word = low; word < high; word += by) {
+        uint bits = 0;
+#if PYAPSP_PULL
+        /* it has no arcs, so that no pull has to look for it, and none can find it as a neighbour */
+        for (int v = WORD * word; v < min(WORD * word + WORD, n); v++)
+            if (entering[v] == entering[v + 1] && first[v] == first[v + 1])
+                bits |= BIT(v);
+#endif
+        if (word == source / WORD)
+            bits |= BIT(source);
+        seen[word] = seen[words + word] = bits;
+    }
+    for (int v = from; v < to; v += by)
+        levels[v] = v == source ? 0 : PYAPSP_INFINITY;
+#if PYAPSP_PREDECESSORS
+    for (int v = from; v < to; v += by)
+        parents[v] = NO_PREDECESSOR;
+#endif
+    const int degree = (int)(first[source + 1] - first[source]);
+    const int parts = degree > PYAPSP_CHUNK ? (degree - 1) / PYAPSP_CHUNK + 1 : 0;
+    for (int part = item; part < parts; part += items) {
+        pieces[2 * part] = source;
+        pieces[2 * part + 1] = part;
+    }
+    if (item > 0)
+        return;
+    queue[0] = source;
+    for (int field = 0; field < 4 * RECORD; field++)
+        state[field] = 0;
+    state[LIGHT] = parts == 0;
+    state[PIECES] = parts;
+    state[FOUND] = 1;
+    state[ARCS] = degree;
+    state[REST] = m;
+}
+
+__kernel GROUP void bfs_step(__global const offset_t *first, __global const int *heads,
+                             __global const offset_t *entering, __global const int *tails,
+                             __global int *levels, __global int *parents, __global int *queue,
+                             __global int *pieces, __global uint *seen, __global uint *mine,
+                             __global int *state, const int n, const int turn, const int walk, const int alpha,
+                             const int beta)
+{
+    __local int held[HELD];
+    __local sums_t sums;
+#if PYAPSP_GROUP > 1
+    __local int hits[PYAPSP_GROUP], waiting[PYAPSP_GROUP], waits;
+    __local uint found_bits[PYAPSP_GROUP / WORD];
+#endif
+    const int item = get_local_id(0), group = get_group_id(0), groups = get_num_groups(0);
+    const int words = (n - 1) / WORD + 1;
+    __global const int *last = state + turn % 4 * RECORD;
+    __global int *record = state + (turn + 1) % 4 * RECORD;
+    __global const uint *now = seen + turn % 2 * words;
+    __global uint *next = seen + (turn + 1) % 2 * words;
+
+    /* what this launch does: the same in all work-items */
+    const int light = last[LIGHT], cuts = last[PIECES], size = last[FOUND], arcs = last[ARCS];
+    const int rest = last[REST] - arcs, tail = last[FIRST] + light, piece = last[PIECE] + cuts;
+    const int walks = size > 0 && cuts == 0 && size <= walk && arcs <= walk;
+    int pulls = 0;
+#if PYAPSP_PULL
+    if (size > 0 && !walks && alpha > 0)
+        pulls = last[PULLED] ? size > n / beta : arcs > rest / alpha && arcs >= n / WORD;
+#endif
+    const int pushes = size > 0 && !walks && !pulls;
+    search_t search = {first, heads, levels, parents, queue, pieces, last[LEVEL] + 1};
+
+    if (group == 0 && item == 0) {
+        for (int field = 0; field < SUMS; field++)
+            state[(turn + 2) % 4 * RECORD + field] = 0;
+        if (!walks) {
+            record[LEVEL] = last[LEVEL] + (size > 0);
+            record[FIRST] = tail;
+            record[PIECE] = piece;
+            record[REST] = rest;
+            record[PULLED] = pulls;
+        }
+    }
+    if (item == 0)
+        sums.count = sums.found = sums.arcs = 0;
+    SYNC();
+
+    /* walk: the first group alone. A work-item alone looks at levels, and sets the bits of all that
+     * it found at the end. More of them claim in NOW; NEXT still lacks the frontier. */
+    int walking = walks && group == 0, from = last[FIRST], width = light, left = rest, span = arcs;
+    int own_found = 0, own_arcs = 0;
+#if PYAPSP_GROUP > 1
+    for (int i = item; walking && i < width; i += PYAPSP_GROUP) {
+        const int u = queue[from + i];
+        atomic_or(&next[u >> 5], BIT(u));
+    }
+#endif
+    while (walking) {
+#if PYAPSP_GROUP == 1
+        __global uint *map = seen + turn % 2 * words;
+        int count = from + width, made = 0;
+        span = 0;
+        for (int i = from; i < from + width; i++) {
+            const int u = queue[i];
+            PREFETCH(&first[queue[min(i + 2 * PYAPSP_AHEAD, count - 1)]]);
+            PREFETCH(&heads[first[queue[min(i + PYAPSP_AHEAD, count - 1)]]]);
+            const offset_t end = first[u + 1];
+            for (offset_t a = first[u]; a < end; a++) {
+                const int v = heads[a];
+                if (levels[v] < PYAPSP_INFINITY)
+                    continue;
+                settle(&search, v, u);
+                const int degree = (int)(first[v + 1] - first[v]);
+                span += degree;
+                if (degree > PYAPSP_CHUNK) {
+                    map[v >> 5] |= BIT(v);
+                    next[v >> 5] |= BIT(v);
+                    cut(&search, v, degree, piece, record);
+                    made++;
+                } else
+                    queue[count++] = v;
+            }
+        }
+        from += width;
+        width = count - from;
+        const int total = width + made;
+        if (total > 0 && (made > 0 || total > walk || span > walk))
+            for (int i = last[FIRST]; i < count; i++) {
+                const int v = queue[i];
+                map[v >> 5] |= BIT(v);
+                next[v >> 5] |= BIT(v);
+            }
+#else
+        const int lanes = lanes_for(width, span, PYAPSP_GROUP);
+        for (int i = item / lanes; i < width; i += PYAPSP_GROUP / lanes) {
+            const int u = queue[from + i];
+            const offset_t end = first[u + 1];
+            for (offset_t a = first[u] + item % lanes; a < end; a += lanes) {
+                const int v = heads[a];
+                if (atomic_or(&seen[turn % 2 * words + (v >> 5)], BIT(v)) & BIT(v))
+                    continue;
+                atomic_or(&next[v >> 5], BIT(v));
+                settle(&search, v, u);
+                const int degree = (int)(first[v + 1] - first[v]);
+                atomic_add(&sums.found, 1);
+                atomic_add(&sums.arcs, degree);
+                if (degree > PYAPSP_CHUNK)
+                    cut(&search, v, degree, piece, record);
+                else
+                    queue[from + width + atomic_inc(&sums.count)] = v;
+            }
+        }
+        SYNC();
+        from += width;
+        width = sums.count;
+        span = sums.arcs;
+        const int total = sums.found, made = total - width;
+        SYNC();
+        if (item == 0)
+            sums.count = sums.found = sums.arcs = 0;
+        SYNC();
+#endif
+        walking = total > 0 && made == 0 && total <= walk && span <= walk;
+        if (!walking && item == 0) {
+            record[LIGHT] = width;
+            record[FOUND] = total;
+            record[ARCS] = span;
+            record[LEVEL] = search.level;
+            record[FIRST] = from;
+            record[PIECE] = piece;
+            record[REST] = left;
+            record[PULLED] = 0;
+        }
+        left -= span;
+        search.level++;
+    }
+
+    /* push: blocks are pieces, and then vertices of the queue */
+#if PYAPSP_GROUP == 1
+    const int lanes = 1, block = PYAPSP_BLOCK;
+#else
+    const int lanes = lanes_for(light, arcs, groups * PYAPSP_GROUP), block = PYAPSP_GROUP / lanes;
+#endif
+    const int to_push = pushes ? cuts + (light + block - 1) / block : 0;
+    int taken = to_push > 0 ? 0 : 1;
+    while (taken < max(to_push, 1)) {
+        if (item == 0)
+            sums.ticket = atomic_inc(&record[TICKET]);
+        SYNC();
+        taken = sums.ticket;
+        const int is_piece = taken < cuts;
+        const int low = is_piece ? taken : (taken - cuts) * block;
+        const int high = taken >= to_push ? 0 : is_piece ? low + 1 : min(low + block, light);
+        const int share = is_piece ? PYAPSP_GROUP : lanes;
+        for (int i = low + item / share; i < high; i += PYAPSP_GROUP / share) {
+            const int u = is_piece ? pieces[2 * (last[PIECE] + i)] : queue[last[FIRST] + i];
+            const int part = is_piece ? pieces[2 * (last[PIECE] + i) + 1] : 0;
+#if PYAPSP_AHEAD > 0
+            if (!is_piece) {
+                __global const int *soon = queue + last[FIRST];
+                const offset_t row = first[soon[min(i + PYAPSP_AHEAD, high - 1)]];
+                PREFETCH(&first[soon[min(i + 2 * PYAPSP_AHEAD, high - 1)]]);
+                PREFETCH(&heads[row]);
+                PREFETCH(&heads[row + 16]);
+                PREFETCH(&heads[row + 32]);
+            }
+#endif
+            const offset_t start = first[u] + (offset_t)part * PYAPSP_CHUNK;
+            const offset_t end = is_piece ? min(start + PYAPSP_CHUNK, first[u + 1]) : first[u + 1];
+            if (item % share == 0 && part == 0)
+                atomic_or(&next[u >> 5], BIT(u));
+            for (offset_t a = start + item % share; a < end; a += share) {
+                const int v = heads[a];
+#if MINE
+                __global uint *own = mine + (size_t)group * words + (v >> 5);
+                const uint met = *own;
+                if (met & BIT(v))
+                    continue;
+                *own = met | BIT(v);
+#endif
+                if (HAS(now, v) || (atomic_or(&next[v >> 5], BIT(v)) & BIT(v)))
+                    continue;
+                settle(&search, v, u);
+                append(&search, v, tail, piece, held, &sums, &own_found, &own_arcs, record);
+            }
+        }
+        SYNC();
+        const int count = min(sums.count, HELD);
+        if (item == 0 && count > 0)
+            sums.base = atomic_add(&record[LIGHT], count);
+        SYNC();
+        for (int i = item; i < count; i += PYAPSP_GROUP)
+            queue[tail + sums.base + i] = held[i];
+        SYNC();
+        if (item == 0)
+            sums.count = 0;
+    }
+
+#if PYAPSP_PULL
+    /* pull: blocks are words of the bit map */
+#if PYAPSP_GROUP == 1
+    const int stretch = PYAPSP_BLOCK;
+#else
+    const int stretch = PYAPSP_GROUP / WORD;
+#endif
+    const int to_pull = pulls ? (words + stretch - 1) / stretch : 0;
+    taken = to_pull > 0 ? 0 : 1;
+    while (taken < max(to_pull, 1)) {
+        if (item == 0)
+            sums.ticket = atomic_inc(&record[TICKET]);
+        SYNC();
+        taken = sums.ticket;
+#if PYAPSP_GROUP == 1
+        for (int w = taken * stretch; taken < to_pull && w < min((taken + 1) * stretch, words);
+             w++) {
+            const uint before = now[w];
+            uint missing = ~before, bits = 0;
+            if (w == words - 1 && n % WORD)
+                missing &= (1u << n % WORD) - 1;
+            while (missing) {
+                const int v = WORD * w + 31 - clz(missing & -missing);
+                missing &= missing - 1;
+                const offset_t end = entering[v + 1];
+                for (offset_t a = entering[v]; a < end; a++) {
+                    const int u = tails[a];
+                    if (!HAS(now, u))
+                        continue;
+                    bits |= BIT(v);
+                    settle(&search, v, u);
+                    append(&search, v, tail, piece, held, &sums, &own_found, &own_arcs, record);
+                    break;
+                }
+            }
+            next[w] = before | bits;
+        }
+#else
+        const int v = taken < to_pull ? taken * PYAPSP_GROUP + item : n;
+        if (item < PYAPSP_GROUP / WORD)
+            found_bits[item] = 0;
+        if (item == 0)
+            waits = 0;
+        hits[item] = -1;
+        SYNC();
+        int u = -1, place = -1;
+        if (v < n && !HAS(now, v)) {
+            const offset_t start = entering[v], end = entering[v + 1];
+            const offset_t stop = min(end, start + PYAPSP_PROBE);
+            for (offset_t a = start; a < stop && u < 0; a++)
+                if (HAS(now, tails[a]))
+                    u = tails[a];
+            if (u < 0 && stop < end) {
+                place = atomic_inc(&waits);
+                waiting[place] = v;
+            }
+        }
+        SYNC();
+        for (int i = item / WORD; i < waits; i += PYAPSP_GROUP / WORD) {
+            const offset_t end = entering[waiting[i] + 1];
+            offset_t a = entering[waiting[i]] + PYAPSP_PROBE + item % WORD;
+            for (; a < end && atomic_or(&hits[i], 0) < 0; a += WORD)
+                if (HAS(now, tails[a]))
+                    atomic_max(&hits[i], tails[a]);
+        }
+        SYNC();
+        if (place >= 0)
+            u = hits[place];
+        if (u >= 0) {
+            atomic_or(&found_bits[item / WORD], BIT(v));
+            settle(&search, v, u);
+            append(&search, v, tail, piece, held, &sums, &own_found, &own_arcs, record);
+        }
+        SYNC();
+        const int w = taken * (PYAPSP_GROUP / WORD) + item;
+        if (taken < to_pull && item < PYAPSP_GROUP / WORD && w < words)
+            next[w] = now[w] | found_bits[item];
+#endif
+        const int count = min(sums.count, HELD);
+        if (item == 0 && count > 0)
+            sums.base = atomic_add(&record[LIGHT], count);
+        SYNC();
+        for (int i = item; i < count; i += PYAPSP_GROUP)
+            queue[tail + sums.base + i] = held[i];
+        SYNC();
+        if (item == 0)
+            sums.count = 0;
+    }
+#endif
+
+    if (own_found > 0) {
+        LOCAL_ADD(&sums.found, own_found);
+        LOCAL_ADD(&sums.arcs, own_arcs);
+    }
+    SYNC();
+    if (item == 0 && sums.found > 0) {
+        atomic_add(&record[FOUND], sums.found);
+        atomic_add(&record[ARCS], sums.arcs);
+    }
+}

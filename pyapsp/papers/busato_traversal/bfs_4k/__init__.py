@@ -1,0 +1,1 @@
+"""[B] chapter 6: breadth-first search, BFS-4K and what it is compared with."""

@@ -1,0 +1,321 @@
+"""bfs-direction-optimising: pushes or pulls; one group finds small levels alone.
+
+A launch of the kernel decides from the state of the last launch what it does, so that the host
+enqueues a batch of launches before it reads the state. The kernel file has the method and its
+cost.
+
+Pulling needs the entering arcs. In a symmetric graph these are the leaving arcs. If nothing is
+known about a graph with many arcs for each vertex, all arcs are tested first, which takes a third
+of a search that pushes alone. A graph that is not symmetric is reversed only for many sources,
+because reversing takes as long as several searches.
+
+On a device that shares the memory of the host, the arcs are read where they are, and the levels and
+parents are written into the arrays of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+from scipy.sparse import csr_array
+
+from pyapsp.device import Device
+from pyapsp.errors import CapabilityError, PyApspError
+from pyapsp.graph import Facts, Graph
+from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.kernels.transfer import in_place, read_back, shared
+from pyapsp.paths import PathOptions
+from pyapsp.precision import infinity
+from pyapsp.registry import Plan, register
+from pyapsp.traversal.search import Search
+from pyapsp.traversal.symmetry import Symmetry, known_symmetric
+
+__all__ = ["BfsDirectionOptimising"]
+
+# Arcs, and vertices, are counted in 32 bits; the kernel rounds a number of vertices up to a block.
+_LARGEST, _ROUNDED = 2**31 - 1, 2**12
+# A graph that is not known to be symmetric is reversed for so many sources.
+_MANY = 16
+# Mean number of arcs of a vertex, and number of arcs, from which pulling may pay for the test.
+# Graphs with fewer arcs for each vertex, as grids and roads, have many small levels.
+_DENSE, _LARGE = 8, 2**18
+# Launches of the first batch. A batch is twice as long as the one before, up to the limit.
+_BATCH, _LONGEST_BATCH = 8, 128
+# Work-groups for each compute unit of a GPU; a CPU has one.
+_GROUPS = 2
+# The largest part of the arcs' memory that the bit maps of groups take.
+_PART = 4
+# Arcs of a piece of a vertex, on GPUs and on CPUs.
+_CHUNK, _SCALAR_CHUNK = 1024, 4096
+# Vertices of the queue from the present one to that whose arcs are prefetched.
+_AHEAD = 8
+# The layout of a record of the state, see the kernel file.
+_RECORDS, _RECORD, _FOUND, _ARCS, _LEVEL, _REST = 4, 16, 2, 3, 5, 8
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The kernels.
+
+    Attributes
+    ----------
+    search : Program
+    push : Program or None
+        The kernels for the case that the graph turns out not to be symmetric.
+    symmetry : Symmetry or None
+    """
+
+    search: Program
+    push: Program | None
+    symmetry: Symmetry | None
+
+    @property
+    def hash(self) -> str:
+        return self.search.hash
+
+
+class _Mode(Enum):
+    """Where the entering arcs are from."""
+
+    NONE = "push alone"
+    SAME = "the graph is symmetric"
+    TEST = "the graph is tested"
+    TURN = "the graph is reversed"
+
+
+@register
+class BfsDirectionOptimising(Search):
+    """Breadth-first search that changes between push and pull without a read by the host.
+
+    Parameters: ``alpha`` and ``beta`` decide when the direction changes (``alpha=0`` never pulls),
+    ``walk`` is the number of vertices and arcs up to which one group finds a level alone.
+
+    Source: S. Beamer, K. Asanović, D. Patterson, SC 2012.
+    """
+
+    id = "bfs-direction-optimising"
+    problem = "bfs"
+    summary = "pushes from small levels, pulls into large ones; one group finds runs of tiny levels"
+    source = "Beamer, Asanović and Patterson 2012, doi:10.1109/SC.2012.50"
+    carries_predecessors = True
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "group": (1, 32, 64, 128, 256, 512, 1024),
+        "alpha": (0, 5, 15, 45, 10**9),
+        "beta": (1, 18, 54, 10**9),
+        "walk": (0, 1024, 4096, 16384, 65536, 2**20),
+    }
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield large groups, and on CPUs one work-item, which walks through more arcs."""
+        scalar = options.device.traits.scalar_groups
+        walk = 65536 if scalar else 4096
+        for group in (1,) if scalar else (1024, 512, 256, 128, 64, 32, 1):
+            yield {"group": group, "alpha": 15, "beta": 18, "walk": walk}
+
+    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+        """Return the error of a graph with 2^31 arcs, which are counted in 32 bits."""
+        if about.m > _LARGEST or about.n > _LARGEST - _ROUNDED:
+            return CapabilityError(
+                f"{self.id} counts in 32 bits, and the graph has {about.n:,} vertices and "
+                f"{about.m:,} arcs"
+            )
+        return super().unmet(about, options)
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer: arcs, entering arcs, and those of `_own`."""
+        first = _offsets(options.device).itemsize * (graph.n + 1)
+        arcs = [first, 4 * graph.m]
+        if _mode(graph, options, parameters) is _Mode.TURN:
+            arcs *= 2
+        return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters))]
+
+    def prepare(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> _Programs:
+        """Build the kernels."""
+        device, mode = options.device, _mode(graph, options, parameters)
+        offsets = _offsets(device)
+
+        def built(pulls: bool) -> Program:
+            defines: dict[str, str | int] = {
+                "PYAPSP_GROUP": parameters["group"],
+                "PYAPSP_PREDECESSORS": int(options.predecessors),
+                "PYAPSP_INFINITY": int(infinity(options.dtype)),
+                "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
+                "PYAPSP_PULL": int(pulls),
+                "PYAPSP_CHUNK": _chunk(parameters),
+                "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
+            }
+            return build(device, "traversal/bfs_direction_optimising.cl", defines)
+
+        if mode is not _Mode.TEST:
+            return _Programs(built(mode is not _Mode.NONE), None, None)
+        return _Programs(built(True), built(False), Symmetry(device, parameters["group"], offsets))
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Search:
+        """Copy the graph to the device."""
+        return _Search(plan, watch)
+
+    def find(
+        self, searcher: _Search, source: int, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> None:
+        """Search from a vertex, and find the predecessors with the levels."""
+        searcher.search(source, distances, predecessors)
+
+
+def _offsets(device: Device) -> np.dtype:
+    """Return the type of the offsets: that of `Graph` if they are used in place."""
+    return np.dtype(np.int64 if in_place(device.handle) else np.int32)
+
+
+def _mode(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> _Mode:
+    """Return whether and how the search gets entering arcs."""
+    symmetric = known_symmetric(graph)
+    if parameters["alpha"] == 0:
+        return _Mode.NONE
+    if symmetric:
+        return _Mode.SAME
+    if options.sources is not None and options.sources.size >= _MANY:
+        return _Mode.TURN
+    many = graph.m >= max(_DENSE * graph.n, _LARGE)
+    return _Mode.TEST if many and symmetric is None else _Mode.NONE
+
+
+def _chunk(parameters: Mapping[str, Any]) -> int:
+    """Return the number of arcs of a piece."""
+    return _CHUNK if parameters["group"] > 1 else _SCALAR_CHUNK
+
+
+def _own(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+    """Return the bytes of levels, parents, queue, pieces, bit maps, maps of groups, and state."""
+    # a vertex that is in pieces has more than one, and less than two for each chunk
+    pieces = 2 * (graph.m // _chunk(parameters))
+    words = -(-graph.n // 32)
+    rows = 4 * graph.n, 4 * graph.n * options.predecessors, 4 * graph.n
+    mode = _mode(graph, options, parameters)
+    # a group of one work-item has a bit map, if it pushes alone
+    alone = parameters["group"] == 1 and mode in (_Mode.NONE, _Mode.TEST)
+    maps = _groups(graph, options) * alone
+    state = max(4 * _RECORDS * _RECORD, Symmetry.bytes(options.device))
+    return [*rows, 8 * pieces, 8 * words, 4 * words * maps, state]
+
+
+def _groups(graph: Graph, options: PathOptions) -> int:
+    """Return the number of groups: few, because each takes work as long as there is some."""
+    units = options.device.capabilities.compute_units
+    if not options.device.traits.scalar_groups:
+        return _GROUPS * units
+    most = (8 * graph.n + 4 * graph.m) // _PART // max(graph.n // 8, 1)
+    return max(min(units, most), 1)
+
+
+class _Search:
+    """A graph on the device, and the state of a search from one of its vertices.
+
+    Attributes
+    ----------
+    rounds : int
+        Levels of all searches so far; after each search one level is empty.
+    work : int
+        Arcs that leave the vertices that were reached, summed over the searches.
+    """
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, parameters = plan.input, plan.options, plan.parameters
+        self.rounds = self.work = 0
+        self._n, self._m, self._watch = graph.n, graph.m, watch
+        self._in_place = in_place(options.device.handle)
+        self._queue = options.device.queue()
+        self._offsets = _offsets(options.device)
+        self._limits = tuple(np.int32(parameters[name]) for name in ("walk", "alpha", "beta"))
+        self._arcs = self._uploaded(graph.indptr, graph.indices)
+        self._entering, programs = self._arcs, plan.state
+        if _mode(graph, options, parameters) is _Mode.TURN:
+            self._entering = self._uploaded(*_reversed(graph))
+        sizes = [max(size, 4) for size in _own(graph, options, parameters)]
+        # the rows of the answer take the place of the first two, if the device can write to them
+        kept = (not self._in_place, not self._in_place or not options.predecessors, *[True] * 5)
+        self._levels: Any
+        self._parents: Any
+        self._levels, self._parents, *self._own = (
+            options.device.buffer(size) if keep else None
+            for size, keep in zip(sizes, kept, strict=True)
+        )
+        items = parameters["group"] * _groups(graph, options)
+        self._shape = (items,), (parameters["group"],)
+        self._state: Any
+        self._state, kernels = self._own[-1], programs.search
+        if programs.symmetry is not None and not programs.symmetry.holds(
+            graph, self._queue, self._arcs, self._state
+        ):
+            kernels = programs.push
+        self._start, self._step = map(kernels.kernel, ("bfs_start", "bfs_step"))
+
+    def search(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray | None = None
+    ) -> None:
+        """Find the levels of all vertices, and their parents."""
+        queue, n = self._queue, np.int32(self._n)
+        levels, parents = self._levels, self._parents
+        if self._in_place:
+            levels = shared(queue, distances)
+            parents = parents if predecessors is None else shared(queue, predecessors)
+        found = levels, parents, *self._own
+        entering, source_, arcs = self._entering[0], np.int32(source), np.int32(self._m)
+        self._start(queue, *self._shape, self._arcs[0], entering, *found, source_, n, arcs)
+        state = self._advanced((*self._arcs, *self._entering, *found, n))
+        self.rounds += int(state[_LEVEL])
+        self.work += self._m - int(state[_REST])
+        with self._watch.by_the_host("transfer"):
+            _read(queue, levels, distances, self._in_place)
+            if self._in_place and predecessors is not None:
+                _read(queue, parents, predecessors, True)
+
+    def _advanced(self, arguments: tuple[Any, ...]) -> np.ndarray:
+        """Launch steps until a frontier is empty; return the record of that frontier."""
+        turn, batch, limits = 0, _BATCH, self._limits
+        state = np.empty((_RECORDS, _RECORD), np.int32)
+        while True:
+            for _ in range(batch):
+                self._step(self._queue, *self._shape, *arguments, np.int32(turn), *limits)
+                turn += 1
+            cl.enqueue_copy(self._queue, state, self._state)
+            last = state[turn % _RECORDS]
+            if last[_FOUND] == 0:
+                return np.array(last)
+            batch = min(2 * batch, _LONGEST_BATCH)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents, unless the search has written them into the array."""
+        if not self._in_place:
+            with self._watch.by_the_host("transfer"):
+                cl.enqueue_copy(self._queue, predecessors, self._parents)
+
+    def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:
+        arrays = first.astype(self._offsets, copy=False), heads
+        return [upload(self._queue, each, self._watch) for each in arrays]
+
+
+def _read(queue: cl.CommandQueue, buffer: Any, array: np.ndarray, is_shared: bool) -> None:
+    """Let an array have the content of a buffer."""
+    if is_shared:
+        read_back(queue, buffer, array)
+    else:
+        cl.enqueue_copy(queue, array, buffer)
+
+
+def _reversed(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return the index of the first entering arc of each vertex, and the tails."""
+    weights = np.zeros(graph.m, np.int8)
+    rows = csr_array((weights, graph.indices, graph.indptr), shape=(graph.n, graph.n)).tocsc()
+    # SciPy gives both arrays the type of the offsets
+    return rows.indptr, rows.indices.astype(np.int32, copy=False)

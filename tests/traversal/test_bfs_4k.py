@@ -1,0 +1,294 @@
+"""bfs-4k: every pair of its parameters on ten shapes of graphs, duplicates, and full queues."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.device import Device
+from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.paths import PathOptions
+from pyapsp.traversal import bfs_4k
+from pyapsp.traversal.bfs_4k import Bfs4K, heavy_degree
+
+sys.path.insert(0, str(Path(__file__).parent))
+from covering import covering
+from shapes import (
+    EXPECTED,
+    GRAPH,
+    SHAPES,
+    SOURCES,
+    arcs,
+    assert_right,
+    expected_levels,
+    star_of_stars,
+)
+
+#: Values for all pairs: few of those that need another build.
+FEW = {
+    "build": ((1, 1, 16), (32, 8, 1), (32, 32, 4), (64, 8, 16)),
+    "least_width": (1, 4, 8),
+    "heavy": (0, 15, 200),
+    "piece": (4, 16),
+    "discover": (0, 1, 4),
+    "single": (0, 1, 16),
+    "coalesce": (0, 1, 4),
+    "resident": (16, 2048),
+    "extended": (0, 1),
+    "duplicates": Bfs4K.choices["duplicates"],
+    "dynamic": Bfs4K.choices["dynamic"],
+}
+
+
+def expanded(chosen):
+    group, warp, queue = chosen.get("build", (64, 64, 1))
+    rest = {name: value for name, value in chosen.items() if name != "build"}
+    return {"group": group, "warp": warp, "queue": queue, **rest}
+
+
+def legal(chosen):
+    whole = expanded(chosen)
+    return whole.get("least_width", 1) <= whole["warp"]
+
+
+PAIRS = [expanded(each) for each in covering(FEW, legal)]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("number", range(len(PAIRS)))
+def test_pairs_of_parameters(number, device):
+    parameters = PAIRS[number]
+    if parameters["duplicates"] == "hash64" and not device.capabilities.int64_atomics:
+        pytest.skip("no 64-bit atomics")
+    found = pyapsp.bfs(GRAPH, SOURCES, pyapsp.method("bfs-4k", **parameters), device=device)
+    assert_right(GRAPH, SOURCES, found, EXPECTED)
+
+
+def test_pairs_are_all_pairs():
+    seen = {name: {each[name] for each in PAIRS} for name in PAIRS[0]}
+    for name in ("duplicates", "dynamic"):
+        assert seen[name] == set(Bfs4K.choices[name])
+    for one, other in (("duplicates", "dynamic"), ("single", "discover"), ("heavy", "coalesce")):
+        assert {(each[one], each[other]) for each in PAIRS} == {
+            (x, y) for x in seen[one] for y in seen[other]
+        }
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_pairs_of_all_values(device):
+    options = PathOptions(device, np.dtype(np.int32), True)
+    method, default = Bfs4K(), next(Bfs4K().candidates(PathOptions(device, np.dtype(np.int32))))
+    free = default | {"group": 1024, "warp": 1, "least_width": 1, "queue": 1, "single": 0}
+
+    def fits(chosen):
+        whole = {**free, **chosen}
+        if "warp" not in chosen:
+            whole["warp"] = max(1, chosen.get("least_width", 1))
+        if whole["warp"] not in Bfs4K.choices["warp"]:
+            whole["warp"] = 8
+        if "group" not in chosen:
+            whole["group"] = 64
+        return method.fits(whole, options)
+
+    for parameters in covering(Bfs4K.choices, fits):
+        found = pyapsp.bfs(GRAPH, SOURCES, pyapsp.method("bfs-4k", **parameters), device=device)
+        assert_right(GRAPH, SOURCES, found, EXPECTED)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_defaults(shape, device):
+    graph, source = SHAPES[shape]
+    found = pyapsp.bfs(graph, [source, graph.n - 1], "bfs-4k", device=device)
+    expected = expected_levels(graph, [source, graph.n - 1])
+    assert_right(graph, [source, graph.n - 1], found, expected)
+
+
+WIDE = {"group": 64, "warp": 8, "queue": 16, "discover": 0, "resident": 256}
+
+
+def levels_of(graph, source, device, **parameters):
+    """The statistics of a search."""
+    method, told = pyapsp.method("bfs-4k", **{**WIDE, **parameters}), []
+    method.on_levels = told.append
+    found = pyapsp.bfs(graph, source, method, device=device)
+    np.testing.assert_array_equal(found.levels, expected_levels(graph, [source])[0])
+    assert len(told) == 1
+    return told[0]
+
+
+# 0 -> 1..20 -> 21, 22: each of the last two is found by 20 work-items at once
+FAN = arcs(
+    23,
+    [*[0] * 20, *np.repeat(range(1, 21), 2)],
+    [*range(1, 21), *[21, 22] * 20],
+)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("single", [0, 1])
+def test_duplicates_are_counted(single, device):
+    few = {"least_width": 1, "resident": 16}
+    levels = levels_of(FAN, 0, device, duplicates="hash32", single=single, **few)
+    assert [each["level"] for each in levels] == [1, 2]
+    assert [each["vertices"] for each in levels] == [20, 2]
+    for each in levels:
+        assert each["undetected"] == each["frontier"] - each["vertices"] >= 0
+        assert each["kernel"] == ("single_warps" if single else "warps")
+    last = levels[1]
+    assert last["dropped"] + last["undetected"] == 38
+    assert last["dropped"] > 0
+    assert levels[0]["dropped"] == 0
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("duplicates", ["off", "hash64", "per-warp"])
+def test_duplicates_of_other_tables(duplicates, device):
+    if duplicates == "hash64" and not device.capabilities.int64_atomics:
+        pytest.skip("no 64-bit atomics")
+    few = {"least_width": 1, "resident": 16}
+    levels = levels_of(FAN, 0, device, duplicates=duplicates, single=0, **few)
+    assert levels[1]["undetected"] == levels[1]["frontier"] - 2
+    # whole warps have one vertex each, without duplicates
+    if duplicates == "off" or levels[1]["width"] < 8:
+        assert (levels[1]["dropped"] > 0) == (duplicates != "off")
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_kernel_follows_the_frontier(device, monkeypatch):
+    """A star of stars: one vertex, then 60, which find 1,800."""
+    two = dataclasses.replace(device.capabilities, compute_units=2)
+    monkeypatch.setattr(Device, "capabilities", two)
+    graph = star_of_stars(60, 30)
+
+    def kernels(**parameters):
+        found = levels_of(graph, 0, device, duplicates="hash32", dynamic="off", **parameters)
+        return [(each["kernel"], each["width"]) for each in found]
+
+    # resident / frontier work-items for a vertex: 32 / 1, at most a warp, and 32 / 60, at least 1
+    assert kernels(single=0, resident=16, least_width=1) == [("warps", 8), ("warps", 1)]
+    assert kernels(single=0, resident=256, least_width=1) == [("warps", 8), ("warps", 8)]
+    assert kernels(single=0, resident=16, least_width=4) == [("warps", 8), ("warps", 4)]
+    # whole warps and more vertices than work-items
+    assert kernels(single=0, resident=16, least_width=8) == [("warps", 8), ("shared", 8)]
+    # fewer vertices than resident / discover
+    assert kernels(single=0, resident=16, least_width=1, discover=1) == [("edges", 1), ("warps", 1)]
+    assert kernels(single=0, resident=256, discover=4) == [("edges", 1)] * 2
+    # at most 64 vertices; there, fewer than 64 / discover
+    assert kernels(single=1, least_width=1) == [("single_warps", 0)] * 2
+    assert kernels(single=1, discover=1) == [("single_edges", 0)] * 2
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("duplicates", ["off", "hash32"])
+def test_a_queue_that_is_too_short(duplicates, device, monkeypatch):
+    """Frontiers that do not fit are made again from the levels."""
+    monkeypatch.setattr(bfs_4k, "_capacity", lambda n: 6)
+    for single in (0, 1):
+        method = pyapsp.method("bfs-4k", **{**WIDE, "duplicates": duplicates, "single": single})
+        found = pyapsp.bfs(GRAPH, SOURCES, method, device=device)
+        assert_right(GRAPH, SOURCES, found, EXPECTED)
+
+
+@pytest.mark.usefixtures("quick")
+def test_more_heavy_vertices_than_the_list_holds(device, monkeypatch):
+    monkeypatch.setattr(bfs_4k, "_MOST_HEAVY", 3)
+    graph = star_of_stars(30, 300)
+    method = pyapsp.method(
+        "bfs-4k", **WIDE, single=0, heavy=200, piece=4, dynamic="relaunch", duplicates="hash32"
+    )
+    assert heavy_degree(graph, 200, 256) <= 301
+    found = pyapsp.bfs(graph, [0, 1, 99], method, device=device)
+    assert_right(graph, [0, 1, 99], found, expected_levels(graph, [0, 1, 99]))
+
+
+def test_heavy_degrees():
+    star = SHAPES["star"][0]
+    assert heavy_degree(star, 15, 10) == 399
+    assert heavy_degree(star, 15, 400) == 400
+    assert heavy_degree(star, 200, 1) == 1  # eight vertices of 400, and all but one have one arc
+    assert heavy_degree(star, 0, 10) == 2**31 - 1
+    assert heavy_degree(arcs(0, [], []), 15, 10) == 2**31 - 1
+
+
+def test_work_is_linear(device):
+    """A path of 20,000 vertices, and stars: one launch, and a queue that holds each vertex once."""
+    n = 20_000
+    path = arcs(n, range(n - 1), range(1, n), directed=False)
+    found = pyapsp.bfs(path, 0, "bfs-4k", device=device)
+    np.testing.assert_array_equal(found.levels, np.arange(n))
+    assert found.stats["rounds"] == n
+    assert found.stats["kernel_seconds"] < 20
+    star = arcs(n, [0] * (n - 1), range(1, n), directed=False)
+    for source in (0, 1):
+        found = pyapsp.bfs(star, source, "bfs-4k", device=device)
+        expected = np.where(np.arange(n) == 0, 1, 2) if source else np.ones(n, int)
+        expected[source] = 0
+        np.testing.assert_array_equal(found.levels, expected)
+        assert found.stats["kernel_seconds"] < 20
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_host_reads_once_for_each_level(device, monkeypatch):
+    reads = []
+    read = bfs_4k._Levels.read_state
+
+    def counted(levels):
+        reads.append(levels)
+        read(levels)
+
+    monkeypatch.setattr(bfs_4k._Levels, "read_state", counted)
+    for parameters in ({"single": 0}, {"single": 0, "heavy": 200, "piece": 4}, {"single": 1}):
+        reads.clear()
+        method = pyapsp.method("bfs-4k", **{**WIDE, "duplicates": "hash32", **parameters})
+        rounds = pyapsp.bfs(GRAPH, SOURCES[2], method, device=device).stats["rounds"]
+        assert len(reads) <= rounds
+        assert parameters["single"] == 0 or len(reads) < rounds
+
+
+def test_parameters_that_do_not_fit(device, monkeypatch):
+    for wrong in ({"group": 32, "warp": 64}, {"warp": 8, "group": 64, "least_width": 16}):
+        with pytest.raises(ParameterError, match="multiple of warp; least_width"):
+            pyapsp.bfs(FAN, 0, pyapsp.method("bfs-4k", **wrong), device=device)
+    poor = dataclasses.replace(device.capabilities, int64_atomics=False)
+    monkeypatch.setattr(Device, "capabilities", poor)
+    with pytest.raises(ParameterError, match="hash64 needs int64_atomics"):
+        pyapsp.bfs(FAN, 0, pyapsp.method("bfs-4k", duplicates="hash64"), device=device)
+    little = dataclasses.replace(device.capabilities, local_memory=4000)
+    monkeypatch.setattr(Device, "capabilities", little)
+    with pytest.raises(ParameterError, match="4,000 bytes of local memory"):
+        pyapsp.bfs(FAN, 0, pyapsp.method("bfs-4k", group=1024), device=device)
+
+
+def test_too_many_arcs(device):
+    options = PathOptions(device, np.dtype(np.int32))
+    many = type("Graph", (), {"m": 2**31, "n": 3})()
+    with pytest.raises(CapabilityError, match="2,147,483,648"):
+        Bfs4K().check(many, options)
+
+
+# The thesis' figure 6.5: six vertices with these degrees, and the vertex of each of 20 lanes.
+DEGREES = [3, 1, 4, 6, 3, 3]
+OWNERS = [0, 0, 0, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4, 4, 4, 5, 5, 5]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("extended", [0, 1])
+def test_the_example_of_edge_discover(extended, device):
+    """Each arc is visited by a lane whose search gives the vertex of the figure."""
+    leaves = np.arange(7, 27)
+    graph = arcs(27, [*[0] * 6, *np.add(OWNERS, 1)], [*range(1, 7), *leaves])
+    method = pyapsp.method(
+        "bfs-4k", group=32, warp=32, queue=4, single=0, discover=1, extended=extended, resident=2048
+    )
+    told = []
+    method.on_levels = told.append
+    found = pyapsp.bfs(graph, 0, method, device=device)
+    assert [each["kernel"] for each in told[0]] == ["edges", "edges"]
+    np.testing.assert_array_equal(found.parents[leaves] - 1, OWNERS)
+    assert (np.bincount(OWNERS) == DEGREES).all()

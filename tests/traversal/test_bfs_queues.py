@@ -1,0 +1,128 @@
+"""Breadth-first searches with queues that others are compared with: parameters, work, phases."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.cli import main
+from pyapsp.errors import ParameterError
+from pyapsp.result import Result
+from pyapsp.traversal.frontier_queues import Frontiers
+
+sys.path.insert(0, str(Path(__file__).parent))
+from shapes import EXPECTED, GRAPH, SHAPES, SOURCES, arcs, assert_right, expected_levels
+
+METHODS = ("bfs-sequential", "bfs-frontier", "bfs-luo", "bfs-b40c")
+SETS = [
+    ("bfs-luo", {"group": 64, "buckets": 8, "room": 8}),
+    ("bfs-luo", {"group": 32, "buckets": 8, "room": 32}),
+    ("bfs-luo", {"group": 32, "buckets": 1, "room": 8}),
+    *[
+        ("bfs-b40c", {"frontier": frontier, "group": group, "warp": warp})
+        for frontier in ("vertex", "edge", "two-phase")
+        for group, warp in ((64, 8), (32, 32), (32, 1))
+    ],
+    ("bfs-frontier", {"width": 4, "group": 32}),
+]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("method", "parameters"), SETS)
+def test_parameters(method, parameters, device):
+    found = pyapsp.bfs(GRAPH, SOURCES, pyapsp.method(method, **parameters), device=device)
+    assert_right(GRAPH, SOURCES, found, EXPECTED)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("method", METHODS)
+def test_defaults(method, shape, device):
+    graph, source = SHAPES[shape]
+    sources = [source, graph.n - 1]
+    found = pyapsp.bfs(graph, sources, method, device=device)
+    assert_right(graph, sources, found, expected_levels(graph, sources))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_work_is_linear(method, device):
+    """A level reads its frontier only: no launch has a work-item for each vertex or arc."""
+    n = 20_000
+    path = arcs(n, range(n - 1), range(1, n))
+    found = pyapsp.bfs(path, 0, method, device=device)
+    np.testing.assert_array_equal(found.levels, np.arange(n))
+    assert found.stats["rounds"] == n
+    assert found.stats["kernel_seconds"] < 60
+    star = arcs(n, [0] * (n - 1), range(1, n), directed=False)
+    found = pyapsp.bfs(star, 1, method, device=device)
+    np.testing.assert_array_equal(found.levels, [1, 0, *[2] * (n - 2)])
+
+
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_the_host_reads_once_for_each_level(method, device, monkeypatch):
+    reads = []
+    read = Frontiers.read_state
+
+    def counted(frontiers):
+        reads.append(frontiers)
+        read(frontiers)
+
+    monkeypatch.setattr(Frontiers, "read_state", counted)
+    rounds = pyapsp.bfs(GRAPH, SOURCES[3], method, device=device).stats["rounds"]
+    assert 0 < len(reads) <= rounds
+
+
+@pytest.mark.usefixtures("quick")
+def test_one_group_goes_on(device, monkeypatch):
+    """A path is one launch, and a star three: a group, the device, and a group that finds none."""
+    launches = []
+    read = Frontiers.read_state
+
+    def counted(frontiers):
+        launches.append(frontiers)
+        read(frontiers)
+
+    monkeypatch.setattr(Frontiers, "read_state", counted)
+    method = pyapsp.method("bfs-luo", group=32, buckets=8, room=8)
+    for shape, number in (("path", 1), ("star", 2)):
+        launches.clear()
+        graph, source = SHAPES[shape]
+        found = pyapsp.bfs(graph, source, method, device=device)
+        np.testing.assert_array_equal(found.levels, expected_levels(graph, [source])[0])
+        assert len(launches) == number
+
+
+def test_warps_divide_groups(device):
+    with pytest.raises(ParameterError, match="multiple of warp"):
+        pyapsp.bfs(GRAPH, 0, pyapsp.method("bfs-b40c", group=32, warp=64), device=device)
+    with pytest.raises(ParameterError, match="has no parameter 'group'"):
+        pyapsp.method("bfs-sequential", group=32)
+
+
+# Files of graphs, for example those of `pyapsp fetch`; without the variable none are read.
+FOLDER = os.environ.get("PYAPSP_TEST_GRAPHS")
+FILES = sorted(
+    path
+    for ending in ("*.txt", "*.txt.gz", "*.gr")
+    for path in Path(FOLDER or "").glob(ending)
+    if FOLDER and path.name != "MANIFEST.md"
+)
+
+
+@pytest.mark.skipif(not FILES, reason="PYAPSP_TEST_GRAPHS names no folder with graphs")
+@pytest.mark.parametrize("method", ["bfs-4k", *METHODS])
+def test_files(method, device, tmp_path):
+    for path in FILES:
+        graph = pyapsp.read(path)
+        source = int(np.diff(graph.indptr).argmax())
+        label = str(source if graph.labels is None else graph.labels[source])
+        out = tmp_path / "levels.npz"
+        asked = ["--method", method, "--device", device.id, "--source", label, "-o", str(out)]
+        assert main(["bfs", str(path), *asked]) == 0
+        found = Result.load(out)
+        levels = np.where(found.distances < found.infinity, found.distances, -1)
+        np.testing.assert_array_equal(levels, expected_levels(graph, [source]))

@@ -1,0 +1,355 @@
+"""bfs-direction-optimising: parameters in pairs, every change of direction, limits and memory."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp import runs
+from pyapsp.errors import CapabilityError
+from pyapsp.graph import Facts, Graph, generators
+from pyapsp.kernels import Stopwatch, upload
+from pyapsp.paths import PathOptions
+from pyapsp.registry import problem
+from pyapsp.result import NO_PREDECESSOR
+from pyapsp.traversal import bfs_direction_optimising as module
+from pyapsp.traversal import symmetry
+from pyapsp.traversal.symmetry import Symmetry, known_symmetric
+
+ID = "bfs-direction-optimising"
+MANY = 10**9
+
+
+def hubs():
+    """Stars whose centres are the leaves of a star; one centre has most of the leaves."""
+    centres = np.arange(1, 9)
+    sizes = [1, 2, 3, 5, 8, 40, 300, 1500]
+    tails = [np.zeros(8, int), np.repeat(centres, sizes)]
+    return tails, [centres, 9 + np.arange(sum(sizes))], 9 + sum(sizes)
+
+
+def graphs():
+    tails, heads, n = hubs()
+    rng = np.random.default_rng(3)
+    pairs = rng.integers(0, 90, (2, 300))
+    return {
+        "path": Graph.from_arcs(99, range(98), range(1, 99), directed=False),
+        "star": Graph.from_arcs(2200, [7] * 2199, np.delete(range(2200), 7), directed=False),
+        "star of stars": Graph.from_arcs(
+            n, np.concatenate(tails), np.concatenate(heads), directed=False
+        ),
+        "grid": generators.grid_2d(13, 17, 1),
+        "clique": generators.complete(70, seed=1).symmetrized(),
+        "isolated": Graph.from_arcs(300, [1, 33, 64], [33, 64, 299], directed=False),
+        "self-loops": Graph.from_arcs(40, [*range(40), *range(39)], [*range(40), *range(1, 40)]),
+        "many arcs": Graph.from_arcs(90, *pairs, directed=False),
+        "sinks": Graph.from_arcs(400, np.repeat(range(20), 20), range(400)),
+        "two parts": Graph.from_arcs(131, range(0, 129), range(2, 131), directed=False),
+        "power law": generators.rmat(8, seed=2),
+        "power law both ways": generators.rmat(9, seed=2).symmetrized(),
+    }
+
+
+GRAPHS = graphs()
+
+
+def levels_of(graph, source):
+    """Level after level, by NumPy."""
+    levels = np.full(graph.n, -1, np.int32)
+    tails, heads, _ = graph.arcs()
+    levels[source] = level = 0
+    while (levels == level).any():
+        found = heads[levels[tails] == level]
+        levels[found[levels[found] < 0]] = level = level + 1
+    return levels
+
+
+EXPECTED = {
+    (name, place): levels_of(graph, (0, graph.n // 2, graph.n - 1)[place])
+    for name, graph in GRAPHS.items()
+    for place in range(3)
+}
+
+
+def assert_right(graph, found, expected):
+    np.testing.assert_array_equal(found.levels, expected)
+    reached = expected >= 0
+    assert found.stats["work"] == np.diff(graph.indptr)[reached].sum()
+    if found.parents is None:
+        return
+    inner = np.flatnonzero(expected > 0)
+    outer = np.flatnonzero(expected <= 0)
+    assert (found.parents[outer] == NO_PREDECESSOR).all()
+    before = found.parents[inner]
+    assert (expected[before] == expected[inner] - 1).all()
+    tails, heads, _ = graph.arcs()
+    arcs = tails.astype(np.int64) * graph.n + heads
+    assert np.isin(before.astype(np.int64) * graph.n + inner, arcs).all()
+
+
+@pytest.fixture(autouse=True)
+def more_values(monkeypatch):
+    """Let a walk end on small graphs too."""
+    choices = module.BfsDirectionOptimising.choices
+    more = {**choices, "walk": (*choices["walk"], 9, 400)}
+    monkeypatch.setattr(module.BfsDirectionOptimising, "choices", more)
+
+
+def pairwise(**factors):
+    """Rows in which every pair of values of two factors occurs; always the same ones."""
+    names = list(factors)
+    wanted = {
+        (a, x, b, y)
+        for a, b in combinations(names, 2)
+        for x, y in product(range(len(factors[a])), range(len(factors[b])))
+    }
+    rng, rows = np.random.default_rng(0), []
+    while wanted:
+        tried = [{name: int(rng.integers(len(factors[name]))) for name in names} for _ in range(60)]
+        a, x, b, y = min(wanted)
+        for each in tried:
+            each.update({a: x, b: y})
+
+        met = [{(a, row[a], b, row[b]) for a, b in combinations(names, 2)} for row in tried]
+        best = tried[max(range(60), key=lambda place: len(met[place] & wanted))]
+        wanted -= met[tried.index(best)]
+        rows.append({name: factors[name][best[name]] for name in names})
+    return rows
+
+
+ROWS = pairwise(
+    group=(1, 32),
+    alpha=(0, 15, MANY),
+    beta=(1, 18, MANY),
+    walk=(0, 9, 400),
+    pieces=(True, False),
+    batch=(1, 3, 8),
+    parents=(True, False),
+    in_place=(True, False),
+    entering=("untold", "told", "tested", "turned"),
+)
+
+
+# Each form of the kernels takes seconds to compile for larger groups; the nightly tests have all.
+ONE_FORM = {"pieces": True, "in_place": False, "parents": True}
+NIGHTLY = [
+    {**row, "group": group} for group in (64, 256, 1024) for row in ROWS[:: 1024 // group // 4 + 1]
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.values())))
+def test_parameters_in_pairs(row, device, monkeypatch):
+    if row["group"] > 1:
+        row = {**row, **ONE_FORM}
+    check_all(row, row["batch"] + row["walk"], device, monkeypatch)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("row", NIGHTLY, ids=lambda row: "-".join(map(str, row.values())))
+def test_large_groups(row, device, monkeypatch):
+    if row["group"] > device.capabilities.max_work_group_size:
+        pytest.skip("the device has no groups of this size")
+    check_all(row, NIGHTLY.index(row), device, monkeypatch)
+
+
+def check_all(row, turn, device, monkeypatch):
+    row = dict(row)
+    if row.pop("pieces"):
+        in_pieces(monkeypatch)
+    monkeypatch.setattr(module, "_BATCH", row.pop("batch"))
+    if not row.pop("in_place"):
+        monkeypatch.setattr(module, "in_place", lambda handle: False)
+    parents, entering = row.pop("parents"), row.pop("entering")
+    if entering == "tested":
+        monkeypatch.setattr(module, "_DENSE", 0)
+        monkeypatch.setattr(module, "_LARGE", 0)
+    if entering == "turned":
+        monkeypatch.setattr(module, "_MANY", 1)
+    for number, (name, graph) in enumerate(GRAPHS.items()):
+        fresh, place = graph if entering == "told" else untold(graph), (turn + number) % 3
+        source = (0, graph.n // 2, graph.n - 1)[place]
+        found = pyapsp.bfs(fresh, source, pyapsp.method(ID, **row), parents=parents, device=device)
+        assert_right(graph, found, EXPECTED[name, place])
+
+
+def in_pieces(monkeypatch):
+    """Let a vertex with more arcs than one of a grid be in pieces."""
+    monkeypatch.setattr(module, "_CHUNK", 4)
+    monkeypatch.setattr(module, "_SCALAR_CHUNK", 4)
+
+
+def untold(graph):
+    """The same arcs, of which nothing is known."""
+    return Graph(graph.indptr, graph.indices, graph.weights)
+
+
+PUSH, PULL, WALK = (0, 0, 1), (0, MANY, MANY), (6, 0, 1)
+
+
+@pytest.mark.parametrize("group", [1, 32])
+def test_every_change_of_direction(group, device, monkeypatch):
+    """Launches push, pull and walk in every order."""
+    kinds, pattern = [], ()
+
+    def advanced(self, arguments):
+        state, turn = np.empty((4, 16), np.int32), 0
+        while True:
+            limits = map(np.int32, pattern[turn % len(pattern)])
+            self._step(self._queue, *self._shape, *arguments, np.int32(turn), *limits)
+            turn += 1
+            module.cl.enqueue_copy(self._queue, state, self._own[-1])
+            kinds.append(int(state[turn % 4][9]))
+            if state[turn % 4][2] == 0:
+                return state[turn % 4]
+
+    monkeypatch.setattr(module._Search, "_advanced", advanced)
+    in_pieces(monkeypatch)
+    monkeypatch.setattr(module, "in_place", lambda handle: False)
+    names = ("star of stars", "grid", "clique", "many arcs", "power law both ways")
+    for number, order in enumerate(product((PUSH, PULL, WALK), repeat=3)):
+        pattern = order
+        for name in (names[number % 5], names[(number + 2) % 5]):
+            found = pyapsp.bfs(GRAPHS[name], 0, pyapsp.method(ID, group=group), device=device)
+            assert_right(GRAPHS[name], found, EXPECTED[name, 0])
+    assert 50 < sum(kinds) < len(kinds) - 50
+
+
+def test_a_grid_is_one_launch(device, monkeypatch):
+    """One group finds levels until one is large, or empty; the others do nothing."""
+    launches = []
+    monkeypatch.setattr(module, "_BATCH", 1)
+    monkeypatch.setattr(module.cl, "enqueue_copy", counted(launches, module.cl.enqueue_copy))
+    in_pieces(monkeypatch)
+    monkeypatch.setattr(module, "in_place", lambda handle: False)
+    for group in (1, 32):
+        launches.clear()
+        found = pyapsp.bfs(
+            GRAPHS["grid"], 0, pyapsp.method(ID, group=group, walk=2**20), device=device
+        )
+        assert found.stats["rounds"] == 13 + 17 - 1
+        assert sum(target.nbytes == 256 for target in launches) == 1
+
+
+def counted(calls, function):
+    def call(queue, target, source, **more):
+        if isinstance(target, np.ndarray):
+            calls.append(target)
+        return function(queue, target, source, **more)
+
+    return call
+
+
+def test_pulls_read_few_arcs_and_are_chosen(device, monkeypatch):
+    """A dense graph of small diameter is pulled by default, a mesh is not."""
+    pulled = []
+    advance = module._Search._advanced
+
+    def advanced(self, arguments):
+        state = advance(self, arguments)
+        every = np.empty((4, 16), np.int32)
+        module.cl.enqueue_copy(self._queue, every, self._own[-1])
+        pulled.append(bool(every[:, 9].any()))
+        return state
+
+    monkeypatch.setattr(module._Search, "_advanced", advanced)
+    for limit in ("_BATCH", "_LONGEST_BATCH"):
+        monkeypatch.setattr(module, limit, 1)
+    dense = generators.random_graph(6000, 150_000, seed=1).symmetrized()
+    for graph in (dense, generators.grid_2d(200, 200, 1)):
+        found = pyapsp.bfs(graph, 0, pyapsp.method(ID, walk=1024), device=device)
+        assert_right(graph, found, levels_of(graph, 0))
+    assert pulled == [True, False]
+
+
+def test_more_arcs_than_32_bits_count(device):
+    facts = Facts(9, 2**31, 1, False, True, True)
+    options = PathOptions(device, np.dtype(np.int32))
+    error = pyapsp.method(ID).unmet(facts, options)
+    assert isinstance(error, CapabilityError)
+    assert "2,147,483,648 arcs" in str(error)
+    assert pyapsp.method(ID).unmet(Facts(9, 2**31 - 1, 1, False, True, True), options) is None
+    # arrays of this size that take no memory
+    graph = object.__new__(Graph)
+    heads = np.broadcast_to(np.zeros(1, np.int32), 2**31)
+    starts = np.array([0, 2**31], np.int64)
+    fields = {"indptr": starts, "indices": heads, "weights": heads, "labels": None, "name": None}
+    graph.__dict__.update(fields, directed=True, _extremes=(1, 1))
+    request = problem("bfs").ask(graph, sources=0, device=device)
+    offered = [choice.method.id for choice in request.problem.choices(request)]
+    assert ID not in offered
+    assert offered[0] == "bfs-virtual-warp"
+    with pytest.raises(CapabilityError, match="2,147,483,648 arcs"):
+        runs.run(problem("bfs").ask(graph, ID, sources=0, device=device))
+
+
+def test_memory_is_little_more_than_the_graph(device, monkeypatch):
+    options = PathOptions(device, np.dtype(np.int32), True, sources=np.array([0]))
+    for in_place, offset in ((True, 8), (False, 4)):
+        monkeypatch.setattr(module, "in_place", lambda handle, here=in_place: here)
+        for graph in (generators.grid_2d(60, 60, 1), generators.rmat(11, seed=1)):
+            for each in (graph, graph.symmetrized()):
+                method = pyapsp.method(ID)
+                for group in (1, 64):
+                    parameters = next(method.candidates(options)) | {"group": group}
+                    total = sum(method.buffers(each, options, parameters))
+                    arcs = offset * (each.n + 1) + 4 * each.m
+                    assert total <= 1.3 * arcs + 12 * each.n + 4096
+
+
+def test_reversed_for_many_sources_alone(device, monkeypatch):
+    turned = []
+    reverse = module._reversed
+    monkeypatch.setattr(module, "_reversed", lambda graph: turned.append(graph) or reverse(graph))
+    graph = generators.rmat(8, seed=4)
+    sources = np.arange(20) * 3
+    found = pyapsp.bfs(graph, sources, ID, device=device)
+    assert turned == [graph]
+    for source, levels in zip(sources, found.levels, strict=True):
+        np.testing.assert_array_equal(levels, levels_of(graph, source))
+    pyapsp.bfs(graph, sources[:3], ID, device=device)
+    pyapsp.bfs(graph.symmetrized(), sources, ID, device=device)
+    assert turned == [graph]
+
+
+@pytest.fixture(params=[1, 64])
+def tells(request, device, monkeypatch):
+    """Whether all arcs of a graph have their reverse, by the sums alone."""
+    test = Symmetry(device, request.param, np.dtype(np.int64))
+    monkeypatch.setattr(symmetry, "_tried", lambda graph: True)
+    queue = device.queue()
+
+    def tell(graph):
+        arcs = [upload(queue, each, Stopwatch()) for each in (graph.indptr, graph.indices)]
+        partial = device.buffer(Symmetry.bytes(device))
+        return test.holds(graph, queue, arcs, partial)
+
+    return tell
+
+
+def test_symmetry_is_told_from_sums(tells):
+    rng = np.random.default_rng(5)
+    for n, m in ((2, 1), (3, 4), (50, 300), (1000, 9000)):
+        both = untold(Graph.from_arcs(n, *rng.integers(0, n, (2, m)), directed=False))
+        assert known_symmetric(both) is None
+        assert tells(both)
+        assert known_symmetric(both)
+        tails, heads, _ = both.arcs()
+        inner = np.flatnonzero(tails != heads)
+        for lost in {inner[0], inner[inner.size // 2], inner[-1]} if inner.size else ():
+            kept = np.arange(both.m) != lost
+            assert not tells(Graph.from_arcs(n, tails[kept], heads[kept]))
+    # the same degrees both ways
+    ring = Graph.from_arcs(7, range(7), [*range(1, 7), 0])
+    assert not tells(ring)
+    assert known_symmetric(ring) is False
+    assert tells(Graph.from_arcs(3, [1, 2], [1, 2]))
+
+
+def test_some_arcs_are_tried_first():
+    both = generators.rmat(7, seed=1).symmetrized()
+    assert symmetry._tried(both)
+    assert symmetry._tried(Graph.from_arcs(3, [], []))
+    assert not symmetry._tried(Graph.from_arcs(9, range(8), range(1, 9)))
