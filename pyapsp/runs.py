@@ -135,10 +135,8 @@ def solve(request: Request, started: float | None = None) -> Solved:
     work = request.problem.work(request.input, planned.plan.options, found)
     seconds = time.perf_counter() - started
     about = record(request, planned.method.id, planned.plan, found.stats, work, seconds)
-    about |= {
-        "automatic": isinstance(request.method, str),
-        "predicted_seconds": planned.choice.seconds,
-    }
+    about["automatic"] = isinstance(request.method, str)
+    about.setdefault("predicted_seconds", planned.choice.seconds)  # some methods predict it again
     return Solved(answer, about, reasons(request, planned))
 
 
