@@ -49,6 +49,8 @@ class Program:
         The assembled source.
     standard : str or None
         The version of OpenCL C, e.g. "CL3.0"; None: the default of the driver, at least 1.2.
+    optimise : bool
+        Whether the compiler optimises.
 
     Attributes
     ----------
@@ -66,13 +68,16 @@ class Program:
         If the compiler cannot write its files.
     """
 
-    def __init__(self, device: Device, source: str, standard: str | None = None) -> None:
+    def __init__(
+        self, device: Device, source: str, standard: str | None = None, optimise: bool = True
+    ) -> None:
         if not device.capabilities.long_loops:
             raise CapabilityError(f"kernels need long_loops: {device.without('long_loops')}")
         self.device = device
         self.source = source
         self.hash = hashlib.sha256(source.encode()).hexdigest()[:16]
         options = [] if standard is None else [f"-cl-std={standard}"]
+        options += [] if optimise else ["-cl-opt-disable"]
         options += [*device.build_options, "-cl-kernel-arg-info"]
         try:
             self._program = _compiled(device, source, options)
@@ -156,6 +161,7 @@ def build(
     defines: Mapping[str, str | int],
     *,
     standard: str | None = None,
+    optimise: bool = True,
 ) -> Program:
     """Assemble and build a kernel file, or return the cached program.
 
@@ -170,6 +176,8 @@ def build(
     standard : str or None
         The version of OpenCL C, as in `Capabilities.c_standard`; None for kernels that need only
         1.2.
+    optimise : bool
+        Whether the compiler optimises.
 
     Returns
     -------
@@ -182,11 +190,15 @@ def build(
     """
     text = flattened(name)  # a changed file changes this text
     with _building:
-        return _build(device, text, tuple(defines.items()), standard)
+        return _build(device, text, tuple(defines.items()), standard, optimise)
 
 
 @cache
 def _build(
-    device: Device, text: str, defines: tuple[tuple[str, str | int], ...], standard: str | None
+    device: Device,
+    text: str,
+    defines: tuple[tuple[str, str | int], ...],
+    standard: str | None,
+    optimise: bool,
 ) -> Program:
-    return Program(device, headed(text, dict(defines)), standard)
+    return Program(device, headed(text, dict(defines)), standard, optimise)

@@ -2,7 +2,8 @@
 
 A logical warp is a number of neighbouring work-items that the program chooses. The functions of the
 header work on every device with local memory and barriers. On a device whose sub-groups have just
-this width, the same kernels are built with its instructions.
+this width, the same kernels are built with its instructions. Kernels for groups of several
+work-items are built without optimisation where that makes them wrong.
 """
 
 from __future__ import annotations
@@ -69,4 +70,5 @@ def build_warps(
         else:
             if program.subgroup_sizes(group) == {width}:
                 return program
-    return build(device, name, plain, standard=standard)
+    optimise = group == 1 or device.traits.optimises_barriers
+    return build(device, name, plain, standard=standard, optimise=optimise)

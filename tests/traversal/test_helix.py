@@ -356,3 +356,17 @@ def test_sizes_of_frontiers(device):
         levels = np.empty(GRAPH.n, np.int32)
         search.search(STARTS[2], levels)
         assert search.sizes == [1, 6, 502, 0]
+
+
+def test_groups_that_run_at_the_same_time(device):
+    """Large frontiers, in which several groups work at once; small graphs do not show faults."""
+    graph = generators.rmat(13, 16, seed=1).symmetrized()
+    graph = graph.with_weights(np.ones(graph.m, np.int64))
+    method = pyapsp.method(
+        "bfs-helix", group=32, warp=8, balance="node", width=4, gather="both", update="local"
+    )
+    sources = np.random.default_rng(0).integers(0, graph.n, 40)
+    found = pyapsp.bfs(graph, sources, method, parents=False, device=device).levels
+    expected = csgraph.dijkstra(graph.to_scipy(), indices=sources, unweighted=True)
+    expected[np.isinf(expected)] = -1
+    np.testing.assert_array_equal(found, expected)
