@@ -160,7 +160,7 @@ class Graph:
         name: str | None = None,
         copy: bool = True,
     ) -> Graph:
-        """Make a directed graph from rows that :func:`validation.csr` would accept.
+        """Make a directed graph from rows that `Graph` would accept.
 
         Only weights are checked. For callers that have checked the rows.
         """

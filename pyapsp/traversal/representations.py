@@ -4,7 +4,7 @@
 
 - lists of arcs by rows (CSR), also of undirected graphs, where every edge is two arcs: `Graph`;
 - the same with the arcs that enter vertices: `Graph` and `Graph.reversed`;
-- a matrix of weights: `pyapsp.graph.dense.DenseGraph`;
+- a matrix of weights: ``pyapsp.graph.dense.DenseGraph``;
 - a matrix in parts, for graphs larger than the memory of the device: the method ``fw-outofcore``.
 
 They are in `FORMATS` as well, so that their bytes can be compared.
