@@ -105,8 +105,9 @@ class Traits:
         Whether the compiler is based on Clang, and accepts vectors of more than 16 elements, the
         limit of OpenCL C.
     optimises_barriers : bool
-        Whether optimised kernels are right if they have barriers in nested loops, groups of several
-        work-items, and several groups that run at the same time.
+        Whether optimised kernels are right that have many barriers in nested loops, groups of
+        several work-items, and several groups that run at the same time. Without optimisation,
+        other kernels may be wrong.
     """
 
     float_min: str

@@ -2,8 +2,7 @@
 
 A logical warp is a number of neighbouring work-items that the program chooses. The functions of the
 header work on every device with local memory and barriers. On a device whose sub-groups have just
-this width, the same kernels are built with its instructions. Kernels for groups of several
-work-items are built without optimisation where that makes them wrong.
+this width, the same kernels are built with its instructions.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ def build_warps(
     *,
     subgroups: bool = True,
     standard: str | None = None,
+    optimise: bool = True,
 ) -> Program:
     """Build a kernel file that includes ``common/logical_warp.h``.
 
@@ -46,6 +46,8 @@ def build_warps(
         kernel of the file gets sub-groups of the width ``PYAPSP_WARP``.
     standard : str or None
         The version of OpenCL C without sub-groups, as for `build`.
+    optimise : bool
+        Whether the compiler optimises.
 
     Returns
     -------
@@ -64,11 +66,11 @@ def build_warps(
     if subgroups and width > 1 and able:
         try:
             defines = {**plain, "PYAPSP_SUBGROUPS": 1}
-            program = build(device, name, defines, standard=capabilities.c_standard)
+            newest = capabilities.c_standard
+            program = build(device, name, defines, standard=newest, optimise=optimise)
         except KernelBuildError as error:
             _log.info("%s: %s has no sub-groups for it: %s", name, device.name, error)
         else:
             if program.subgroup_sizes(group) == {width}:
                 return program
-    optimise = group == 1 or device.traits.optimises_barriers
     return build(device, name, plain, standard=standard, optimise=optimise)

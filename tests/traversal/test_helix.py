@@ -200,7 +200,7 @@ def test_without_relaxed_atomics(device, monkeypatch):
     """As OpenCL C 1.2: reads are atomic_or, and writes atomic_xchg."""
     real = warps.build
     monkeypatch.setattr(
-        warps, "build", lambda *given, standard=None: real(*given, standard="CL1.2")
+        warps, "build", lambda *given, **more: real(*given, **{**more, "standard": "CL1.2"})
     )
     for asked in ({"bitmask": "8"}, {"queue": "two-phase"}, {"balance": "device"}):
         assert_right(device, **asked)

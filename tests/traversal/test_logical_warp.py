@@ -153,12 +153,12 @@ def test_sub_groups_only_of_the_same_width(device, monkeypatch):
     defines = {"PYAPSP_GROUP": 64, "PYAPSP_WARP": 8}
     built = []
 
-    def noted(device, name, given, standard=None):
+    def noted(device, name, given, standard=None, optimise=True):
         built.append((given["PYAPSP_SUBGROUPS"], standard))
         given = {**given, "PYAPSP_SUBGROUPS": 0}
         return program.build(device, name, given)
 
-    def refused(device, name, given, standard=None):
+    def refused(device, name, given, standard=None, optimise=True):
         if given["PYAPSP_SUBGROUPS"]:
             raise KernelBuildError("no", "source")
         return noted(device, name, given, standard)

@@ -110,7 +110,9 @@ class BfsHelix(Search):
         file, capabilities = form.kernel_file(parameters), options.device.capabilities
         # relaxed loads and stores in place of read-modify-write operations
         standard = capabilities.c_standard if capabilities.device_scope_fence else None
-        return build_warps(options.device, f"traversal/{file}", defines, standard=standard)
+        optimise = group == 1 or options.device.traits.optimises_barriers
+        name = f"traversal/{file}"
+        return build_warps(options.device, name, defines, standard=standard, optimise=optimise)
 
     def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
         """Copy the graph to the device."""
