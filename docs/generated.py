@@ -24,16 +24,20 @@ __all__ = [
 ]
 
 TOP = Path(__file__).resolve().parents[1]
-# Methods that are not named after their kernel file: one uses that of another method, one has none.
-_KERNELS = {"fw-outofcore": "fw_minplus", "dijkstra-cpu": None}
+# Methods that are not named after their kernel file, or have none.
+_KERNELS = {"fw-outofcore": "fw_minplus", "dijkstra-cpu": None, "bfs-helix": "bfs_helix"}
 
 
 def files(method: type[Method]) -> tuple[list[Path], list[Path]]:
     """Return the kernel and test files of a method, relative to the top of the checkout.
 
-    Tests are those of its module or, where it has none, of the one that its base class is in.
+    Tests are those of its module or, where it has none, of the one that its base class is in. A
+    module ``method`` goes by its package.
     """
-    stems = [cls.__module__.rpartition(".")[2] for cls in method.__mro__ if cls is not Method]
+    modules = [
+        cls.__module__.removesuffix(".method") for cls in method.__mro__ if cls is not Method
+    ]
+    stems = [module.rpartition(".")[2] for module in modules]
     kernel = _KERNELS.get(method.id, stems[0])
     kernels = _found("cl", method.area, f"{kernel}*.cl") if kernel else []
     if kernel and not kernels:  # in a folder of the area
