@@ -64,6 +64,7 @@ _PEERS = (
         for problem in ("bfs", "sssp", "scc")
         for name in ("scipy", "igraph", "networkit")
     ),
+    ("partition", "scipy"),
 )
 _NAMES = tuple(dict.fromkeys(name for _, name in _PEERS))
 

@@ -39,6 +39,7 @@ def is_symmetric(
     n = indptr.size - 1
     drawn = np.random.default_rng(secrets.randbits(128))
     a, b = drawn.integers(-(2**63), 2**63, (2, n), np.int64)
+    key = drawn.integers(-(2**63), 2**63, dtype=np.int64)
     longest = int(np.diff(indptr).max(initial=0))
     ones = np.ones(max(min(_BLOCK, indices.size), longest) if weights is None else 0, np.int64)
     difference, low = 0, 0
@@ -48,7 +49,7 @@ def is_symmetric(
         high = max(int(np.searchsorted(indptr, limit, side="right")) - 1, low + 1)
         arcs = slice(int(indptr[low]), int(indptr[high]))
         count = arcs.stop - arcs.start
-        values = ones[:count] if weights is None else _bits(weights[arcs])
+        values = ones[:count] if weights is None else _bits(weights[arcs], key)
         # NumPy's integers wrap around
         starts = (indptr[low : high + 1] - arcs.start).astype(np.int32)
         rows = csr_array((values, indices[arcs], starts), shape=(high - low, n))
@@ -57,9 +58,10 @@ def is_symmetric(
     return difference % 2**64 == 0
 
 
-def _bits(weights: NDArray[Any]) -> NDArray[np.int64]:
+def _bits(weights: NDArray[Any], key: np.int64) -> NDArray[np.int64]:
     """Return an integer for each weight; they are equal only if the weights are.
 
+    None is 0, which is no arc, but with a probability of 2^-64 for each weight: the key is random.
     Two weights may differ in their highest bits only. Then products modulo 2^64 would differ in few
     bits. So the high bits are also added to the low ones.
     """
@@ -69,4 +71,4 @@ def _bits(weights: NDArray[Any]) -> NDArray[np.int64]:
     bits ^= bits >> np.uint64(32)
     bits *= np.uint64(0x9E3779B97F4A7C15)
     bits ^= bits >> np.uint64(29)
-    return bits.view(np.int64)
+    return bits.view(np.int64) ^ key

@@ -71,3 +71,10 @@ def test_negative_zero_equals_zero() -> None:
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_without_arcs(n: int) -> None:
     assert is_symmetric(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), None)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+def test_an_arc_of_weight_zero_is_an_arc(dtype: str) -> None:
+    """The arcs 0 -> 0 of weight 1 and 0 -> 1 of weight 0, without the reverse of the second."""
+    starts, heads = np.array([0, 2, 2]), np.array([0, 1], np.int32)
+    assert not is_symmetric(starts, heads, np.array([1, 0], dtype))
