@@ -207,7 +207,8 @@ def test_dense_graphs_come_from_a_seed():
 def test_peers_compute_what_they_say(peer):
     problem = registry.problem(peer.problem)
     graph = problem.sample(150, "uniform", 3, registry.methods(problem.id)[0].requires)
-    graph = graph.with_weights(np.ones(graph.m) if peer.unweighted else np.abs(graph.weights))
+    if isinstance(graph, Graph):
+        graph = graph.with_weights(np.ones(graph.m) if peer.unweighted else np.abs(graph.weights))
     asked = [{}, {"sources": [5, 3]}] if peer.some else [{}]
     for each in asked:
         request = problem.ask(graph, "auto", **each)

@@ -250,9 +250,12 @@ def test_the_targets_run_to_the_end(checkout):
         "figure-5.12 section-5.2-grids section-5.2-searches",
         "ino": "figure-7a figure-8a figure-8b figure-8c figure-8d figure-9 figure-10 figure-11",
     }
+    whole = expected.keys() - {"busato-traversal"}
     for target, names in expected.items():
         folder = results / target
-        assert {path.stem for path in (folder / "exhibits").glob("*.csv")} == set(names.split())
+        made = {path.stem for path in (folder / "exhibits").glob("*.csv")}
+        # chapters 6 and 7 have tests of their own in tests/papers
+        assert made == set(names.split()) if target in whole else made > set(names.split())
         assert (folder / "index.html").is_file()
         for name in names.split():
             with open(folder / "exhibits" / f"{name}.csv", encoding="utf-8") as file:
