@@ -258,8 +258,8 @@ def test_needs_grow_with_the_graph(checkout):
 
 @pytest.mark.slow
 def test_the_default_run_verifies_every_answer(checkout):
-    # one graph less than by default: the third is planned in the test above
-    datasets = ["negative-weights", "rmat-7"]
+    # one graph: the others are planned in the test above, and each takes minutes
+    datasets = ["rmat-7"]
     options = "--config", f"datasets=[{','.join(datasets)}]"
     done = checkout.snakemake("--cores", "2", *options)
     assert done.returncode == 0, done.stdout
