@@ -494,13 +494,13 @@ __kernel GROUP void helix_level(__global const row_t *rows, __global const int *
 #endif
 }
 
-/* A work-item or more for each arc of the vertices in bins [low, high). */
+/* A work-item or more for each arc of the vertices in bins [low, high); `whole` as in list_of. */
 __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *heads,
                                __global int *levels, __global int *parents, __global int *mask,
                                __global int *lists, __global int *arcs,
                                __global const int *bins, __global int *state, const int level,
                                const int capacity, const int room, const int low, const int high,
-                               const long m)
+                               const int whole, const long m)
 {
     __local shared_t shared;
     search_t search;
@@ -511,7 +511,7 @@ __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *h
     const list_t to = arcs_of(arcs, room);
     const counters_t size = state + AT(ARCS, level);
 #else
-    const list_t to = list_of(lists, level, capacity, 0);
+    const list_t to = list_of(lists, level, capacity, whole);
     const counters_t size = state + AT(SIZES, level);
 #endif
     const int stopped = look(state + STOP) < level;

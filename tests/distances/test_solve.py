@@ -146,7 +146,7 @@ def test_out_is_filled_and_returned(device, tmp_path):
         ({"out": np.empty((4, 4), np.dtype("float64").newbyteorder())}, "dtype"),
         ({"out": [[0.0] * 4] * 4}, "out"),
         ({"out": np.ma.masked_all((4, 4))}, "out"),
-        ({"cutoff": np.timedelta64(3)}, "cutoff"),
+        ({"cutoff": np.timedelta64(3, "s")}, "cutoff"),
         ({"cutoff": "far"}, "cutoff"),
         ({"sources": np.ma.array([0, 1], mask=[0, 1])}, "sources"),
         ({"sources": [[0, 1], [2]]}, "sources"),

@@ -296,7 +296,8 @@ def test_memory_is_little_more_than_the_graph(device, monkeypatch):
                     parameters = next(method.candidates(options)) | {"group": group}
                     total = sum(method.buffers(each, options, parameters))
                     arcs = offset * (each.n + 1) + 4 * each.m
-                    assert total <= 1.3 * arcs + 12 * each.n + 4096
+                    sums = Symmetry.bytes(device)  # of groups: more on larger devices
+                    assert total <= 1.3 * arcs + 12 * each.n + sums + 4096
 
 
 def test_reversed_for_many_sources_alone(device, monkeypatch):

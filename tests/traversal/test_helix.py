@@ -283,11 +283,12 @@ def test_lists_that_were_too_short_are_made_again(sync, device, monkeypatch):
     monkeypatch.setattr(lists.ListSearch, "_again", counted)
     real = form.defines
     monkeypatch.setattr(form, "defines", lambda *given: real(*given) | {"PYAPSP_SHORT": 8})
-    for more in ({}, {"queue": "edge"}, {"heavy": "bins", "base": 6}, {"queue": "two-phase"}):
-        if sync == "single-group" and more.get("queue") == "two-phase":
+    bins = {"heavy": "bins", "base": 6, "group": 64}
+    for queue, more in product(("vertex", "edge", "two-phase"), ({}, bins)):
+        if sync == "single-group" and queue == "two-phase":
             continue
         made.clear()
-        assert_right(device, sync=sync, **more)
+        assert_right(device, sync=sync, queue=queue, **more)
         assert made
 
 
@@ -349,7 +350,7 @@ def test_arcs_beyond_int_are_refused(device, monkeypatch):
 def test_sizes_of_frontiers(device):
     """The frontiers of a search without duplicates are the levels."""
     for asked in ({}, {"sync": "batched"}):
-        method = pyapsp.method("bfs-helix", duplicates="cas", **asked)
+        method = pyapsp.method("bfs-helix", queue="vertex", duplicates="cas", **asked)
         options = PathOptions(device, np.dtype(np.int32), sources=np.array([STARTS[2]]))
         plan = method.plan(GRAPH, options)
         search = method.open(plan, pyapsp.kernels.Stopwatch())

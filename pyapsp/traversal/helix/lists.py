@@ -238,8 +238,11 @@ class ListSearch(Frontiers):
         sizes = level, seeded or level == 1, self._capacity, self._room, ahead, limit
         self.launch("helix_level", groups, *arrays, *map(np.int32, sizes), np.int64(self.m))
 
-    def _empty_bins(self, level: int, *, each: bool) -> None:
-        """Enqueue the bins: a launch for each that has vertices, or one launch for all."""
+    def _empty_bins(self, level: int, *, each: bool, whole: bool = False) -> None:
+        """Enqueue the bins: a launch for each that has vertices, or one launch for all.
+
+        `whole` means that a list is made again.
+        """
         arrays = *self._graph, *self._found, self._lists, self._arcs, self._bins, self._state
         launches = [(0, self._nbins, self._most_groups)]
         if each:
@@ -252,7 +255,7 @@ class ListSearch(Frontiers):
                 if number
             ]
         for low, high, groups in launches:
-            sizes = level, self._capacity, self._room, low, high
+            sizes = level, self._capacity, self._room, low, high, whole
             self.launch("helix_bins", groups, *arrays, *map(np.int32, sizes), np.int64(self.m))
 
     def _again(self, level: int) -> None:
@@ -264,7 +267,7 @@ class ListSearch(Frontiers):
         self._collect(level - 1, self._first(level - 1))
         self._level(level, self._most_groups, seeded=True)
         if self._nbins:
-            self._empty_bins(level, each=False)
+            self._empty_bins(level, each=False, whole=True)
         if self._edges:
             return
         if self._phases:

@@ -338,7 +338,7 @@ def test_methods_that_the_graph_does_not_suit(device):
 
 
 @pytest.mark.parametrize(
-    "width", [0, -1, 1.5, float("nan"), float("inf"), "3", None, np.timedelta64(2)]
+    "width", [0, -1, 1.5, float("nan"), float("inf"), "3", None, np.timedelta64(2, "s")]
 )
 def test_widths_of_no_meaning(width, device):
     with pytest.raises(ParameterError, match="a positive number, whole where the weights are"):
