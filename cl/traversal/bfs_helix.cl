@@ -31,7 +31,7 @@
  *           helix_bins has 2^(BASE + i) work-items for each. So nobody has more than two arcs,
  *           except in the last bin, which has no upper limit.
  *
- * Parameters  those of bfs_helix.h and bfs_helix_sync.h, and
+ * Parameters  those of bfs_helix.h and common/meeting.h, and
  *             PYAPSP_BALANCE  0  0: node, 1: node with shuffle, 2: scan, 3: search, 4: naive
  *             PYAPSP_TEAM     1  work-items that share arcs: of a vertex (0, 1), or PYAPSP_WARP or
  *                                PYAPSP_GROUP (2, 3, 4)
@@ -82,7 +82,8 @@
 #define PYAPSP_SHORT 0
 #endif
 
-#include "traversal/bfs_helix_sync.h"
+#include "traversal/bfs_helix.h"
+#include "common/meeting.h"
 
 #define VERTICES 0
 #define EDGES 1
@@ -451,7 +452,7 @@ __kernel GROUP void helix_level(__global const row_t *rows, __global const int *
     search.mask = mask;
     int groups = get_num_groups(0), mine = get_group_id(0), now = level;
 #if PYAPSP_LEVELS == 2
-    mine = enter(state, &groups, tile.common.slots);
+    mine = enter(state + DOOR, groups, &groups, tile.common.slots);
 #endif
 #if PYAPSP_LEVELS
     const int last = mine < 0 ? level : level + levels_ahead;
@@ -484,7 +485,8 @@ __kernel GROUP void helix_level(__global const row_t *rows, __global const int *
 #if PYAPSP_LEVELS == 1
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #elif PYAPSP_LEVELS == 2
-        if (!meet(state, groups, now - level + 1, mine, tile.common.slots))
+        const int turn = now - level + 1;
+        if (!meet(state + ARRIVED, state + STALLED, groups, turn, mine, tile.common.slots))
             break;
 #endif
     }

@@ -4,7 +4,7 @@
  * `state` has ints, and STATE(x, level) is a ring of RING of them:
  *
  *     STOP       the first level in which a list was too short; NEVER if all had room
- *     STALLED    1: a group waited for the others for too long (bfs_helix_sync.h)
+ *     STALLED    1: a group waited for the others for too long (common/meeting.h)
  *     REACHED    the level after the last one of a launch that runs several
  *     DOOR       groups that take part in such a launch, and whether it is closed
  *     ARRIVED    how often groups have come to a barrier of the device
@@ -18,7 +18,7 @@
  *
  * The *plain* lookup reads the level and then writes it, so two work-items may both find a vertex.
  * Both write the same level. It is then twice in the frontier, which costs time only. Reads and
- * writes are relaxed atomics; OpenCL C 1.2 has only atomic_or and atomic_xchg for them.
+ * writes are relaxed atomics, those of common/counters.h.
  *
  * The bitmask has a bit for each visited vertex. A cell is the unit that is read and written:
  *
@@ -81,6 +81,7 @@
 #define PYAPSP_TURNS 8
 #endif
 
+#include "common/counters.h"
 #include "common/logical_warp.h"
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
@@ -100,8 +101,6 @@
 #define MOST_BINS 32
 #define STATE_SIZE (BINS + 2 * MOST_BINS)
 #define AT(ring, level) ((ring) + (level) % RING)
-
-typedef volatile __global int *counters_t;
 
 #if PYAPSP_CSRM
 typedef int2 row_t;
@@ -151,30 +150,6 @@ typedef struct {
     __global int *parents;
     __global int *mask;
 } search_t;
-
-#if __OPENCL_C_VERSION__ >= 200
-static inline int look(counters_t at)
-{
-    return atomic_load_explicit((volatile __global atomic_int *)at, memory_order_relaxed,
-                                memory_scope_device);
-}
-
-static inline void put(counters_t at, const int value)
-{
-    atomic_store_explicit((volatile __global atomic_int *)at, value, memory_order_relaxed,
-                          memory_scope_device);
-}
-#else
-static inline int look(counters_t at)
-{
-    return atomic_or(at, 0);
-}
-
-static inline void put(counters_t at, const int value)
-{
-    atomic_xchg(at, value);
-}
-#endif
 
 static inline int2 row_of(__global const row_t *rows, const int v)
 {

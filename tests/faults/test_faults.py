@@ -49,9 +49,23 @@ def by_method(each):
         method = pyapsp.method(each.id, **PARAMETERS.get(each.id, {}))
         request = problem.ask(given, method, device=device, **more)
         answer = vars(runs.solve(request).answer)
-        return {name: value for name, value in answer.items() if isinstance(value, np.ndarray)}
+        found = {name: value for name, value in answer.items() if isinstance(value, np.ndarray)}
+        if more:
+            weights = given.to_scipy().toarray() if problem.id != "bfs" else np.ones((24, 24))
+            before = found.pop("predecessors")
+            check_lengths(before, found["distances"], weights)
+            found["reached"] = before >= 0
+        return found
 
     return run
+
+
+def check_lengths(predecessors, distances, weights):
+    """Check predecessors by the distances; of several shortest paths, runs may take others."""
+    rows, heads = np.nonzero(predecessors >= 0)
+    before = predecessors[rows, heads]
+    lengths = distances[rows, before] + weights[before, heads]
+    np.testing.assert_allclose(lengths, distances[rows, heads], rtol=1e-5)
 
 
 def in_rows(device):

@@ -1,26 +1,31 @@
-/* A barrier of all groups of a launch, for launches that run several levels.
+/* Groups of a launch that wait for each other, for launches that do the work of several.
  *
  * OpenCL does not promise that all groups of a launch run at the same time, and a group that is not
  * running cannot come to a barrier. So the groups that take part are found out at the start. Each
  * enters through a door, and waits a little while for the others; the first that has waited long
- * enough closes it. Groups that come later find it closed and end at once. The groups inside are
- * running, so they can wait for each other.
+ * enough closes it. Groups that come later find it closed. The groups inside are running, so they
+ * can wait for each other.
  *
- *     DOOR   number of groups inside, plus CLOSED
+ * The counters are ints, all 0 before the launch:
  *
- * A group that has waited for PYAPSP_PATIENCE turns sets STALLED, and all groups end.
+ *     door     number of groups inside, plus CLOSED
+ *     arrived  how often groups have come to the barrier
+ *     stalled  1: a group has waited for PYAPSP_PATIENCE turns, and all groups give up
  *
  *     macro             default    meaning
  *     PYAPSP_PATIENCE   268435456  polls at a barrier before a group gives up
  *     PYAPSP_DOOR       20000      polls at the door
  *     PYAPSP_WITHHOLD   0          for tests: 1: a group inside never comes to the barrier
  *
+ * The host builds a file that includes this one as OpenCL C 2.0 or later, and refuses devices
+ * without fences between groups. The other forms are there so that any tool can parse the file.
+ *
  * Source    Barrier: S. Xiao, W. Feng, IPDPS 2010, doi:10.1109/IPDPS.2010.5470477. Groups that run:
  *           T. Sorensen, A. F. Donaldson, M. Batty, G. Gopalakrishnan, Z. Rakamaric, OOPSLA 2016,
  *           doi:10.1145/2983990.2984032.
  */
-#ifndef TRAVERSAL_BFS_HELIX_SYNC_H
-#define TRAVERSAL_BFS_HELIX_SYNC_H
+#ifndef COMMON_MEETING_H
+#define COMMON_MEETING_H
 #ifndef PYAPSP_PATIENCE
 #define PYAPSP_PATIENCE 268435456
 #endif
@@ -31,72 +36,62 @@
 #define PYAPSP_WITHHOLD 0
 #endif
 
-#include "traversal/bfs_helix.h"
+#include "common/counters.h"
 
 #define CLOSED (1 << 30)
 
-/* The fence of OpenCL C 1.2 orders nothing between groups. The host refuses devices without the
- * other one; this form lets any tool parse the file. */
-#if __OPENCL_C_VERSION__ >= 200
-#define DEVICE_FENCE()                                                                             \
-    atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device)
-#else
-#define DEVICE_FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
-#endif
-
-/* Return the number of this group among those that take part, or -1; *groups is how many there are.
- * Called by the whole group. */
-static inline int enter(counters_t state, int *groups, __local int *slots)
+/* Return the number of this group among those that take part, at most `all`, or -1; *groups is how
+ * many there are. Called by the whole group; `slots` has two ints. */
+static inline int enter(counters_t door, const int all, int *groups, __local int *slots)
 {
-    if (GROUP_PLACE == 0) {
-        int inside = look(state + DOOR), mine = -1;
+    if (get_local_id(0) == 0) {
+        int inside = look(door), mine = -1;
         while (inside < CLOSED) {
-            const int old = atomic_cmpxchg(state + DOOR, inside, inside + 1);
+            const int old = atomic_cmpxchg(door, inside, inside + 1);
             if (old == inside) {
                 mine = inside;
                 break;
             }
             inside = old;
         }
-        const int all = (int)get_num_groups(0);
         for (int poll = 0; mine >= 0 && poll < PYAPSP_DOOR; poll++) {
-            const int now = look(state + DOOR);
+            const int now = look(door);
             if (now >= CLOSED || now == all)
                 break;
         }
         slots[0] = mine;
-        slots[1] = (mine < 0 ? look(state + DOOR) : atomic_or(state + DOOR, CLOSED)) & ~CLOSED;
+        slots[1] = (mine < 0 ? look(door) : atomic_or(door, CLOSED)) & ~CLOSED;
     }
-    group_sync();
+    barrier(CLK_LOCAL_MEM_FENCE);
     const int mine = slots[0];
     *groups = slots[1];
-    group_sync();
+    barrier(CLK_LOCAL_MEM_FENCE);
     return mine;
 }
 
 /* Wait for all groups that take part, for the `turn`-th time, from 1 on. Return 0 if one gave up.
  * Called by the whole group. */
-static inline int meet(counters_t state, const int groups, const int turn, const int mine,
-                       __local int *slots)
+static inline int meet(counters_t arrived, counters_t stalled, const int groups, const int turn,
+                       const int mine, __local int *slots)
 {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    if (GROUP_PLACE == 0) {
+    if (get_local_id(0) == 0) {
         DEVICE_FENCE();
         int together = 1;
         if (!(PYAPSP_WITHHOLD && mine == 0))
-            atomic_inc(state + ARRIVED);
-        for (int poll = 0; together && look(state + ARRIVED) < turn * groups; poll++) {
+            atomic_inc(arrived);
+        for (int poll = 0; together && look(arrived) < turn * groups; poll++) {
             if (poll >= PYAPSP_PATIENCE)
-                put(state + STALLED, 1);
-            together = !look(state + STALLED);
+                put(stalled, 1);
+            together = !look(stalled);
         }
         DEVICE_FENCE();
         slots[0] = together;
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     const int together = slots[0];
-    group_sync();
+    barrier(CLK_LOCAL_MEM_FENCE);
     return together;
 }
 
-#endif /* TRAVERSAL_BFS_HELIX_SYNC_H */
+#endif /* COMMON_MEETING_H */
