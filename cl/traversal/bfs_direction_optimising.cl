@@ -5,6 +5,7 @@
  *             push   vertices of the frontier claim their neighbours that are not seen
  *             pull   vertices that are not seen look for a neighbour that is
  *             walk   the frontier has few arcs: the first group finds level after level alone
+ *             march  it has more: a crew of groups does the same, with a barrier after each level
  *             rest   the frontier is empty: nothing
  *           So the host enqueues several launches, and reads the ints only after the last of them.
  *
@@ -36,7 +37,7 @@
  *           vertices that it has met. In a level with most of the arcs, most lead to vertices that
  *           are found in this level, and these would need an atomic each.
  *           state has four records of RECORD ints, used in turn. Launch t reads record t % 4, writes
- *           the next one, and clears the one after that.
+ *           the next one, and clears the one after that. The sums of the crew follow.
  *
  * Parameters  PYAPSP_GROUP         64          work-items of a group: 1 or a multiple of 32
  *             PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
@@ -50,8 +51,10 @@
  *                                              prefetched; 0 without Clang's builtin for it
  *             PYAPSP_PROBE         16          with larger groups: arcs that a work-item pulls from
  *                                              alone, before 32 share the others
+ *             PYAPSP_CREW          0           with larger groups: groups of a crew; 0: no march
+ *           and with a crew those of common/meeting.h.
  *           Arguments of bfs_step: a frontier of at most `walk` vertices and arcs is left to one
- *           group. A search changes from push to pull if the frontier has more arcs than 1 / alpha
+ *           group, and one of at most `march` to the crew. A search changes from push to pull if the frontier has more arcs than 1 / alpha
  *           of those of the vertices not found, and at least one for each word of a bit map; and
  *           back if the frontier has at most 1 / beta of the vertices. alpha = 0 is push alone.
  *
@@ -69,7 +72,8 @@
  *             In total 0.2 to 0.4 ms. R-MAT 2^22, 128 M arcs: 4 times the bytes, 0.6 to 1.3 ms.
  *             Grid 2048 x 2048, 3,115 levels of 5,400 arcs: a walk has four dependent accesses in a
  *             level, and one group issues 5,400 atomics in 3 us: 5 to 6 us, 16 to 19 ms in total. A
- *             launch for each level would take 3.5 us more.
+ *             launch for each level would take 3.5 us more. A crew issues the atomics at the same
+ *             time and waits 1.5 us: 4 us, 12 to 13 ms.
  *
  * Source    S. Beamer, K. Asanovic, D. Patterson, SC 2012, doi:10.1109/SC.2012.50. There a frontier
  *           is converted between queue and bit map when the direction changes.
@@ -101,23 +105,36 @@
 #ifndef PYAPSP_PROBE
 #define PYAPSP_PROBE 16
 #endif
+#ifndef PYAPSP_CREW
+#define PYAPSP_CREW 0
+#endif
+
+#if PYAPSP_CREW
+#include "common/meeting.h"
+#endif
 
 #define NO_PREDECESSOR (-9999)
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
-/* A record of the state: the frontier of a launch. The first five are sums by atomics. */
+/* A record of the state: the frontier of a launch. The first ones are changed by atomics. */
 #define RECORD 16
-#define LIGHT 0   /* vertices in the queue */
-#define PIECES 1  /* pieces of the others */
-#define FOUND 2   /* vertices */
-#define ARCS 3    /* arcs that leave them */
-#define TICKET 4  /* blocks taken by the launch that finds them */
-#define SUMS 5
-#define LEVEL 5   /* their level */
-#define FIRST 6   /* the index of the first in the queue */
-#define PIECE 7   /* the index of the first piece */
-#define REST 8    /* arcs that leave these and later vertices */
-#define PULLED 9  /* whether a pull found them */
+#define LIGHT 0    /* vertices in the queue */
+#define PIECES 1   /* pieces of the others */
+#define FOUND 2    /* vertices */
+#define ARCS 3     /* arcs that leave them */
+#define TICKET 4   /* blocks taken by the launch that finds them */
+#define DOOR 5     /* of the crew of the launch that finds them, see common/meeting.h */
+#define ARRIVED 6
+#define SUMS 7
+#define LEVEL 7    /* their level */
+#define FIRST 8    /* the index of the first in the queue */
+#define PIECE 9    /* the index of the first piece */
+#define REST 10    /* arcs that leave these and later vertices */
+#define PULLED 11  /* whether a pull found them */
+/* After the records: what the crew finds in three levels, by level % 3, and whether it stalled. */
+#define CREW_SUMS (4 * RECORD)
+#define STALLED (4 * RECORD + 3 * 4)
+#define STATE_SIZE (5 * RECORD)
 
 /* Vertices that a group collects before it appends them to the queue. */
 #if PYAPSP_GROUP == 1
@@ -184,6 +201,19 @@ static inline void settle(const search_t *search, const int v, const int u)
     search->parents[v] = u;
 #endif
 }
+
+#if PYAPSP_GROUP > 1
+/* Claim a neighbour of u in a map that others change, too. Return its degree, -1 if it was claimed. */
+static inline int claim(const search_t *search, __global uint *map, __global uint *next, const int v,
+                        const int u)
+{
+    if (atomic_or(&map[v >> 5], BIT(v)) & BIT(v))
+        return -1;
+    atomic_or(&next[v >> 5], BIT(v));
+    settle(search, v, u);
+    return (int)(search->first[v + 1] - search->first[v]);
+}
+#endif
 
 /* Write the pieces of a vertex with `degree` arcs. */
 static inline void cut(const search_t *search, const int v, const int degree, const int start,
@@ -271,7 +301,7 @@ __kernel GROUP void bfs_start(__global const offset_t *first, __global const off
     if (item > 0)
         return;
     queue[0] = source;
-    for (int field = 0; field < 4 * RECORD; field++)
+    for (int field = 0; field < STATE_SIZE; field++)
         state[field] = 0;
     state[LIGHT] = parts == 0;
     state[PIECES] = parts;
@@ -284,14 +314,15 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
                              __global const offset_t *entering, __global const int *tails,
                              __global int *levels, __global int *parents, __global int *queue,
                              __global int *pieces, __global uint *seen, __global uint *mine,
-                             __global int *state, const int n, const int turn, const int walk, const int alpha,
-                             const int beta)
+                             __global int *state, const int n, const int turn, const int walk,
+                             const int march, const int alpha, const int beta)
 {
     __local int held[HELD];
     __local sums_t sums;
 #if PYAPSP_GROUP > 1
     __local int hits[PYAPSP_GROUP], waiting[PYAPSP_GROUP], waits;
     __local uint found_bits[PYAPSP_GROUP / WORD];
+    __global uint *map = seen + turn % 2 * ((n - 1) / WORD + 1);
 #endif
     const int item = get_local_id(0), group = get_group_id(0), groups = get_num_groups(0);
     const int words = (n - 1) / WORD + 1;
@@ -303,19 +334,22 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
     /* what this launch does: the same in all work-items */
     const int light = last[LIGHT], cuts = last[PIECES], size = last[FOUND], arcs = last[ARCS];
     const int rest = last[REST] - arcs, tail = last[FIRST] + light, piece = last[PIECE] + cuts;
-    const int walks = size > 0 && cuts == 0 && size <= walk && arcs <= walk;
+    const int whole = size > 0 && cuts == 0, walks = whole && size <= walk && arcs <= walk;
+    const int marches = PYAPSP_CREW && whole && !walks && size <= march && arcs <= march;
     int pulls = 0;
 #if PYAPSP_PULL
-    if (size > 0 && !walks && alpha > 0)
+    if (size > 0 && !walks && !marches && alpha > 0)
         pulls = last[PULLED] ? size > n / beta : arcs > rest / alpha && arcs >= n / WORD;
 #endif
-    const int pushes = size > 0 && !walks && !pulls;
+    const int pushes = size > 0 && !walks && !marches && !pulls;
     search_t search = {first, heads, levels, parents, queue, pieces, last[LEVEL] + 1};
 
     if (group == 0 && item == 0) {
         for (int field = 0; field < SUMS; field++)
             state[(turn + 2) % 4 * RECORD + field] = 0;
-        if (!walks) {
+        for (int field = 0; PYAPSP_CREW && !marches && field < 12; field++)
+            state[CREW_SUMS + field] = 0;
+        if (!walks && !marches) {
             record[LEVEL] = last[LEVEL] + (size > 0);
             record[FIRST] = tail;
             record[PIECE] = piece;
@@ -378,12 +412,9 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
             const int u = queue[from + i];
             const offset_t end = first[u + 1];
             for (offset_t a = first[u] + item % lanes; a < end; a += lanes) {
-                const int v = heads[a];
-                if (atomic_or(&seen[turn % 2 * words + (v >> 5)], BIT(v)) & BIT(v))
+                const int v = heads[a], degree = claim(&search, map, next, v, u);
+                if (degree < 0)
                     continue;
-                atomic_or(&next[v >> 5], BIT(v));
-                settle(&search, v, u);
-                const int degree = (int)(first[v + 1] - first[v]);
                 atomic_add(&sums.found, 1);
                 atomic_add(&sums.arcs, degree);
                 if (degree > PYAPSP_CHUNK)
@@ -416,6 +447,83 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
         left -= span;
         search.level++;
     }
+
+#if PYAPSP_CREW
+    /* march: the groups of the crew find level after level, and claim in NOW as in a walk */
+    int crew = 0, rank = -1;
+    if (marches && group < PYAPSP_CREW)
+        rank = enter(&record[DOOR], min(PYAPSP_CREW, groups), &crew, waiting);
+    int marching = rank >= 0;
+    for (int i = rank * PYAPSP_GROUP + item; marching && i < width; i += crew * PYAPSP_GROUP) {
+        const int u = queue[from + i];
+        atomic_or(&next[u >> 5], BIT(u));
+    }
+    for (int at = 1; marching; at++) {
+        counters_t found = state + CREW_SUMS + at % 3 * 4;
+        if (rank == 0 && item < 4)
+            put(state + CREW_SUMS + (at + 1) % 3 * 4 + item, 0);
+        const int lanes = lanes_for(width, span, crew * PYAPSP_GROUP), rows = PYAPSP_GROUP / lanes;
+        for (int i = rank * rows + item / lanes; i < width; i += crew * rows) {
+            const int u = queue[from + i];
+            const offset_t end = first[u + 1];
+            for (offset_t a = first[u] + item % lanes; a < end; a += lanes) {
+                const int v = heads[a], degree = claim(&search, map, next, v, u);
+                if (degree < 0)
+                    continue;
+                atomic_add(&sums.found, 1);
+                atomic_add(&sums.arcs, degree);
+                if (degree > PYAPSP_CHUNK) {
+                    cut(&search, v, degree, piece, record);
+                    continue;
+                }
+                const int place = atomic_inc(&sums.count);
+                if (place < HELD)
+                    held[place] = v;
+                else
+                    queue[from + width + atomic_inc(&found[LIGHT])] = v;
+            }
+        }
+        SYNC();
+        const int count = min(sums.count, HELD);
+        if (item == 0 && sums.found > 0) {
+            sums.base = atomic_add(&found[LIGHT], count);
+            atomic_add(&found[FOUND], sums.found);
+            atomic_add(&found[ARCS], sums.arcs);
+        }
+        SYNC();
+        for (int i = item; i < count; i += PYAPSP_GROUP)
+            queue[from + width + sums.base + i] = held[i];
+        marching = meet(&record[ARRIVED], &state[STALLED], crew, at, rank, waiting);
+        if (item == 0) {
+            /* after a stall the queue may have gaps: later launches find nothing to do */
+            sums.count = marching ? look(&found[LIGHT]) : 0;
+            sums.found = marching ? look(&found[FOUND]) : 0;
+            sums.arcs = marching ? look(&found[ARCS]) : 0;
+        }
+        SYNC();
+        from += width;
+        width = sums.count;
+        span = sums.arcs;
+        const int total = sums.found;
+        SYNC();
+        if (item == 0)
+            sums.count = sums.found = sums.arcs = 0;
+        SYNC();
+        marching = total > 0 && total == width && total <= march && span <= march;
+        if (!marching && rank == 0 && item == 0) {
+            record[LIGHT] = width;
+            record[FOUND] = total;
+            record[ARCS] = span;
+            record[LEVEL] = search.level;
+            record[FIRST] = from;
+            record[PIECE] = piece;
+            record[REST] = left;
+            record[PULLED] = 0;
+        }
+        left -= span;
+        search.level++;
+    }
+#endif
 
     /* push: blocks are pieces, and then vertices of the queue */
 #if PYAPSP_GROUP == 1

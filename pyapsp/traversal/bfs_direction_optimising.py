@@ -25,7 +25,7 @@ import pyopencl as cl
 from scipy.sparse import csr_array
 
 from pyapsp.device import Device
-from pyapsp.errors import CapabilityError, PyApspError
+from pyapsp.errors import CapabilityError, PyApspError, StallError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.kernels.transfer import in_place, read_back, shared
@@ -37,6 +37,7 @@ from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
 __all__ = ["BfsDirectionOptimising"]
 
+_FILE = "traversal/bfs_direction_optimising.cl"
 # Arcs, and vertices, are counted in 32 bits; the kernel rounds a number of vertices up to a block.
 _LARGEST, _ROUNDED = 2**31 - 1, 2**12
 # A graph that is not known to be symmetric is reversed for so many sources.
@@ -54,8 +55,8 @@ _PART = 4
 _CHUNK, _SCALAR_CHUNK = 1024, 4096
 # Vertices of the queue from the present one to that whose arcs are prefetched.
 _AHEAD = 8
-# The layout of a record of the state, see the kernel file.
-_RECORDS, _RECORD, _FOUND, _ARCS, _LEVEL, _REST = 4, 16, 2, 3, 5, 8
+# The layout of the state, see the kernel file.
+_RECORDS, _RECORD, _FOUND, _LEVEL, _REST, _STALLED = 4, 16, 2, 7, 10, (4, 12)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ class BfsDirectionOptimising(Search):
     """Breadth-first search that changes between push and pull without a read by the host.
 
     Parameters: ``alpha`` and ``beta`` decide when the direction changes (``alpha=0`` never pulls),
-    ``walk`` is the number of vertices and arcs up to which one group finds a level alone.
+    ``walk`` is the number of vertices and arcs up to which one group finds a level alone, and
+    ``march`` the number up to which ``crew`` groups find it, which wait for each other.
 
     Source: S. Beamer, K. Asanović, D. Patterson, SC 2012.
     """
@@ -107,15 +109,29 @@ class BfsDirectionOptimising(Search):
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "alpha": (0, 5, 15, 45, 10**9),
         "beta": (1, 18, 54, 10**9),
-        "walk": (0, 1024, 4096, 16384, 65536, 2**20),
+        "walk": (0, 1024, 2048, 4096, 16384, 65536, 2**20),
+        "crew": (0, 4, 8, 16, 32, 64),
+        "march": (0, 16384, 65536, 2**18),
     }
 
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
         """Yield large groups, and on CPUs one work-item, which walks through more arcs."""
         scalar = options.device.traits.scalar_groups
-        walk = 65536 if scalar else 4096
-        for group in (1,) if scalar else (1024, 512, 256, 128, 64, 32, 1):
-            yield {"group": group, "alpha": 15, "beta": 18, "walk": walk}
+        some = {"alpha": 15, "beta": 18, "walk": 65536 if scalar else 4096, "crew": 0, "march": 0}
+        more = {"walk": 1024, "crew": 32, "march": 65536}
+        for group in (1,) if scalar else (512, 1024, 256, 128, 64, 32, 1):
+            if group > 1 and options.device.capabilities.device_scope_fence:
+                yield {"group": group, **some, **more}
+            yield {"group": group, **some}
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether the device has such groups, and those of a crew can wait."""
+        can_wait = options.device.capabilities.device_scope_fence and parameters["group"] > 1
+        return super().fits(parameters, options) and (can_wait or not parameters["crew"])
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limits."""
+        return f"{super().rule(options)}, and crew=0 if group=1 or without device_scope_fence"
 
     def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
         """Return the error of a graph with 2^31 arcs, which are counted in 32 bits."""
@@ -152,8 +168,10 @@ class BfsDirectionOptimising(Search):
                 "PYAPSP_PULL": int(pulls),
                 "PYAPSP_CHUNK": _chunk(parameters),
                 "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
+                "PYAPSP_CREW": parameters["crew"],
             }
-            return build(device, "traversal/bfs_direction_optimising.cl", defines)
+            standard = device.capabilities.c_standard if parameters["crew"] else None
+            return build(device, _FILE, defines, standard=standard)
 
         if mode is not _Mode.TEST:
             return _Programs(built(mode is not _Mode.NONE), None, None)
@@ -202,16 +220,16 @@ def _own(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> l
     mode = _mode(graph, options, parameters)
     # a group of one work-item has a bit map, if it pushes alone
     alone = parameters["group"] == 1 and mode in (_Mode.NONE, _Mode.TEST)
-    maps = _groups(graph, options) * alone
-    state = max(4 * _RECORDS * _RECORD, Symmetry.bytes(options.device))
+    maps = _groups(graph, options, parameters["group"]) * alone
+    state = max(4 * (_RECORDS + 1) * _RECORD, Symmetry.bytes(options.device))
     return [*rows, 8 * pieces, 8 * words, 4 * words * maps, state]
 
 
-def _groups(graph: Graph, options: PathOptions) -> int:
+def _groups(graph: Graph, options: PathOptions, group: int) -> int:
     """Return the number of groups: few, because each takes work as long as there is some."""
     units = options.device.capabilities.compute_units
-    if not options.device.traits.scalar_groups:
-        return _GROUPS * units
+    if group > 1:
+        return units if options.device.traits.scalar_groups else _GROUPS * units
     most = (8 * graph.n + 4 * graph.m) // _PART // max(graph.n // 8, 1)
     return max(min(units, most), 1)
 
@@ -232,9 +250,10 @@ class _Search:
         self.rounds = self.work = 0
         self._n, self._m, self._watch = graph.n, graph.m, watch
         self._in_place = in_place(options.device.handle)
-        self._queue = options.device.queue()
+        self._queue, self._device = options.device.queue(), options.device.name
         self._offsets = _offsets(options.device)
-        self._limits = tuple(np.int32(parameters[name]) for name in ("walk", "alpha", "beta"))
+        limits = "walk", "march", "alpha", "beta"
+        self._limits = tuple(np.int32(parameters[name]) for name in limits)
         self._arcs = self._uploaded(graph.indptr, graph.indices)
         self._entering, programs = self._arcs, plan.state
         if _mode(graph, options, parameters) is _Mode.TURN:
@@ -248,8 +267,9 @@ class _Search:
             options.device.buffer(size) if keep else None
             for size, keep in zip(sizes, kept, strict=True)
         )
-        items = parameters["group"] * _groups(graph, options)
-        self._shape = (items,), (parameters["group"],)
+        group = parameters["group"]
+        items = group * _groups(graph, options, group)
+        self._shape = (items,), (group,)
         self._state: Any
         self._state, kernels = self._own[-1], programs.search
         if programs.symmetry is not None and not programs.symmetry.holds(
@@ -281,12 +301,17 @@ class _Search:
     def _advanced(self, arguments: tuple[Any, ...]) -> np.ndarray:
         """Launch steps until a frontier is empty; return the record of that frontier."""
         turn, batch, limits = 0, _BATCH, self._limits
-        state = np.empty((_RECORDS, _RECORD), np.int32)
+        state = np.empty((_RECORDS + 1, _RECORD), np.int32)
         while True:
             for _ in range(batch):
                 self._step(self._queue, *self._shape, *arguments, np.int32(turn), *limits)
                 turn += 1
             cl.enqueue_copy(self._queue, state, self._state)
+            if state[_STALLED]:
+                raise StallError(
+                    f"{BfsDirectionOptimising.id} stalled on {self._device}: a group of the crew "
+                    "waited while the others did not run. The answer was discarded; use crew=0"
+                )
             last = state[turn % _RECORDS]
             if last[_FOUND] == 0:
                 return np.array(last)

@@ -9,7 +9,7 @@ import pytest
 
 import pyapsp
 from pyapsp import runs
-from pyapsp.errors import CapabilityError
+from pyapsp.errors import CapabilityError, StallError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.kernels import Stopwatch, upload
 from pyapsp.paths import PathOptions
@@ -94,8 +94,8 @@ def assert_right(graph, found, expected):
 def more_values(monkeypatch):
     """Let a walk end on small graphs too."""
     choices = module.BfsDirectionOptimising.choices
-    more = {**choices, "walk": (*choices["walk"], 9, 400)}
-    monkeypatch.setattr(module.BfsDirectionOptimising, "choices", more)
+    more = {"walk": (*choices["walk"], 9, 400), "march": (*choices["march"], 30)}
+    monkeypatch.setattr(module.BfsDirectionOptimising, "choices", {**choices, **more})
 
 
 def pairwise(**factors):
@@ -125,6 +125,8 @@ ROWS = pairwise(
     alpha=(0, 15, MANY),
     beta=(1, 18, MANY),
     walk=(0, 9, 400),
+    crew=(0, 4),
+    march=(0, 30, 16384),
     pieces=(True, False),
     batch=(1, 3, 8),
     parents=(True, False),
@@ -157,6 +159,8 @@ def test_large_groups(row, device, monkeypatch):
 
 def check_all(row, turn, device, monkeypatch):
     row = dict(row)
+    if row["group"] == 1 or not device.capabilities.device_scope_fence:
+        row["crew"] = 0
     if row.pop("pieces"):
         in_pieces(monkeypatch)
     monkeypatch.setattr(module, "_BATCH", row.pop("batch"))
@@ -186,22 +190,24 @@ def untold(graph):
     return Graph(graph.indptr, graph.indices, graph.weights)
 
 
-PUSH, PULL, WALK = (0, 0, 1), (0, MANY, MANY), (6, 0, 1)
+PUSH, PULL, WALK, MARCH = (0, 0, 0, 1), (0, 0, MANY, MANY), (6, 0, 0, 1), (0, 40, 0, 1)
 
 
 @pytest.mark.parametrize("group", [1, 32])
 def test_every_change_of_direction(group, device, monkeypatch):
-    """Launches push, pull and walk in every order."""
+    """Launches push, pull, walk and march in every order."""
     kinds, pattern = [], ()
+    crew = 4 * (group > 1 and device.capabilities.device_scope_fence)
+    steps = (PUSH, PULL, WALK, MARCH)[: 4 if crew else 3]
 
     def advanced(self, arguments):
-        state, turn = np.empty((4, 16), np.int32), 0
+        state, turn = np.empty((5, 16), np.int32), 0
         while True:
             limits = map(np.int32, pattern[turn % len(pattern)])
             self._step(self._queue, *self._shape, *arguments, np.int32(turn), *limits)
             turn += 1
             module.cl.enqueue_copy(self._queue, state, self._own[-1])
-            kinds.append(int(state[turn % 4][9]))
+            kinds.append(int(state[turn % 4][11]))
             if state[turn % 4][2] == 0:
                 return state[turn % 4]
 
@@ -209,10 +215,11 @@ def test_every_change_of_direction(group, device, monkeypatch):
     in_pieces(monkeypatch)
     monkeypatch.setattr(module, "in_place", lambda handle: False)
     names = ("star of stars", "grid", "clique", "many arcs", "power law both ways")
-    for number, order in enumerate(product((PUSH, PULL, WALK), repeat=3)):
+    for number, order in enumerate(product(steps, repeat=3)):
         pattern = order
         for name in (names[number % 5], names[(number + 2) % 5]):
-            found = pyapsp.bfs(GRAPHS[name], 0, pyapsp.method(ID, group=group), device=device)
+            method = pyapsp.method(ID, group=group, crew=crew)
+            found = pyapsp.bfs(GRAPHS[name], 0, method, device=device)
             assert_right(GRAPHS[name], found, EXPECTED[name, 0])
     assert 50 < sum(kinds) < len(kinds) - 50
 
@@ -230,7 +237,22 @@ def test_a_grid_is_one_launch(device, monkeypatch):
             GRAPHS["grid"], 0, pyapsp.method(ID, group=group, walk=2**20), device=device
         )
         assert found.stats["rounds"] == 13 + 17 - 1
-        assert sum(target.nbytes == 256 for target in launches) == 1
+        assert sum(target.nbytes == 320 for target in launches) == 1
+
+
+def test_a_crew_that_waits_for_ever_stalls(device, monkeypatch):
+    if not device.capabilities.device_scope_fence:
+        pytest.skip("this device has no fence of its own")
+    build = module.build
+
+    def withheld(device, name, defines, **more):
+        limits = {"PYAPSP_WITHHOLD": 1, "PYAPSP_PATIENCE": 1000}
+        return build(device, name, defines | limits, **more)
+
+    monkeypatch.setattr(module, "build", withheld)
+    method = pyapsp.method(ID, group=32, walk=0, crew=4, march=16384)
+    with pytest.raises(StallError, match="use crew=0"):
+        pyapsp.bfs(GRAPHS["grid"], 0, method, device=device)
 
 
 def counted(calls, function):
@@ -249,9 +271,9 @@ def test_pulls_read_few_arcs_and_are_chosen(device, monkeypatch):
 
     def advanced(self, arguments):
         state = advance(self, arguments)
-        every = np.empty((4, 16), np.int32)
+        every = np.empty((5, 16), np.int32)
         module.cl.enqueue_copy(self._queue, every, self._own[-1])
-        pulled.append(bool(every[:, 9].any()))
+        pulled.append(bool(every[:4, 11].any()))
         return state
 
     monkeypatch.setattr(module._Search, "_advanced", advanced)

@@ -27,7 +27,7 @@
  *                                1 and 2 are for measurements; they write one sum a work-item
  *
  * Cost      C log N + W + W / EACH log L work for W units, N items, C chunks and slices of L; C + 1
- *           ints of global and GROUP EACH + 2 ints of local memory, EACH ROUNDS registers.
+ *           ints of global and CAPACITY of local memory, EACH ROUNDS registers.
  *
  * Source    F. Busato, N. Bombieri, TPDS 28, 2017, doi:10.1109/TPDS.2016.2631166.
  */
@@ -56,8 +56,12 @@
 /* Units of a round and of a chunk. */
 #define ROUND (PYAPSP_GROUP * PYAPSP_EACH)
 #define CHUNK (ROUND * PYAPSP_ROUNDS)
-/* The buffer: a slice, later the owners of a round. */
-#define CAPACITY (ROUND + 2)
+/* The buffer: a slice, later the owners of a round. A slice of items that are not empty has no more
+ * offsets than its chunk has units, and one. */
+#define LARGEST_SLICE 4096
+#define CAPACITY (MAX(ROUND, MIN(CHUNK, LARGEST_SLICE)) + 2)
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* Who stages and writes together: the first place, the number, and the barrier. */
 #if PYAPSP_SLOTS
@@ -108,36 +112,31 @@ __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners
     const int place = GROUP_PLACE;
     for (int c = get_group_id(0); c < chunks; c += get_num_groups(0)) {
         const int low = parts[c], length = SLICE_LENGTH(low, parts[c + 1]);
-        const int fits = length <= CAPACITY;
         const uint first = (uint)c * CHUNK;
-        int found[PYAPSP_EACH * PYAPSP_ROUNDS];
-        load_slice(offsets + low, fits ? length : 0, buffer);
+        if (length > CAPACITY) {
+            if (place == 0)
+                atomic_inc(fallbacks);
+            const int end = min((uint)CHUNK, (uint)units - first);
+            for (int p = place; p < end; p += PYAPSP_GROUP)
+                owners[first + p] = low + predecessor_global(offsets + low, length, first + p);
+            continue;
+        }
+        load_slice(offsets + low, length, buffer);
         group_sync();
 #if PYAPSP_STEPS == 1
         if (place < length && get_global_id(0) < (size_t)units)
-            owners[get_global_id(0)] = fits ? buffer[place] : 0;
+            owners[get_global_id(0)] = buffer[place];
 #else
-        if (fits) {
+        /* in registers only if all indices are known to the compiler */
+        int found[PYAPSP_EACH * PYAPSP_ROUNDS];
+        UNROLL
+        for (int q = 0; q < PYAPSP_ROUNDS; q++) {
+            const uint unit = first + q * ROUND + place * PYAPSP_EACH;
+            int i = predecessor_local(buffer, length, min(unit, (uint)units - 1));
             UNROLL
-            for (int q = 0; q < PYAPSP_ROUNDS; q++) {
-                const uint unit = first + q * ROUND + place * PYAPSP_EACH;
-                int i = predecessor_local(buffer, length, min(unit, (uint)units - 1));
-                UNROLL
-                for (int k = 0; k < PYAPSP_EACH; k++) {
-                    i = walk(buffer, i, min(unit + k, (uint)units - 1));
-                    found[q * PYAPSP_EACH + k] = low + i;
-                }
-            }
-        } else {
-            if (place == 0)
-                atomic_inc(fallbacks);
-            for (int q = 0; q < PYAPSP_ROUNDS; q++) {
-                const uint unit = first + q * ROUND + place * PYAPSP_EACH;
-                for (int k = 0; k < PYAPSP_EACH; k++) {
-                    const int x = min(unit + k, (uint)units - 1);
-                    found[q * PYAPSP_EACH + k] =
-                        low + predecessor_global(offsets + low, length, x);
-                }
+            for (int k = 0; k < PYAPSP_EACH; k++) {
+                i = walk(buffer, i, min(unit + k, (uint)units - 1));
+                found[q * PYAPSP_EACH + k] = low + i;
             }
         }
         group_sync();
@@ -158,8 +157,8 @@ __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners
 #if PYAPSP_VECTOR && PYAPSP_EACH % 4 == 0
             UNROLL
             for (int k = 0; k < PYAPSP_EACH; k += 4) {
-                const int *four = found + q * PYAPSP_EACH + k;
-                vstore4((int4)(four[0], four[1], four[2], four[3]), 0,
+                const int at = q * PYAPSP_EACH + k;
+                vstore4((int4)(found[at], found[at + 1], found[at + 2], found[at + 3]), 0,
                         buffer + place * PYAPSP_EACH + k);
             }
 #else

@@ -17,8 +17,9 @@ from pyapsp.traversal.partitioning.two_phase import SEARCHES
 
 __all__ = ["PartitionMultiPhase"]
 
-# Most units that a work-item keeps in registers, and groups of the statistics kernel.
-_KEPT, _STATISTICS = 256, 64
+# Most units that a work-item keeps in registers, groups of the statistics kernel, and the largest
+# slice, as in the kernel file.
+_KEPT, _STATISTICS, _SLICE = 256, 64, 4096
 
 
 @register
@@ -101,8 +102,10 @@ class PartitionMultiPhase(Technique):
         return f"{super().rule(options)}, and each x rounds at most {_KEPT}"
 
     def local_ints(self, parameters: Mapping[str, Any]) -> int:
-        """Return the ints of a slice, which are also those of the owners of a round."""
-        return int(parameters["group"] * parameters["each"] + 2)
+        """Return the ints of a slice, a part of which later has the owners of a round."""
+        round_ = int(parameters["group"] * parameters["each"])
+        chunk = round_ * int(parameters["rounds"])
+        return max(round_, min(chunk, _SLICE)) + 2
 
     def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
         """Return the bytes of the parts, the counter, and the sums of squares."""
