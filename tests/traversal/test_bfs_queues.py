@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -103,17 +104,16 @@ def test_warps_divide_groups(device):
         pyapsp.method("bfs-sequential", group=32)
 
 
-# Files of graphs, for example those of `pyapsp fetch`; without the variable none are read.
-FOLDER = os.environ.get("PYAPSP_TEST_GRAPHS")
+# The graphs that come with the package, and those of a folder, for example of `pyapsp fetch`.
+FOLDERS = [Path(__file__).parents[2] / "data/samples"]
+FOLDERS += [Path(each) for each in [os.environ.get("PYAPSP_TEST_GRAPHS")] if each]
 FILES = sorted(
     path
-    for ending in ("*.txt", "*.txt.gz", "*.gr")
-    for path in Path(FOLDER or "").glob(ending)
-    if FOLDER and path.name != "MANIFEST.md"
+    for folder, ending in product(FOLDERS, ("*.txt", "*.txt.gz", "*.gr"))
+    for path in folder.glob(ending)
 )
 
 
-@pytest.mark.skipif(not FILES, reason="PYAPSP_TEST_GRAPHS names no folder with graphs")
 @pytest.mark.parametrize("method", ["bfs-4k", *METHODS])
 def test_files(method, device, tmp_path):
     for path in FILES:
