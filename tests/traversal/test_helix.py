@@ -22,6 +22,7 @@ from pyapsp.graph import Graph, generators
 from pyapsp.kernels import warps
 from pyapsp.paths import PathOptions
 from pyapsp.traversal.helix import automatic, dimensions, form, lists
+from pyapsp.traversal.helix import method as module
 from pyapsp.traversal.helix.automatic import Facts
 
 CHOICES = dimensions.CHOICES
@@ -246,7 +247,9 @@ def test_what_is_asked_for_is_completed(device):
 def test_persistent_must_be_asked_for(device, monkeypatch):
     if not device.capabilities.device_scope_fence:
         pytest.skip("this device has no fence of its own")
-    set_ = dimensions.completed({"sync": "persistent", "group": 1}, automatic.on_a_cpu(), device)
+    asked = {"sync": "persistent", "group": 1}
+    set_ = dimensions.completed(asked, automatic.on_a_cpu(), device)
+    set_["rules"] = "published"
     options = PathOptions(device, np.dtype(np.int32))
     assert dimensions.fits(set_, device)
     assert not pyapsp.method("bfs-helix").fits(set_, options)
@@ -339,6 +342,21 @@ def test_the_published_rules_on_a_device_of_groups(device, monkeypatch):
 
 
 FACTS = automatic.facts_of(GRAPH)
+
+
+def test_the_fitted_rules(device, monkeypatch):
+    """All groups stay for a deep graph; for others there are bins. Both give the levels."""
+    if not device.capabilities.device_scope_fence:
+        pytest.skip("this device has no fence of its own")
+    options = PathOptions(device, np.dtype(np.int32))
+    for facts, sync in ((Facts(2.0, 9, 0.1), "persistent"), (Facts(16.0, 999, 0.6), "batched")):
+        # so that devices of both kinds take them
+        alone = automatic.fitted(facts, group=1, warp=1)
+        monkeypatch.setattr(automatic, "on_a_cpu", lambda alone=alone: alone)
+        monkeypatch.setattr(module, "facts_of", lambda graph, facts=facts: facts)
+        asked = pyapsp.method("bfs-helix", rules="fitted")
+        assert asked.plan(GRAPH, options).parameters["sync"] == sync
+        assert_right(device, rules="fitted")
 
 
 def test_arcs_beyond_int_are_refused(device, monkeypatch):

@@ -1,4 +1,4 @@
-"""The configuration of Helix for a graph: the published rules, and what suits CPUs."""
+"""The configuration of Helix for a graph: the published rules, rules of ours, what suits CPUs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import numpy as np
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 
-__all__ = ["Facts", "facts_of", "gini", "on_a_cpu", "published", "wanted"]
+__all__ = ["RULES", "Facts", "facts_of", "fitted", "gini", "on_a_cpu", "published", "wanted"]
+
+#: Where the configuration of a GPU is from.
+RULES = ("published", "fitted")
 
 # A graph without facts: for candidates that no graph is given for.
 _GROUP, _WARP = 128, 32
@@ -120,6 +123,45 @@ def published(
     }
 
 
+def fitted(facts: Facts, *, group: int = _GROUP, warp: int = _WARP) -> dict[str, Any]:
+    """Return the configuration that was fastest on an NVIDIA H200, of some hundred random ones.
+
+    On graphs with few arcs for each vertex, which are deep, all groups stay for the whole search.
+    On others vertices with many arcs are in bins, and batches of levels are enqueued.
+
+    Parameters
+    ----------
+    facts : Facts
+    group, warp : int
+        Work-items of a group and of a warp.
+
+    Returns
+    -------
+    dict
+        All parameters.
+    """
+    deep = facts.mean < 5
+    return {
+        "group": group,
+        "warp": warp,
+        "balance": "node" if deep else "scan-warp",
+        "width": 4 if deep else 1,
+        "gather": "none" if deep else "both",
+        "heavy": "none" if deep else "bins",
+        "base": 6 if deep else 8,
+        "queue": "vertex",
+        "sync": "persistent" if deep else "batched",
+        "update": "ballot",
+        "duplicates": "cas" if deep else "load-warp",
+        "bitmask": "none" if deep else "32",
+        "rows": "csr-m" if deep else "csr",
+        "scan": "unordered",
+        "leaves": "keep",
+        "chunk": "fixed",
+        "prefix": "two-pass",
+    }
+
+
 def on_a_cpu() -> dict[str, Any]:
     """Return the configuration for devices where a group is a loop on one core.
 
@@ -147,10 +189,13 @@ def on_a_cpu() -> dict[str, Any]:
     }
 
 
-def wanted(device: Device, facts: Facts | None, resident: int) -> dict[str, Any]:
-    """Return the configuration for a device, and for a graph if its facts are given."""
+def wanted(device: Device, facts: Facts | None, resident: int, rules: str) -> dict[str, Any]:
+    """Return the configuration for a device by one of `RULES`, for a graph if facts are given."""
     if device.traits.scalar_groups:
         return on_a_cpu()
     group = min(_GROUP, device.capabilities.max_work_group_size)
     average = Facts(mean=16.0, most=64, gini=0.5)
-    return published(facts or average, group=group, warp=min(_WARP, group), resident=resident)
+    warp, facts = min(_WARP, group), facts or average
+    if rules == "fitted":
+        return fitted(facts, group=group, warp=warp)
+    return published(facts, group=group, warp=warp, resident=resident)

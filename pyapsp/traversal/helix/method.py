@@ -15,7 +15,7 @@ from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.helix import dimensions, form
-from pyapsp.traversal.helix.automatic import Facts, facts_of, wanted
+from pyapsp.traversal.helix.automatic import RULES, Facts, facts_of, wanted
 from pyapsp.traversal.helix.chunks import ChunkSearch
 from pyapsp.traversal.helix.lists import ListSearch
 from pyapsp.traversal.search import Search, Searcher, sourced
@@ -28,8 +28,9 @@ class BfsHelix(Search):
     """Breadth-first search over a frontier, with many forms of each step.
 
     Without parameters the configuration is chosen for the graph and the device: on GPUs by the
-    published decision tree, from the mean, the largest and the Gini coefficient of the degrees; on
-    CPUs groups of one work-item. Values that are given are kept, and the others fitted to them.
+    published decision tree, from the mean, the largest and the Gini coefficient of the degrees, or
+    with ``rules="fitted"`` by one that was fitted to measurements on a newer GPU; on CPUs groups of
+    one work-item. Values that are given are kept, and the others fitted to them.
 
     Source: F. Busato, High-Performance and Power-Aware Graph Processing on GPUs, thesis, Verona
     2018, chapter 7.
@@ -43,14 +44,15 @@ class BfsHelix(Search):
         "Busato 2018, High-Performance and Power-Aware Graph Processing on GPUs, chapter 7, "
         "https://iris.univr.it/handle/11562/979445"
     )
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = dimensions.CHOICES
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {**dimensions.CHOICES, "rules": RULES}
     _facts: Facts | None = None
 
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
         """Yield the configuration for the graph of the plan, completed around given values."""
-        device = options.device
-        best = wanted(device, self._facts, form.resident(device))
-        yield dimensions.completed(self.parameters, best, device) or best
+        device, asked = options.device, dict(self.parameters)
+        rules = asked.pop("rules", RULES[0])
+        best = wanted(device, self._facts, form.resident(device), rules)
+        yield {**(dimensions.completed(asked, best, device) or best), "rules": rules}
 
     def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
         """Return whether the values go together; see `pyapsp.traversal.helix.dimensions`.
@@ -59,7 +61,7 @@ class BfsHelix(Search):
         gave wrong levels in 34 of 381 searches with groups of 32, for a reason that is not known:
         in none of 187 with one thread, nor of 180 with groups of one work-item and two threads.
         """
-        asked = self.parameters.get("sync") == "persistent"
+        asked = self.parameters.get("sync") == "persistent" or parameters["rules"] == "fitted"
         alone = parameters["group"] == 1 or not options.device.traits.scalar_groups
         return (
             (asked or parameters["sync"] != "persistent")
