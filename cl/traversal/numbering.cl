@@ -3,10 +3,10 @@
  * Purpose   A search for components leaves for each vertex one that stands for its component. This
  *           makes the numbers that users get.
  *
- * Layout    roots      6 6 2 6 . . 6      the vertex that stands for the component of v; or -1: it is
- *                                         alone
- *           smallest   of a vertex that stands for a component, its smallest vertex: 0 for 6, 2 for 2
- *           flags      1 0 1 0 . . 0      whether v is the smallest; `sums` is their sum before v
+ * Layout    roots      6 6 2 6 . . 6      the vertex that stands for the component of v; or -1: it
+ *                                         is alone
+ *           smallest   of a vertex that stands for a component, its smallest vertex: 0 for 6, 2 for
+ *           2 flags      1 0 1 0 . . 0      whether v is the smallest; `sums` is their sum before v
  *           numbers    0 0 1 0 . . 0      sums[smallest[roots[v]]]
  *
  * Parameters  PYAPSP_GROUP  64  work-items of a group

@@ -1,18 +1,18 @@
 /* scc_colouring: strongly connected components by the largest labels that reach each vertex.
  *
  * Purpose   Each vertex has a label. `in` of a vertex is the largest label among the vertices that
- *           reach it, `out` that among those that it reaches. Vertices of one component have the same
- *           pair; a pair of twice the same label is the component of that vertex. An arc between
- *           different pairs is in no component. So a round finds the pairs, settles the components
- *           of the second kind, and keeps only the arcs within a pair whose component is not
- *           settled. The end is a round without arcs: every vertex left is alone.
+ *           reach it, `out` that among those that it reaches. Vertices of one component have the
+ *           same pair; a pair of twice the same label is the component of that vertex. An arc
+ *           between different pairs is in no component. So a round finds the pairs, settles the
+ *           components of the second kind, and keeps only the arcs within a pair whose component is
+ *           not settled. The end is a round without arcs: every vertex left is alone.
  *             Before the rounds, one vertex with many arcs in and out searches forward and backward
  *           for its component, which in many graphs has most of the arcs. Only bits are needed for
  *           that. If the searches are deeper than a few levels, they are given up.
  *
- * Layout    Sides: 2 v is a vertex as seen by `in`, 2 v + 1 as seen by `out`. An arc (u, w) is an arc
- *           from side 2 u to 2 w, and from 2 w + 1 to 2 u + 1. So both pairs of a search are one search
- *           along the arcs of sides.
+ * Layout    Sides: 2 v is a vertex as seen by `in`, 2 v + 1 as seen by `out`. An arc (u, w) is an
+ *           arc from side 2 u to 2 w, and from 2 w + 1 to 2 u + 1. So both pairs of a search are
+ *           one search along the arcs of sides.
  *             list     the arcs that count: tails[0 .. size], then, from m on, heads. One list is
  *                      read, and another written with what is kept.
  *             bits     two bit maps of the sides that the searches have reached, now and next
@@ -23,34 +23,36 @@
  *             rows, ends   the arcs of side s lead to ends[rows[s] .. rows[s + 1]]
  *             queue        two lists of sides that changed on this level, and on the next
  *             stamps       the last level whose list has this side
- *           A level that the local memory of one group can hold is left to that group, which goes on
- *           with the next levels, as long as they are so small.
+ *           A level that the local memory of one group can hold is left to that group, which goes
+ *           on with the next levels, as long as they are so small.
  *
  *           Labels are a permutation of the vertices, of which also the inverse is computed: the
  *           label that a vertex has got is that of an ancestor, and what has reached that one
  *           reaches the vertex. Each sweep looks there as well.
  *
- *           state: CHANGED + t % 3   whether sweep t changed something. Sweep t clears that of t + 1.
- *                                    A sweep after one without changes does nothing.
+ *           state: CHANGED + t % 3   whether sweep t changed something. Sweep t clears that of t +
+ *                                    1. A sweep after one without changes does nothing.
  *                  SIZE + p          arcs of list p
  *                  RECORDS           four records (size of a frontier, its level), used in turn
  *           The host enqueues many launches, and then reads the state.
  *
  * Parameters  PYAPSP_GROUP   64    work-items of a group
- *             PYAPSP_WIDTH   4     work-items that share the arcs of a side or a vertex
+ *             PYAPSP_WIDTH   4     work-items that share the arcs of a side
  *             PYAPSP_OFFSET  long  type of first: int or long
+ *             PYAPSP_HELD    2 GROUP, or 1024 for groups of 1: sides that a group collects in
+ *                            local memory
  *
- * Cost      A sweep reads 8 bytes for each arc, and a pair at random. A level of the queue reads the
- *           arcs of the sides that changed, with an atomic for each; a side changes about log n times
- *           in a round. There are about log n rounds; a round has as many levels as the longest of
- *           the shortest paths of a label.
+ * Cost      A sweep reads 8 bytes for each arc, and a pair at random. A level of the queue reads
+ *           the arcs of the sides that changed, with an atomic for each; a side changes about log n
+ *           times in a round. There are about log n rounds; a round has as many levels as the
+ *           longest of the shortest paths of a label.
  *
  * Source    G. Alabandi, W. Sands, G. Biros, M. Burtscher, A GPU algorithm for detecting strongly
  *           connected components, SC 2023, doi:10.1145/3581784.3607071 (labels in both directions,
  *           arcs removed between pairs); S. Orzan, PhD thesis, VU Amsterdam 2004 (colouring); L.
  *           Fleischer, B. Hendrickson, A. Pinar, IPDPS workshops 2000,
- *           doi:10.1007/3-540-45591-4_68 (forward and backward search). The queues, sides, and bits:
- *           ours.
+ *           doi:10.1007/3-540-45591-4_68 (forward and backward search). The queues, sides, and
+ *           bits: ours.
  */
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 64
@@ -74,13 +76,17 @@
 #define COUNT 0
 #define LEVEL 1
 
-/* Arcs of a work-item that are filtered at once, and sides that a group collects in local memory. */
+/* Arcs of a work-item that are filtered at once. */
 #if PYAPSP_GROUP == 1
 #define EACH 32
-#define HELD 1024
+#ifndef PYAPSP_HELD
+#define PYAPSP_HELD 1024
+#endif
 #else
 #define EACH 8
-#define HELD (2 * PYAPSP_GROUP)
+#ifndef PYAPSP_HELD
+#define PYAPSP_HELD (2 * PYAPSP_GROUP)
+#endif
 #endif
 /* Levels that one group goes through in a launch. */
 #define LEVELS 512
@@ -108,7 +114,7 @@ static inline int local_add(__local int *place, const int value)
 
 /* What a group has collected. */
 typedef struct {
-    int count; /* larger than HELD if held was full */
+    int count; /* larger than PYAPSP_HELD if held was full */
     int base;
 } sums_t;
 
@@ -149,17 +155,16 @@ static inline int is_awake(__global int *state, const int turn)
     return state[CHANGED + (turn + 2) % 3];
 }
 
-/* Write the arcs of all vertices to a list. */
-__kernel GROUP void scc_list(__global const offset_t *first, __global const int *heads,
-                             __global int *list, const int n, const int m)
+/* Write the tails of all arcs to a list, whose heads are there. So many work-items share a vertex
+ * that one with many arcs does not take longer than all others. */
+__kernel GROUP void scc_list(__global const offset_t *first, __global int *list, const int n,
+                             const int lanes)
 {
-    const size_t lanes = get_global_size(0) / PYAPSP_WIDTH;
-    for (size_t v = get_global_id(0) / PYAPSP_WIDTH; v < (size_t)n; v += lanes) {
+    const size_t by = get_global_size(0) / lanes;
+    for (size_t v = get_global_id(0) / lanes; v < (size_t)n; v += by) {
         const offset_t end = first[v + 1];
-        for (offset_t a = first[v] + get_global_id(0) % PYAPSP_WIDTH; a < end; a += PYAPSP_WIDTH) {
+        for (offset_t a = first[v] + get_global_id(0) % lanes; a < end; a += lanes)
             list[a] = v;
-            list[m + (size_t)a] = heads[a];
-        }
     }
 }
 
@@ -315,8 +320,8 @@ __kernel GROUP void scc_split(__global const int *list, __global int *rest,
     FILTER(!is_complete || (SEEN(u) == SEEN(w) && SEEN(u) != 3));
 }
 
-/* Begin a round: the own label for all sides. `turn` is the first sweep of the round, and p the list
- * that it reads. */
+/* Begin a round: the own label for all sides. `turn` is the first sweep of the round, and p the
+ * list that it reads. */
 __kernel GROUP void scc_begin(__global uint *now, __global uint *next, __global int *state,
                               const int n, const int turn, const int p, const uint round)
 {
@@ -388,7 +393,7 @@ static inline void put(const uint side, __local uint *held, __local sums_t *sums
                        __global uint *queue, __global int *total)
 {
     const int place = LOCAL_ADD(&sums->count, 1);
-    if (place < HELD)
+    if (place < PYAPSP_HELD)
         held[place] = side;
     else
         queue[atomic_inc(total)] = side;
@@ -399,7 +404,7 @@ static inline void flush(__local const uint *held, __local sums_t *sums, __globa
                          __global int *total)
 {
     SYNC();
-    const int count = min(sums->count, HELD), item = get_local_id(0);
+    const int count = min(sums->count, PYAPSP_HELD), item = get_local_id(0);
     if (item == 0 && count > 0)
         sums->base = atomic_add(total, count);
     SYNC();
@@ -416,15 +421,15 @@ __kernel GROUP void scc_collect(__global const uint *now, __global const uint *b
                                 __global int *stamps, __global uint *queue, __global int *state,
                                 const int n)
 {
-    __local uint held[HELD];
+    __local uint held[PYAPSP_HELD];
     __local sums_t sums;
     const int item = get_local_id(0);
     if (item == 0)
         sums.count = 0;
     SYNC();
-    for (long from = (long)get_group_id(0) * HELD; from < 2 * (long)n;
-         from += (long)get_num_groups(0) * HELD) {
-        for (long s = from + item; s < min(from + HELD, 2 * (long)n); s += PYAPSP_GROUP) {
+    for (long from = (long)get_group_id(0) * PYAPSP_HELD; from < 2 * (long)n;
+         from += (long)get_num_groups(0) * PYAPSP_HELD) {
+        for (long s = from + item; s < min(from + PYAPSP_HELD, 2 * (long)n); s += PYAPSP_GROUP) {
             stamps[s] = -1;
             if (now[s] != before[s])
                 put(s, held, &sums, queue, &state[RECORDS + COUNT]);
@@ -438,14 +443,15 @@ __kernel GROUP void scc_step(__global const int *rows, __global const uint *ends
                              __global uint *labels, __global int *stamps, __global uint *queue,
                              __global int *state, const int n, const int turn)
 {
-    __local uint held[2][HELD];
+    __local uint held[2][PYAPSP_HELD];
     __local sums_t sums;
-    const int item = get_local_id(0), lane = item % PYAPSP_WIDTH, share = PYAPSP_GROUP / PYAPSP_WIDTH;
+    const int item = get_local_id(0), lane = item % PYAPSP_WIDTH;
+    const int share = PYAPSP_GROUP / PYAPSP_WIDTH; /* sides at once */
     __global const int *last = state + RECORDS + turn % 4 * RECORD;
     __global int *record = state + RECORDS + (turn + 1) % 4 * RECORD;
     const size_t sides = 2 * (size_t)n;
     int count = last[COUNT], level = last[LEVEL];
-    const int walks = count <= HELD;
+    const int walks = count <= PYAPSP_HELD;
     if (item == 0)
         sums.count = 0;
     SYNC();
@@ -478,7 +484,7 @@ __kernel GROUP void scc_step(__global const int *rows, __global const uint *ends
     for (int i = item; i < count; i += PYAPSP_GROUP)
         held[level % 2][i] = queue[level % 2 * sides + i];
     SYNC();
-    for (int step = 0; step < LEVELS && count > 0 && count <= HELD; step++) {
+    for (int step = 0; step < LEVELS && count > 0 && count <= PYAPSP_HELD; step++) {
         __local const uint *now = held[level % 2];
         __local uint *soon = held[(level + 1) % 2];
         __global uint *next = queue + (level + 1) % 2 * sides;
@@ -490,7 +496,7 @@ __kernel GROUP void scc_step(__global const int *rows, __global const uint *ends
                 if (atomic_max(&labels[to], label) < label &&
                     atomic_xchg(&stamps[to], level + 1) != level + 1) {
                     const int place = LOCAL_ADD(&sums.count, 1);
-                    if (place < HELD)
+                    if (place < PYAPSP_HELD)
                         soon[place] = to;
                     else
                         next[place] = to;
@@ -505,7 +511,7 @@ __kernel GROUP void scc_step(__global const int *rows, __global const uint *ends
             sums.count = 0;
         SYNC();
     }
-    for (int i = item; i < min(count, HELD); i += PYAPSP_GROUP)
+    for (int i = item; i < min(count, PYAPSP_HELD); i += PYAPSP_GROUP)
         queue[level % 2 * sides + i] = held[level % 2][i];
     if (item == 0) {
         record[COUNT] = count;

@@ -6,28 +6,28 @@
  *           component: the vertices that were left after it was met, and are not yet in a
  *           component.
  *
- * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. words has a uint for
- *           each vertex, so that one access tells all about the end of an arc:
+ * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. words has a uint
+ *           for each vertex, so that one access tells all about the end of an arc:
  *
  *             0               not met
  *             1 .. n          its index
  *             SETTLED + c     in component c: never smaller than a `low`, so no case of its own
  *
- *           path: the vertices that the search is in, with the next arc and `low` of each. left: the
- *           vertices that were left, and are in no component yet. A component of one vertex is
+ *           path: the vertices that the search is in, with the next arc and `low` of each. left:
+ *           the vertices that were left, and are in no component yet. A component of one vertex is
  *           never there. n entries each. In the end left has the number of each component in the
  *           order of the smallest vertices.
  *
  *             path   3 | 8 | 1 | 5 | . .        left   7 | 2 | . .
  *                            ^ from 5 the search goes back to 1, with the smaller low
  *
- * Parameters  PYAPSP_AHEAD  0   arcs of a vertex whose ends are prefetched when the vertex is met; 0
- *                               without Clang's builtin for it
+ * Parameters  PYAPSP_AHEAD  0   arcs of a vertex whose ends are prefetched when the vertex is met;
+ *                               0 without Clang's builtin for it
  *
  * Cost      One launch of one work-item: O(n + m), with one access at random for each arc.
  *
- * Source    R. Tarjan, SIAM J. Comput. 1, 1972, doi:10.1137/0201010, with the stacks of D. J. Pearce,
- *           IPL 116, 2016, doi:10.1016/j.ipl.2015.08.010.
+ * Source    R. Tarjan, SIAM J. Comput. 1, 1972, doi:10.1137/0201010, with the stacks of D. J.
+ *           Pearce, IPL 116, 2016, doi:10.1016/j.ipl.2015.08.010.
  */
 #ifndef PYAPSP_AHEAD
 #define PYAPSP_AHEAD 0

@@ -31,8 +31,10 @@ from pyapsp.traversal.search import sourced
 
 __all__ = ["BFS", "SCC", "SSSP"]
 
-# "auto" selects the first of these methods that can solve the problem.
-_PREFERRED = ("bfs-direction-optimising", "bfs-virtual-warp", "sssp-near-far")
+# "auto" selects the first of these methods that can solve the problem. A search by one work-item is
+# the fastest on CPUs.
+_PREFERRED = ("bfs-direction-optimising", "bfs-virtual-warp", "sssp-near-far", "scc-colouring")
+_PREFERRED_ON_CPUS = ("scc-tarjan", *_PREFERRED)
 
 
 def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
@@ -48,10 +50,12 @@ def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
 
 def _choices(request: Request) -> Iterator[Choice]:
     """Yield the methods that can solve the problem, the preferred ones first."""
+    scalar = request.options.device.traits.scalar_groups
+    preferred = _PREFERRED_ON_CPUS if scalar else _PREFERRED
 
     def place(choice: Choice) -> int:
         name = choice.method.id
-        return _PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED)
+        return preferred.index(name) if name in preferred else len(preferred)
 
     return iter(sorted(in_order(request), key=place))
 
@@ -165,5 +169,6 @@ SCC = register_problem(
         ask=components.requested,
         work=lambda graph, options, answer: graph.m,
         oracle=_components_oracle,
+        choices=_choices,
     )
 )

@@ -34,9 +34,12 @@ _LARGEST = 2**30 - 1
 _ITEMS = 2048
 # Sweeps of the pivot's searches, after which they are given up.
 _SWEEPS = 12
+# The most work-items that share a vertex when its arcs are listed.
+_LANES = 32
 # Arcs of the sample that estimates how many arcs enter a vertex.
 _SAMPLE = 2**18
-# Launches of the first batch of levels. A batch is twice as long as the one before, up to the limit.
+# Launches of the first batch of levels. A batch is twice as long as the one before, up to the
+# limit.
 _BATCH, _LONGEST_BATCH = 8, 128
 # The layout of the state, see the kernel file.
 _STATE, _CHANGED, _SIZE, _KNOWN, _RECORDS, _RECORD = 16, 0, 3, 5, 8, 2
@@ -67,9 +70,9 @@ class SccColouring(BufferedMethod):
     summary = "a search from one pivot, then largest labels in both directions, all parts at once"
     source = "Alabandi et al. 2023, doi:10.1145/3581784.3607071"
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "width": (1, 2, 4, 8, 16, 32),
-        "group": (1, 32, 64, 128, 256, 512, 1024),
-        "sweeps": (1, 4, 16, 64),
+        "width": (1, 4, 16),
+        "group": (1, 64, 256, 1024),
+        "sweeps": (1, 16, 64),
     }
 
     def unmet(self, about: Any, options: Options) -> PyApspError | None:
@@ -84,7 +87,7 @@ class SccColouring(BufferedMethod):
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield large groups, and on CPUs one work-item."""
         scalar = options.device.traits.scalar_groups
-        for group in (1,) if scalar else (1024, 512, 256, 128, 64, 32, 1):
+        for group in (1,) if scalar else (1024, 256, 64, 1):
             yield {"width": 1 if group == 1 else 4, "group": group, "sweeps": 16}
 
     def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
@@ -104,9 +107,7 @@ class SccColouring(BufferedMethod):
         arcs = [_offsets(options).itemsize * (graph.n + 1), 4 * graph.m]
         return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters), *rows)]
 
-    def prepare(
-        self, graph: Graph, options: Options, parameters: Mapping[str, Any]
-    ) -> _Programs:
+    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
         """Build the kernels."""
         device, group = options.device, parameters["group"]
         defines: dict[str, str | int] = {
@@ -173,6 +174,7 @@ class _Search:
         self._sizes = np.int32(graph.n), np.int32(graph.m)
         group, self._groups = parameters["group"], _groups(options, parameters)
         self._shape = (self._groups * group,), (group,)
+        self._lanes = min(1 << (2 * graph.m // graph.n).bit_length(), group, _LANES)
         offsets = graph.indptr.astype(_offsets(options), copy=False)
         self._first = upload(self._queue, offsets, watch)
         self._heads = upload(self._queue, graph.indices, watch)
@@ -208,7 +210,13 @@ class _Search:
         n, m = self._sizes
         for buffer in (self._state, self._counts, *self._bits):
             cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.int32), 0, buffer.size)
-        self._launch("list", self._first, self._heads, self._lists[0], n, m)
+        if self._m:
+            size = 4 * self._m
+            tails_and_heads = self._lists[0]
+            cl.enqueue_copy(
+                self._queue, tails_and_heads, self._heads, byte_count=size, dst_offset=size
+            )
+        self._launch("list", self._first, self._lists[0], n, np.int32(self._lanes))
         stride = np.int32(max(self._m // _SAMPLE, 1))
         self._launch("sample", self._heads, self._counts, m, stride)
         self._launch("elect", self._first, self._counts, self._best, n)
