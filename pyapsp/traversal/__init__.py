@@ -18,6 +18,7 @@ from pyapsp.traversal.helix import BfsHelix
 from pyapsp.traversal.partitioning.door import partition
 from pyapsp.traversal.scc import SccForwardBackward
 from pyapsp.traversal.scc_colouring import SccColouring
+from pyapsp.traversal.scc_hooking import SccHooking
 from pyapsp.traversal.scc_tarjan import SccTarjan
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
 from pyapsp.traversal.sssp_near_far import SsspNearFar
@@ -36,6 +37,7 @@ __all__ = [
     "BfsVirtualWarp",
     "SccColouring",
     "SccForwardBackward",
+    "SccHooking",
     "SccTarjan",
     "SsspBellmanFord",
     "SsspNearFar",

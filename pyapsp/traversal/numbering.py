@@ -10,6 +10,7 @@ import pyopencl as cl
 from pyapsp.device import Device
 from pyapsp.kernels import build
 from pyapsp.kernels.scan import Scan
+from pyapsp.traversal.search import Launcher
 
 __all__ = ["Numbering"]
 
@@ -28,8 +29,11 @@ class Numbering:
     """
 
     def __init__(self, device: Device, group: int) -> None:
-        self._group, self._program = group, build(device, "traversal/numbering.cl", defines(group))
+        self._group, defines = group, {"PYAPSP_GROUP": group}
+        self._program = build(device, "traversal/numbering.cl", defines)
         self._scan = Scan(device, group)
+        # groups of one work-item take long to begin
+        self._items = device.capabilities.compute_units if group == 1 else 0
 
     def buffers(self, n: int) -> list[int]:
         """Return the bytes of each buffer that a call allocates."""
@@ -47,23 +51,16 @@ class Numbering:
             n ints: for each vertex a vertex that stands for its component, or -1 for a vertex
             alone. That becomes the vertex itself.
         smallest : pyopencl.Buffer
-            Space for n ints.
+            Space for n ints. If it is `roots`, the vertices that stand for components are the
+            smallest already.
         numbers : pyopencl.Buffer
             n ints, which become the numbers.
         n : int
         """
-        cl.enqueue_fill_buffer(queue, smallest, np.full(1, n, np.int32), 0, 4 * n)
-        few = -(-n // (_VERTICES * self._group)) * self._group
-        all_ = -(-n // self._group) * self._group
-        size = np.int32(n)
-        for name, items, rest in (("smallest", few, ()), ("flags", all_, (numbers,))):
-            kernel = self._program.kernel(f"number_{name}")
-            kernel(queue, (items,), (self._group,), roots, smallest, *rest, size)
+        launch, few = Launcher(queue, self._program, self._group), self._items or -(-n // _VERTICES)
+        if smallest is not roots:
+            cl.enqueue_fill_buffer(queue, smallest, np.full(1, n, np.int32), 0, 4 * n)
+            launch("number_smallest", few, roots, smallest, np.int32(n))
+        launch("number_flags", few, roots, smallest, numbers, np.int32(n))
         sums = self._scan(queue, numbers, n)
-        kernel = self._program.kernel("number_all")
-        kernel(queue, (all_,), (self._group,), roots, smallest, sums, numbers, size)
-
-
-def defines(group: int) -> dict[str, str | int]:
-    """Return the macros."""
-    return {"PYAPSP_GROUP": group}
+        launch("number_all", few, roots, smallest, sums, numbers, np.int32(n))

@@ -22,9 +22,8 @@ from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.kernels.scan import Scan
 from pyapsp.kernels.transfer import in_place
 from pyapsp.registry import Options, Plan, register
+from pyapsp.traversal.component_methods import ComponentMethod, Labels
 from pyapsp.traversal.numbering import Numbering
-from pyapsp.traversal.scc import Labels
-from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["SccColouring"]
 
@@ -55,7 +54,7 @@ class _Programs:
 
 
 @register
-class SccColouring(BufferedMethod):
+class SccColouring(ComponentMethod):
     """Largest labels in both directions; arcs between vertices with different ones are removed.
 
     Parameters: ``width`` work-items share the arcs of a vertex; after ``sweeps`` sweeps through all
@@ -65,8 +64,6 @@ class SccColouring(BufferedMethod):
     """
 
     id = "scc-colouring"
-    problem = "scc"
-    area = "traversal"
     summary = "a search from one pivot, then largest labels in both directions, all parts at once"
     source = "Alabandi et al. 2023, doi:10.1145/3581784.3607071"
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {
@@ -75,7 +72,7 @@ class SccColouring(BufferedMethod):
         "sweeps": (1, 16, 64),
     }
 
-    def unmet(self, about: Any, options: Options) -> PyApspError | None:
+    def unmet(self, about: Any, options: Any) -> PyApspError | None:
         """Return the error of a graph whose vertices or arcs, counted twice, exceed 32 bits."""
         if max(about.n, about.m) > _LARGEST:
             return CapabilityError(

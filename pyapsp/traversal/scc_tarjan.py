@@ -14,8 +14,7 @@ from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.kernels.transfer import in_place, read_back, shared
 from pyapsp.registry import Options, Plan, register
-from pyapsp.traversal.scc import Labels
-from pyapsp.tuning.method import BufferedMethod
+from pyapsp.traversal.component_methods import ComponentMethod, Labels
 
 __all__ = ["SccTarjan"]
 
@@ -24,15 +23,13 @@ _AHEAD = 16
 
 
 @register
-class SccTarjan(BufferedMethod):
+class SccTarjan(ComponentMethod):
     """One depth-first search, in time linear in vertices and arcs for every graph.
 
     Source: R. Tarjan, SIAM J. Comput. 1, 1972; D. J. Pearce, IPL 116, 2016.
     """
 
     id = "scc-tarjan"
-    problem = "scc"
-    area = "traversal"
     summary = "one work-item searches depth first: linear time for every graph"
     source = "Tarjan 1972, doi:10.1137/0201010"
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {}

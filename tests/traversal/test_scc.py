@@ -22,12 +22,12 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, problem
-from pyapsp.traversal.scc import Labels
+from pyapsp.traversal.component_methods import Labels
 from pyapsp.tuning import Space
 
 from .covering import covering
 
-METHODS = [cls.id for cls in pyapsp.methods("scc")]
+METHODS = [cls.id for cls in pyapsp.methods("scc") if not cls.requires.symmetric]
 PROBLEM = problem("scc")
 
 
@@ -81,14 +81,14 @@ GRAPHS = {
 }
 
 
-def check(labels, graph):
+def check(labels, graph, connection="strong"):
     """Compare with SciPy: the same classes, numbered in the order of their smallest vertices."""
     assert labels.shape == (graph.n,)
     assert labels.dtype == np.int32
     if graph.n == 0:
         return
     matrix = graph.with_weights(np.ones(graph.m, np.int64)).to_scipy()
-    count, expected = connected_components(matrix, connection="strong")
+    count, expected = connected_components(matrix, connection=connection)
     pairs = set(zip(labels.tolist(), expected.tolist(), strict=True))
     assert len(pairs) == count
     assert sorted(number for number, _ in pairs) == list(range(count))
@@ -166,6 +166,60 @@ def test_samples_satisfy_the_oracle(name, family, device):
     assert graph.directed
     assert np.count_nonzero(sizes == 1) > 10
     assert sizes.max() > 10
+
+
+@pytest.mark.parametrize("family", PROBLEM.families)
+def test_samples_of_symmetric_graphs(family, device):
+    method = pyapsp.method("scc-hooking")
+    graph = PROBLEM.sample(500, family, 2, method.requires)
+    assert not graph.directed
+    options = PROBLEM.ask(graph, method, device=device).options
+    PROBLEM.oracle(graph, options)(method.run(method.plan(graph, options))).require()
+
+
+def tied(graph):
+    """Return the graph without directions."""
+    tails, heads, _ = graph.arcs()
+    return Graph.from_arcs(graph.n, tails, heads, directed=False)
+
+
+# trees of the first arcs that are as deep as can be, and arcs that join them late
+DEEP = {
+    "path": path(3000),
+    "path backwards": [(b, a) for a, b in path(3000)],
+    "path in any order": cycle(np.random.default_rng(4).permutation(3000).tolist())[1:],
+    "combs": [(v, v + 50) for v in range(2950)] + [(v, v + 1) for v in range(2000, 2049)],
+}
+
+
+@pytest.mark.parametrize("group", [1, 64])
+def test_weak_components(group, device):
+    deep = {name: digraph(3000, arcs) for name, arcs in DEEP.items()}
+    for name, graph in (GRAPHS | deep).items():
+        method = pyapsp.method("scc-hooking", group=group)
+        found = pyapsp.weakly_connected_components(graph, method, device=device)
+        check(found.labels, graph, "weak")
+        assert found.stats.get("rounds", 0) <= 8, name
+        strong = pyapsp.strongly_connected_components(tied(graph), method, device=device)
+        assert np.array_equal(strong.labels, found.labels)
+
+
+@settings(deadline=None, max_examples=60)
+@given(graph=digraphs())
+def test_weak_components_of_random_graphs(device, graph):
+    found = pyapsp.weakly_connected_components(graph, device=device)
+    check(found.labels, graph, "weak")
+    symmetric = labels_of(tied(graph), device, "scc-hooking")
+    assert np.array_equal(symmetric, found.labels)
+    request = PROBLEM.ask(graph, device=device, weak=True)
+    PROBLEM.oracle(graph, request.options)(Labels(labels=found.labels)).require()
+
+
+def test_methods_for_strong_or_weak_components_alone(device):
+    with pytest.raises(GraphError, match="known to be symmetric"):
+        labels_of(GRAPHS["two"], device, "scc-hooking")
+    with pytest.raises(ParameterError, match="does not ignore the directions"):
+        pyapsp.weakly_connected_components(GRAPHS["two"], "scc-tarjan", device=device)
 
 
 def test_the_oracle_says_what_is_wrong(device):

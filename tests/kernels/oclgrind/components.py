@@ -17,6 +17,7 @@ SETS = {
         {"width": 4, "group": 32, "trim": "full"},
         {"width": 64, "group": 64, "trim": 1},
     ],
+    "scc-hooking": [{"group": 1}, {"group": 64}],
     "scc-tarjan": [{}],
 }
 scc = problem("scc")
@@ -29,7 +30,7 @@ graphs = [joined, star, Graph.from_arcs(3, [0, 1], [1, 2], directed=False)]
 graphs += [scc.sample(60, family, 1, None) for family in scc.families]
 for method in pyapsp.methods("scc"):
     for graph in graphs:
-        request = scc.ask(graph, method())
+        request = scc.ask(graph, method(), weak=method.requires.symmetric)
         right = scc.oracle(graph, request.options)
         for parameters in SETS[method.id]:
             chosen = method(**parameters)
