@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     from pyapsp.traversal.components import (
         strongly_connected_components as strongly_connected_components,
     )
+    from pyapsp.traversal.components import (
+        weakly_connected_components as weakly_connected_components,
+    )
     from pyapsp.traversal.sssp import SsspResult as SsspResult
     from pyapsp.traversal.sssp import sssp as sssp
 
@@ -86,6 +89,10 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "sssp": ("pyapsp.traversal.sssp", "sssp"),
     "sweep": ("pyapsp.sweep", None),
     "verify": ("pyapsp.verify", None),
+    "weakly_connected_components": (
+        "pyapsp.traversal.components",
+        "weakly_connected_components",
+    ),
     "wiener_index": ("pyapsp.distances.summaries", "wiener_index"),
     "write": ("pyapsp.graph", "write"),
 }

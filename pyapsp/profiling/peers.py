@@ -18,9 +18,9 @@ from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions, Rows
 from pyapsp.precision import infinity
 from pyapsp.registry import Check
+from pyapsp.traversal.component_methods import Labels, numbered
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import Owners
-from pyapsp.traversal.scc import Labels, numbered
 from pyapsp.verify import spread
 
 __all__ = ["PEERS", "Peer", "installed", "peer"]

@@ -17,6 +17,9 @@ from pyapsp.traversal.bfs_virtual_warp import BfsVirtualWarp
 from pyapsp.traversal.helix import BfsHelix
 from pyapsp.traversal.partitioning.door import partition
 from pyapsp.traversal.scc import SccForwardBackward
+from pyapsp.traversal.scc_colouring import SccColouring
+from pyapsp.traversal.scc_hooking import SccHooking
+from pyapsp.traversal.scc_tarjan import SccTarjan
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
 from pyapsp.traversal.sssp_near_far import SsspNearFar
 
@@ -32,7 +35,10 @@ __all__ = [
     "BfsSequential",
     "BfsSpmv",
     "BfsVirtualWarp",
+    "SccColouring",
     "SccForwardBackward",
+    "SccHooking",
+    "SccTarjan",
     "SsspBellmanFord",
     "SsspNearFar",
     "partition",

@@ -20,17 +20,23 @@ from pyapsp.files import atomic_write
 from pyapsp.graph import as_graph
 from pyapsp.graph.io import archive
 from pyapsp.precision import only_int32
-from pyapsp.registry import Method, Options, Request, check_limits, method_of, problem
+from pyapsp.registry import Method, Request, check_limits, method_of, problem
+from pyapsp.traversal.component_methods import ComponentOptions
 
-__all__ = ["Components", "requested", "strongly_connected_components"]
+__all__ = [
+    "Components",
+    "requested",
+    "strongly_connected_components",
+    "weakly_connected_components",
+]
 
 _SCHEMA = 1
-_OWNER = "strongly_connected_components"
+_STRONG, _WEAK = "strongly_connected_components", "weakly_connected_components"
 
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """The strongly connected components of a graph.
+    """The strongly or weakly connected components of a graph.
 
     Attributes
     ----------
@@ -180,6 +186,48 @@ def strongly_connected_components(
     """
     started = time.perf_counter()
     request = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
+    return _solved(request, started)
+
+
+def weakly_connected_components(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Components:
+    """Find the weakly connected components: the components if arcs had no directions.
+
+    Parameters
+    ----------
+    graph, method, device, memory_limit, progress
+        As for `strongly_connected_components`.
+
+    Returns
+    -------
+    Components
+
+    Raises
+    ------
+    GraphError, FormatError, ParameterError, NoDeviceError, CapabilityError, DeviceMemoryError
+        As for `strongly_connected_components`.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> arcs = np.array([[0, 1, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
+    >>> pyapsp.weakly_connected_components(arcs).labels
+    array([0, 0, 0, 1], dtype=int32)
+    """
+    started = time.perf_counter()
+    request = requested(
+        graph, method, device=device, memory_limit=memory_limit, progress=progress, weak=True
+    )
+    return _solved(request, started)
+
+
+def _solved(request: Request, started: float) -> Components:
     solved = runs.solve(request, started)
     names = request.input.labels
     return Components(solved.answer.labels, names, solved.record, solved.reasons)
@@ -193,19 +241,25 @@ def requested(
     device: Any = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    weak: bool = False,
 ) -> Request:
-    """Check the arguments of `strongly_connected_components`.
+    """Check the arguments of `strongly_connected_components` or `weakly_connected_components`.
 
     Parameters
     ----------
     dtype : dtype-like, optional
         Type of the labels: int32.
+    weak : bool
+        Whether the directions of arcs are ignored.
     """
-    labels = only_int32(dtype, _OWNER)
+    owner = _WEAK if weak else _STRONG
+    labels = only_int32(dtype, owner)
     graph = as_graph(graph, copy=False)
-    check_limits(memory_limit, progress, _OWNER)
-    options = Options(choose(device), labels, memory_limit=memory_limit, progress=progress)
-    return Request(problem("scc"), graph, method_of("scc", method, _OWNER), options)
+    check_limits(memory_limit, progress, owner)
+    options = ComponentOptions(
+        choose(device), labels, memory_limit=memory_limit, progress=progress, weak=weak
+    )
+    return Request(problem("scc"), graph, method_of("scc", method, owner), options)
 
 
 def _is_canonical(labels: np.ndarray) -> bool:

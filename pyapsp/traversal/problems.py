@@ -25,14 +25,22 @@ from pyapsp.registry import (
     register_problem,
 )
 from pyapsp.traversal import components
+from pyapsp.traversal.component_methods import Arcs, ComponentOptions, Labels
 from pyapsp.traversal.request import requested
-from pyapsp.traversal.scc import Labels
 from pyapsp.traversal.search import sourced
 
 __all__ = ["BFS", "SCC", "SSSP"]
 
-# "auto" selects the first of these methods that can solve the problem.
-_PREFERRED = ("bfs-direction-optimising", "bfs-virtual-warp", "sssp-near-far")
+# "auto" selects the first of these methods that can solve the problem. A search by one work-item is
+# the fastest on CPUs.
+_PREFERRED = (
+    "bfs-direction-optimising",
+    "bfs-virtual-warp",
+    "sssp-near-far",
+    "scc-hooking",
+    "scc-colouring",
+)
+_PREFERRED_ON_CPUS = ("scc-tarjan", *_PREFERRED)
 
 
 def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
@@ -48,10 +56,12 @@ def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
 
 def _choices(request: Request) -> Iterator[Choice]:
     """Yield the methods that can solve the problem, the preferred ones first."""
+    scalar = request.options.device.traits.scalar_groups
+    preferred = _PREFERRED_ON_CPUS if scalar else _PREFERRED
 
     def place(choice: Choice) -> int:
         name = choice.method.id
-        return _PREFERRED.index(name) if name in _PREFERRED else len(_PREFERRED)
+        return preferred.index(name) if name in preferred else len(preferred)
 
     return iter(sorted(in_order(request), key=place))
 
@@ -74,9 +84,13 @@ def _components_sample(size: int, family: str, seed: int, requires: Requirements
     """Return a random directed graph with components of several sizes.
 
     It is the sample graph of shortest paths, in which some vertices have no entering arc. In a
-    mesh, each edge is replaced by one arc in a random direction.
+    mesh, each edge is replaced by one arc in a random direction. If the graph must be symmetric, it
+    is the sample graph without directions.
     """
     graph = sample(size, family, seed, Weights(unweighted=True))
+    if isinstance(requires, Arcs) and requires.symmetric:
+        tails, heads, _ = graph.arcs()
+        return Graph.from_arcs(graph.n, tails, heads, directed=False, name=graph.name)
     if family != "mesh":
         return graph
     tails, heads, _ = graph.arcs()
@@ -93,7 +107,9 @@ def _components_oracle(graph: Graph, options: Options) -> Callable[[Labels], Che
     """
     labels = np.zeros(0, np.int32)
     if graph.n:
-        labels = connected_components(graph.to_scipy(), connection="strong")[1]
+        weak = isinstance(options, ComponentOptions) and options.weak
+        kind = "weak" if weak else "strong"
+        labels = connected_components(graph.to_scipy(), connection=kind)[1]
     _, smallest, each = np.unique(labels, return_index=True, return_inverse=True)
     expected = np.argsort(np.argsort(smallest))[each]
 
@@ -165,5 +181,7 @@ SCC = register_problem(
         ask=components.requested,
         work=lambda graph, options, answer: graph.m,
         oracle=_components_oracle,
+        fits=lambda requires, row: not (requires.symmetric and row["directed"]),
+        choices=_choices,
     )
 )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,11 +16,11 @@ from pyapsp.device import device_errors
 from pyapsp.errors import GraphError, PyApspError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.registry import Answer, Options, Plan, register
+from pyapsp.registry import Options, Plan, register
+from pyapsp.traversal.component_methods import ComponentMethod, Labels, numbered
 from pyapsp.traversal.search import Launcher
-from pyapsp.tuning.method import BufferedMethod
 
-__all__ = ["Labels", "SccForwardBackward", "numbered"]
+__all__ = ["SccForwardBackward"]
 
 # Part numbers are below 3 n + 1.
 _MOST_VERTICES = (2**31 - 2) // 3
@@ -34,21 +33,8 @@ _AHEAD = 16
 _TRIMMED, _ACTIVE, _REACHED = 0, 1, 2
 
 
-@dataclass(frozen=True)
-class Labels(Answer):
-    """The strongly connected component of each vertex.
-
-    Attributes
-    ----------
-    labels : (n,) int32 ndarray
-        Components are numbered from 0 in the order of their smallest vertices.
-    """
-
-    labels: np.ndarray = field(kw_only=True)
-
-
 @register
-class SccForwardBackward(BufferedMethod):
+class SccForwardBackward(ComponentMethod):
     """A forward and a backward search from a pivot of each part, all parts at once.
 
     Trimming comes before every round of searches.
@@ -58,8 +44,6 @@ class SccForwardBackward(BufferedMethod):
     """
 
     id = "scc-forward-backward"
-    problem = "scc"
-    area = "traversal"
     summary = "forward and backward search from a pivot of each part, with trimming"
     source = "Fleischer et al. 2000; Barnat et al. 2011, doi:10.1109/IPDPS.2011.45"
     # width: work-items for the arcs of a vertex; trim: turns of trimming before a round
@@ -69,7 +53,7 @@ class SccForwardBackward(BufferedMethod):
         "trim": (0, 1, 2, 3, "full"),
     }
 
-    def unmet(self, about: Any, options: Options) -> PyApspError | None:
+    def unmet(self, about: Any, options: Any) -> PyApspError | None:
         """Return the error of the first requirement that the graph or the device does not meet."""
         if about.n > _MOST_VERTICES:
             return GraphError(f"{self.id} takes at most {_MOST_VERTICES:,} vertices")
@@ -124,28 +108,6 @@ class SccForwardBackward(BufferedMethod):
             "more": more,
         }
         return Labels(labels=labels, stats=stats)
-
-
-def numbered(roots: np.ndarray) -> np.ndarray:
-    """Return the numbers of components, from 0 in the order of their smallest vertices.
-
-    Parameters
-    ----------
-    roots : (n,) integer ndarray
-        A number in [0, n) for each vertex; two vertices have the same if and only if they are in
-        the same component.
-
-    Returns
-    -------
-    (n,) int32 ndarray
-    """
-    vertices = np.arange(roots.size, dtype=np.int32)
-    smallest = np.empty(roots.size, np.int32)
-    smallest[roots[::-1]] = vertices[::-1]  # if an index occurs twice, NumPy keeps the last value
-    first = smallest[roots]
-    numbers: np.ndarray = np.cumsum(first == vertices, dtype=np.int32) - np.int32(1)
-    labels: np.ndarray = numbers[first]
-    return labels
 
 
 def _buffers(graph: Graph) -> list[int]:

@@ -22,10 +22,12 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, problem
-from pyapsp.traversal.scc import Labels
+from pyapsp.traversal.component_methods import Labels
 from pyapsp.tuning import Space
 
-METHODS = [cls.id for cls in pyapsp.methods("scc")]
+from .covering import covering
+
+METHODS = [cls.id for cls in pyapsp.methods("scc") if not cls.requires.symmetric]
 PROBLEM = problem("scc")
 
 
@@ -79,14 +81,14 @@ GRAPHS = {
 }
 
 
-def check(labels, graph):
+def check(labels, graph, connection="strong"):
     """Compare with SciPy: the same classes, numbered in the order of their smallest vertices."""
     assert labels.shape == (graph.n,)
     assert labels.dtype == np.int32
     if graph.n == 0:
         return
     matrix = graph.with_weights(np.ones(graph.m, np.int64)).to_scipy()
-    count, expected = connected_components(matrix, connection="strong")
+    count, expected = connected_components(matrix, connection=connection)
     pairs = set(zip(labels.tolist(), expected.tolist(), strict=True))
     assert len(pairs) == count
     assert sorted(number for number, _ in pairs) == list(range(count))
@@ -125,7 +127,7 @@ def test_random_graphs(name, device, graph):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(graph=digraphs(), data=st.data())
 def test_any_parameters_on_random_graphs(name, device, graph, data):
     space = list(Space(pyapsp.method(name), Options(device, np.dtype(np.int32))))
@@ -133,13 +135,19 @@ def test_any_parameters_on_random_graphs(name, device, graph, data):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_legal_parameter_set(name, device):
+def test_every_legal_pair_of_parameters(name, device):
     graph = digraph(
         53, chain_of_cycles(9, 4) + [(36 + a, 36 + b) for a, b in path(17)] + [(40, 0), (52, 36)]
     )
-    space = Space(pyapsp.method(name), Options(device, np.dtype(np.int32)))
+    method = pyapsp.method(name)
+    space = Space(method, Options(device, np.dtype(np.int32)))
     assert space.candidates()
-    for parameters in space:
+    sets = list(space)
+
+    def legal(some):
+        return any(some.items() <= each.items() for each in sets)
+
+    for parameters in covering(method.choices, legal) if method.choices else sets:
         check(labels_of(graph, device, name, **parameters), graph)
 
 
@@ -158,6 +166,60 @@ def test_samples_satisfy_the_oracle(name, family, device):
     assert graph.directed
     assert np.count_nonzero(sizes == 1) > 10
     assert sizes.max() > 10
+
+
+@pytest.mark.parametrize("family", PROBLEM.families)
+def test_samples_of_symmetric_graphs(family, device):
+    method = pyapsp.method("scc-hooking")
+    graph = PROBLEM.sample(500, family, 2, method.requires)
+    assert not graph.directed
+    options = PROBLEM.ask(graph, method, device=device).options
+    PROBLEM.oracle(graph, options)(method.run(method.plan(graph, options))).require()
+
+
+def tied(graph):
+    """Return the graph without directions."""
+    tails, heads, _ = graph.arcs()
+    return Graph.from_arcs(graph.n, tails, heads, directed=False)
+
+
+# trees of the first arcs that are as deep as can be, and arcs that join them late
+DEEP = {
+    "path": path(3000),
+    "path backwards": [(b, a) for a, b in path(3000)],
+    "path in any order": cycle(np.random.default_rng(4).permutation(3000).tolist())[1:],
+    "combs": [(v, v + 50) for v in range(2950)] + [(v, v + 1) for v in range(2000, 2049)],
+}
+
+
+@pytest.mark.parametrize("group", [1, 64])
+def test_weak_components(group, device):
+    deep = {name: digraph(3000, arcs) for name, arcs in DEEP.items()}
+    for name, graph in (GRAPHS | deep).items():
+        method = pyapsp.method("scc-hooking", group=group)
+        found = pyapsp.weakly_connected_components(graph, method, device=device)
+        check(found.labels, graph, "weak")
+        assert found.stats.get("rounds", 0) <= 8, name
+        strong = pyapsp.strongly_connected_components(tied(graph), method, device=device)
+        assert np.array_equal(strong.labels, found.labels)
+
+
+@settings(deadline=None, max_examples=60)
+@given(graph=digraphs())
+def test_weak_components_of_random_graphs(device, graph):
+    found = pyapsp.weakly_connected_components(graph, device=device)
+    check(found.labels, graph, "weak")
+    symmetric = labels_of(tied(graph), device, "scc-hooking")
+    assert np.array_equal(symmetric, found.labels)
+    request = PROBLEM.ask(graph, device=device, weak=True)
+    PROBLEM.oracle(graph, request.options)(Labels(labels=found.labels)).require()
+
+
+def test_methods_for_strong_or_weak_components_alone(device):
+    with pytest.raises(GraphError, match="known to be symmetric"):
+        labels_of(GRAPHS["two"], device, "scc-hooking")
+    with pytest.raises(ParameterError, match="does not ignore the directions"):
+        pyapsp.weakly_connected_components(GRAPHS["two"], "scc-tarjan", device=device)
 
 
 def test_the_oracle_says_what_is_wrong(device):
@@ -221,9 +283,10 @@ def test_the_function(device):
     assert found.vertices(0).tolist() == [0, 1, 2]
     assert found.vertices(np.int64(2)).tolist() == [4]
     assert found.names.tolist() == names
-    assert found.explain().startswith("method scc-forward-backward: auto")
+    first = "scc-tarjan" if device.traits.scalar_groups else "scc-colouring"
+    assert found.explain().startswith(f"method {first}: auto")
     stats = found.stats
-    assert (stats["problem"], stats["method"]) == ("scc", "scc-forward-backward")
+    assert (stats["problem"], stats["method"]) == ("scc", first)
     assert (stats["unit"], stats["work"], stats["input"]["name"]) == ("arcs", 5, "five")
     assert stats["kernel_seconds"] > 0
     assert stats["peak_device_bytes"] > 0
@@ -320,14 +383,15 @@ def test_more_vertices_than_parts_have_numbers(device):
     assert isinstance(method.unmet(SimpleNamespace(n=most + 1), options), GraphError)
 
 
-def test_progress(device):
+@pytest.mark.parametrize("name", METHODS)
+def test_progress(name, device):
     told = []
     graph = GRAPHS["path between cycles"]
     pyapsp.strongly_connected_components(
-        graph, device=device, progress=lambda done, total: told.append((done, total))
+        graph, name, device=device, progress=lambda done, total: told.append((done, total))
     )
     assert told == sorted(told)
-    assert len(told) > 1
+    assert len(told) > (name == "scc-forward-backward")
     assert {total for _, total in told} == {graph.n}
     assert told[-1] == (graph.n, graph.n)
 
@@ -335,4 +399,28 @@ def test_progress(device):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        pyapsp.strongly_connected_components(graph, device=device, progress=stop)
+        pyapsp.strongly_connected_components(graph, name, device=device, progress=stop)
+
+
+def test_the_queue_finishes_deep_rounds(device):
+    # a cycle of 2,000 vertices in any order is deeper than the sweeps, and a torus has components
+    # of all sizes
+    order = np.random.default_rng(2).permutation(2000).tolist()
+    both = digraph(2300, [*cycle(order), *cycle(list(range(2000, 2300))), (0, 2000)])
+    graphs = [both, PROBLEM.sample(2000, "mesh", 3, None)]
+    for group in (1, 64):
+        method = pyapsp.method("scc-colouring", sweeps=1, group=group)
+        for graph in graphs:
+            found = pyapsp.strongly_connected_components(graph, method, device=device)
+            check(found.labels, graph)
+            assert found.stats["levels"] > 0
+            assert found.stats["rounds"] < 20
+
+
+def test_the_search_from_the_pivot_settles_a_shallow_component(device):
+    # what is left has no arc, so the first round is the last, and needs no queue
+    found = pyapsp.strongly_connected_components(
+        GRAPHS["star, some both ways"], pyapsp.method("scc-colouring", sweeps=1), device=device
+    )
+    check(found.labels, GRAPHS["star, some both ways"])
+    assert (found.stats["rounds"], found.stats["levels"]) == (1, 0)
