@@ -18,6 +18,7 @@ from pyapsp.traversal.helix import BfsHelix
 from pyapsp.traversal.partitioning.door import partition
 from pyapsp.traversal.scc import SccForwardBackward
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
+from pyapsp.traversal.sssp_delta_stepping import SsspDeltaStepping
 from pyapsp.traversal.sssp_near_far import SsspNearFar
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "BfsVirtualWarp",
     "SccForwardBackward",
     "SsspBellmanFord",
+    "SsspDeltaStepping",
     "SsspNearFar",
     "partition",
 ]

@@ -32,7 +32,12 @@ from pyapsp.traversal.search import sourced
 __all__ = ["BFS", "SCC", "SSSP"]
 
 # "auto" selects the first of these methods that can solve the problem.
-_PREFERRED = ("bfs-direction-optimising", "bfs-virtual-warp", "sssp-near-far")
+_PREFERRED = (
+    "bfs-direction-optimising",
+    "bfs-virtual-warp",
+    "sssp-delta-stepping",
+    "sssp-near-far",
+)
 
 
 def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
