@@ -184,7 +184,10 @@ def _room(graph: Graph) -> int:
 
 
 def _pieces(graph: Graph, parameters: Mapping[str, Any]) -> int:
-    """Return the number of pieces in a list: less than two for each chunk are needed at once."""
+    """Return the number of pieces in a list: at least those of any one vertex, or none fits.
+
+    Less than two for each chunk are needed, unless a vertex is cut twice in a launch.
+    """
     return max(2 * (graph.m // _chunk(parameters)), 1)
 
 

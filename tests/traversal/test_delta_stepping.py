@@ -153,6 +153,29 @@ def test_few_launches_in_a_long_path(device):
     assert found.stats["rounds"] <= 80
 
 
+def test_entries_above_the_threshold_wait(device):
+    """Also while near entries are relaxed by more than one launch."""
+    graph = weighted(generators.grid_2d(40, 40, 1), 100)
+    found = pyapsp.sssp(graph, 0, pyapsp.method(ID, delta=1, walk=0), device=device)
+    step = module._delta(graph, np.dtype(np.int32), 1)
+    assert 10 < step < 15
+    # a threshold is at most one weight above the one before and a step
+    assert found.stats["rounds"] > 2 * found.distances.max() / (step + 20)
+
+
+@pytest.mark.parametrize("group", [1, 32])
+@pytest.mark.usefixtures("quick")
+def test_more_pieces_than_there_is_place_for(group, device, limited, monkeypatch):
+    limited(3, 16, 64, 8, False)
+    # those of one vertex always have a place
+    largest = {graph.n: int(np.diff(graph.indptr).max()) for graph in GRAPHS.values()}
+    monkeypatch.setattr(module, "_pieces", lambda graph, parameters: largest[graph.n] // 3 + 1)
+    method = pyapsp.method(ID, group=group)
+    for name in ("star", "power law both ways"):
+        found = pyapsp.sssp(GRAPHS[name], [0, GRAPHS[name].n - 1], method, device=device)
+        np.testing.assert_array_equal(found.distances, EXPECTED[name], err_msg=name)
+
+
 def test_distances_are_computed_in_int32_if_that_is_proved_exact(device):
     options = PathOptions(device, np.dtype(np.float64))
     short, long = GRAPHS["grid"], GRAPHS["wide"]
