@@ -10,9 +10,10 @@ from pyapsp.device import Capabilities, Device
 from pyapsp.errors import CapabilityError
 from pyapsp.precision import infinity
 
-__all__ = ["arithmetic_defines"]
+__all__ = ["C_TYPES", "arithmetic_defines"]
 
-_C_TYPES = {
+#: The names of the number types in OpenCL C.
+C_TYPES = {
     "float64": "double",
     "float32": "float",
     "float16": "half",
@@ -77,7 +78,7 @@ def _arithmetic(
     integer = dtype.kind in "iu"
     suffix = "L" if dtype == np.int64 else ""
     macros: dict[str, str | int] = {
-        "PYAPSP_VALUE": _C_TYPES[dtype.name],
+        "PYAPSP_VALUE": C_TYPES[dtype.name],
         "PYAPSP_INTEGER": int(integer),
         "PYAPSP_INFINITY": f"{infinity(dtype)}{suffix}" if integer else "INFINITY",
         "PYAPSP_WIDTH": width,

@@ -21,6 +21,7 @@ from pyapsp.traversal.scc_colouring import SccColouring
 from pyapsp.traversal.scc_hooking import SccHooking
 from pyapsp.traversal.scc_tarjan import SccTarjan
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
+from pyapsp.traversal.sssp_delta_stepping import SsspDeltaStepping
 from pyapsp.traversal.sssp_near_far import SsspNearFar
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "SccHooking",
     "SccTarjan",
     "SsspBellmanFord",
+    "SsspDeltaStepping",
     "SsspNearFar",
     "partition",
 ]

@@ -36,6 +36,7 @@ __all__ = ["BFS", "SCC", "SSSP"]
 _PREFERRED = (
     "bfs-direction-optimising",
     "bfs-virtual-warp",
+    "sssp-delta-stepping",
     "sssp-near-far",
     "scc-hooking",
     "scc-colouring",

@@ -1,8 +1,7 @@
 """sssp-near-far: relaxes vertices roughly by distance, with a near and a far list on the device.
 
 Without 64-bit atomics a wide distance is lowered in two launches. ``settle`` copies the distances
-of the near vertices first, so that both launches use the same values. Predecessors are found by the
-kernels of `pyapsp.sparse`, for a block of one source.
+of the near vertices first, so that both launches use the same values.
 """
 
 from __future__ import annotations
@@ -14,14 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import PathOptions, Weights
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.search import Lanes, Launcher
-from pyapsp.traversal.tree import Tree
+from pyapsp.traversal.tree import Tree, farthest_of, word_defines
 
 __all__ = ["SsspNearFar"]
 
@@ -76,7 +74,7 @@ class SsspNearFar(Lanes):
         n, m, item = graph.n, graph.m, options.dtype.itemsize
         sizes = [8 * (n + 1), 4 * m, item * m, *_sizes(n, options.dtype)]
         if options.predecessors:
-            sizes += Tree.buffers(graph, options)
+            sizes += Tree.buffers(n)
         return [max(size, 4) for size in sizes]
 
     def prepare(
@@ -84,14 +82,14 @@ class SsspNearFar(Lanes):
     ) -> _Programs:
         """Build the kernels."""
         device = options.device
-        defines = arithmetic_defines(device, options.dtype) | {
+        arcs = np.dtype(np.int64), options.dtype
+        defines = word_defines(device, options.dtype, *arcs) | {
             "PYAPSP_GROUP": parameters["group"],
             "PYAPSP_LANES": parameters["width"],
-            "PYAPSP_WORD": max(32, 8 * options.dtype.itemsize),
-            "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
         }
         search = build(device, "traversal/sssp_near_far.cl", defines)
-        return _Programs(search, Tree.build(options) if options.predecessors else None)
+        tree = Tree.build(device, options.dtype, *arcs) if options.predecessors else None
+        return _Programs(search, tree)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Piles:
         """Copy the graph to the device."""
@@ -123,7 +121,8 @@ class _Piles:
         )
         self._tree = None
         if plan.state.tree is not None:
-            self._tree = Tree(graph, options, plan.state.tree, self._queue, self._arcs, watch)
+            farthest = farthest_of(options, options.dtype)
+            self._tree = Tree(options.device, plan.state.tree, self._arcs, graph.n, farthest)
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Relax near vertices until none are left, raise the threshold, and repeat."""
@@ -150,7 +149,7 @@ class _Piles:
     ) -> None:
         """Find the predecessors from the distances."""
         assert self._tree is not None, "planned without predecessors"
-        self._tree.find(source, distances, predecessors)
+        self._tree.find(self._words, source, predecessors, self._watch)
 
     def _relax(self, now: int, day: int, near: int, limit: Any) -> None:
         """Relax the arcs of all near vertices."""

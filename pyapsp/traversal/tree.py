@@ -2,123 +2,132 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.arithmetic import arithmetic_defines
-from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.arithmetic import C_TYPES, arithmetic_defines
+from pyapsp.device import Device
+from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.paths import PathOptions
+from pyapsp.precision import infinity
 from pyapsp.traversal.search import Launcher
 
-__all__ = ["Tree"]
+__all__ = ["Tree", "farthest_of", "word_defines"]
 
-# Work-items of a group, if the device supports it.
-_GROUP = 64
-# Values of *state of the kernels: see cl/sparse/source_blocks.cl.
-_WAITING, _ADVANCED = 1, 2
+# Work-items of a group, if the device supports it, and of a vertex on GPUs.
+_GROUP, _LANES = 64, 8
+
+
+def word_defines(
+    device: Device, dtype: np.dtype, offsets: np.dtype, weights: np.dtype
+) -> dict[str, str | int]:
+    """Return the macros of kernels with distances as words, and arcs of these types."""
+    return arithmetic_defines(device, dtype) | {
+        "PYAPSP_WORD": max(32, 8 * dtype.itemsize),
+        "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
+        "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
+        "PYAPSP_WEIGHT": C_TYPES[weights.name],
+    }
+
+
+def farthest_of(options: PathOptions, dtype: np.dtype) -> Any:
+    """Return the largest finite distance of a type, or the largest that is within the cutoff."""
+    largest = infinity(dtype) - 1 if dtype.kind in "iu" else np.finfo(dtype).max
+    if options.cutoff is None or options.cutoff >= float(largest):
+        return dtype.type(largest)
+    if dtype.kind in "iu":
+        return dtype.type(math.floor(options.cutoff))
+    near = dtype.type(options.cutoff)
+    return near if float(near) <= options.cutoff else np.nextafter(near, dtype.type(0))
 
 
 class Tree:
     """Finds for each vertex v a predecessor u with ``d(v) = d(u) + w(u, v)``.
 
-    It uses the kernels for blocks of sources, with a block of one. A vertex takes a predecessor
-    that is nearer to the source, if there is one. Otherwise the arcs to v have weight zero (or are
-    lost in rounding). These vertices are added level by level, so that predecessors form no cycle.
+    A vertex takes a predecessor that is nearer to the source, if there is one. Otherwise the arcs
+    to v have weight zero (or are lost in rounding). These vertices are added level by level, so
+    that predecessors form no cycle.
 
     Parameters
     ----------
-    graph : Graph
-    options : PathOptions
+    device : Device
     program : Program
         The program that `build` returns.
-    queue : pyopencl.CommandQueue
     arcs : sequence of pyopencl.Buffer
-        The leaving arcs of each vertex. In an undirected graph they are also the entering arcs.
-    watch : Stopwatch
-        Measures transfers, as phase "transfer".
+        The leaving arcs of each vertex: offsets, heads and weights, of the types given to `build`.
+    n : int
+        Number of vertices.
+    farthest : numpy scalar of the type of the distances
+        Vertices at larger distances get no predecessor.
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        options: PathOptions,
-        program: Program,
-        queue: cl.CommandQueue,
-        arcs: list[cl.Buffer],
-        watch: Stopwatch,
+        self, device: Device, program: Program, arcs: Sequence[cl.Buffer], n: int, farthest: Any
     ) -> None:
-        self._queue, self._watch = queue, watch
-        self._n, self._entering = graph.n, arcs
-        group = min(_GROUP, options.device.capabilities.max_work_group_size)
-        self._launch = Launcher(queue, program, group)
-        self._falls = options.dtype.kind in "iu" and (graph.min_weight or 0) > 0
-        if graph.directed:
-            entering = graph.reversed()
-            weights = entering.weights.astype(options.dtype, copy=False)
-            arrays = entering.indptr, entering.indices, weights
-            self._entering = [upload(queue, each, watch) for each in arrays]
-        flags = cl.mem_flags.READ_WRITE
-        self._before, self._settled, self._source, self._state = (
-            cl.Buffer(queue.context, flags, size) for size in _sizes(graph.n)
-        )
+        self._queue, self._arcs, self._n = device.queue(), arcs, n
+        self._farthest = farthest
+        self._launch = Launcher(self._queue, program, _group(device))
+        self._lanes = _lanes(device)
+        self._parents, self._state = (device.buffer(size) for size in Tree.buffers(n))
 
     @staticmethod
-    def build(options: PathOptions) -> Program:
-        """Build the kernels."""
-        defines = arithmetic_defines(options.device, options.dtype)
-        defines |= {"PYAPSP_GROUP_X": 1, "PYAPSP_GROUP_Y": 1}
-        return build(options.device, "sparse/source_blocks.cl", defines)
+    def build(device: Device, dtype: np.dtype, offsets: np.dtype, weights: np.dtype) -> Program:
+        """Build the kernels for distances, offsets and weights of these types."""
+        defines = word_defines(device, dtype, offsets, weights)
+        defines |= {"PYAPSP_GROUP": _group(device), "PYAPSP_LANES": _lanes(device)}
+        return build(device, "traversal/sssp_tree.cl", defines)
 
     @staticmethod
-    def buffers(graph: Graph, options: PathOptions) -> list[int]:
+    def buffers(n: int) -> list[int]:
         """Return the bytes of each buffer."""
-        item = options.dtype.itemsize
-        arcs = [8 * (graph.n + 1), 4 * graph.m, item * graph.m] if graph.directed else []
-        return [*arcs, *_sizes(graph.n), item * graph.n]
+        return [max(4 * n, 4), 8]
 
-    def find(self, source: int, distances: np.ndarray, predecessors: np.ndarray) -> None:
+    def find(
+        self, words: cl.Buffer, source: int, predecessors: np.ndarray, watch: Stopwatch
+    ) -> None:
         """Find the predecessors of a row.
 
         Parameters
         ----------
+        words : pyopencl.Buffer
+            The distances as the kernels hold them. As far as they are at most the farthest, they
+            are the fixed point of ``d(v) = min(d(u) + w(u, v))`` in the arithmetic of their type.
         source : int
-        distances : (n,) ndarray
-            The fixed point of ``d(v) = min(d(u) + w(u, v))`` in the arithmetic of their type.
-            Distances beyond a cutoff are infinity.
         predecessors : (n,) int32 ndarray
             Array for the predecessors.
+        watch : Stopwatch
+            Measures the transfer, as phase "transfer".
         """
-        costs = upload(self._queue, distances, self._watch)
-        cl.enqueue_copy(self._queue, self._source, np.array([source], np.int32))
-        sizes = np.int32(self._n), np.int32(1)
-        found = self._before, self._settled, self._state, *sizes
-        # if weights are positive and sums exact, every vertex has a nearer predecessor
-        levels = not self._falls
-        self._clear()
-        self._launch(
-            "block_fall", self._n, *self._entering, self._source, costs, *found, np.int32(levels)
-        )
-        waiting = levels and self._read_state() & _WAITING
-        while waiting:
-            self._clear()
-            self._launch("block_level", self._n, *self._entering, costs, *found[:2], *sizes)
-            self._launch("block_settle", self._n, *found)
-            state = self._read_state()
-            assert state & _ADVANCED, "distances that no tight path attains"
-            waiting = state & _WAITING
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, predecessors, self._before)
+        n, items = np.int32(self._n), self._n * self._lanes
+        ends = np.int32(source), n, self._farthest
+        self._launch("tree_start", self._n, self._parents, self._state, n)
+        self._launch("tree_fall", items, *self._arcs, words, self._parents, n, self._farthest)
+        waiting = self._counted(words, ends)
+        while waiting[0]:
+            found = self._parents, self._state
+            cl.enqueue_copy(self._queue, self._state, np.zeros(2, np.int32))
+            self._launch("tree_level", items, *self._arcs, words, *found, *ends)
+            waiting = self._counted(words, ends)
+            assert waiting[1] or not waiting[0], "distances that no tight path attains"
+        with watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, predecessors, self._parents)
 
-    def _clear(self) -> None:
-        cl.enqueue_copy(self._queue, self._state, np.zeros(1, np.int32))
-
-    def _read_state(self) -> int:
-        state = np.empty(1, np.int32)
+    def _counted(self, words: cl.Buffer, ends: Any) -> np.ndarray:
+        """Return whether vertices lack a parent, and whether some have found one."""
+        state = np.empty(2, np.int32)
+        self._launch("tree_count", self._n, words, self._parents, self._state, *ends)
         cl.enqueue_copy(self._queue, state, self._state)
-        return int(state[0])
+        return state
 
 
-def _sizes(n: int) -> list[int]:
-    """Return the bytes of each buffer: predecessors, settled flags, source and state."""
-    return [4 * n, 4 * n, 4, 4]
+def _group(device: Device) -> int:
+    return min(_GROUP, device.capabilities.max_work_group_size)
+
+
+def _lanes(device: Device) -> int:
+    """Return the work-items of a vertex."""
+    return 1 if device.traits.scalar_groups else min(_LANES, _group(device))

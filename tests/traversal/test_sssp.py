@@ -45,10 +45,11 @@ def test_distances_and_predecessors(method, device):
 
 
 def test_auto_takes_what_the_weights_allow(device):
-    for graph, method in ((GRAPH, "sssp-near-far"), (signed(GRAPH), "sssp-bellman-ford")):
+    for graph, method in ((GRAPH, "sssp-delta-stepping"), (signed(GRAPH), "sssp-bellman-ford")):
         assert pyapsp.sssp(graph, 0, device=device).stats["method"] == method
-    with pytest.raises(errors.NegativeWeightError, match="sssp-near-far needs non-negative"):
-        pyapsp.sssp(signed(GRAPH), 0, "sssp-near-far", device=device)
+    for method in ("sssp-near-far", "sssp-delta-stepping"):
+        with pytest.raises(errors.NegativeWeightError, match=f"{method} needs non-negative"):
+            pyapsp.sssp(signed(GRAPH), 0, method, device=device)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16"])
