@@ -7,10 +7,10 @@ from pyapsp.graph.coerce import as_graph
 from pyapsp.graph.convert import (
     from_igraph,
     from_networkx,
-    from_pandas,
     from_scipy,
     reweight,
 )
+from pyapsp.graph.frames import from_frame
 from pyapsp.graph.io import read, write
 from pyapsp.graph.model import Facts, Graph
 
@@ -19,9 +19,9 @@ __all__ = [
     "Graph",
     "as_graph",
     "datasets",
+    "from_frame",
     "from_igraph",
     "from_networkx",
-    "from_pandas",
     "from_scipy",
     "generators",
     "read",

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from pyapsp.errors import GraphError
-from pyapsp.graph import convert, validation
+from pyapsp.graph import convert, frames, validation
 from pyapsp.graph.dense import from_array
 from pyapsp.graph.io import read
 from pyapsp.graph.model import Graph
@@ -24,8 +24,8 @@ def as_graph(source: Any, directed: bool = True, *, copy: bool = True) -> Graph:
     ----------
     source : object
         A :class:`Graph`, the path of a file, a SciPy sparse array or matrix, a dense array,
-        matrix or masked array (zeros and inf are no arcs), a NetworkX or igraph graph, or a
-        pandas edge list.
+        matrix or masked array (zeros and inf are no arcs), a NetworkX or igraph graph, or an
+        edge list in a data frame of pandas or polars.
     directed : bool, default True
         False makes the graph undirected, with the smaller weight of the two arcs. True does not
         change it: an undirected NetworkX graph stays undirected.
@@ -55,8 +55,8 @@ def _recognise(source: Any, copy: bool) -> Graph:
         return convert.from_networkx(source)
     if convert.is_kind(source, "igraph", "Graph"):
         return convert.from_igraph(source)
-    if convert.is_kind(source, "pandas", "DataFrame"):
-        return convert.from_pandas(source)
+    if any(convert.is_kind(source, library, "DataFrame") for library in ("pandas", "polars")):
+        return frames.from_frame(source)
     if isinstance(source, np.ndarray | list | tuple):
         return Graph.from_dense(source) if copy else from_array(source)
     raise GraphError(f"an object of type {type(source).__name__} does not describe a graph")

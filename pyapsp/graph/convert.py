@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from pyapsp.graph.model import Graph
 if TYPE_CHECKING:
     import igraph
     import networkx
-    import pandas
 
 # The types of real numbers; numpy.number has the complex ones as well.
 _WHOLE = (int, np.integer, np.bool_)
@@ -31,7 +30,7 @@ _REAL = (*_WHOLE, float, np.floating)
 # Ids are numbered by a table if it has at most so many places for each.
 _DENSE = 4
 
-__all__ = ["from_igraph", "from_networkx", "from_pandas", "from_scipy", "relabel", "reweight"]
+__all__ = ["from_igraph", "from_networkx", "from_scipy", "numbers", "relabel", "reweight"]
 
 
 def from_scipy(
@@ -103,7 +102,7 @@ def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Gr
     ends = [(row[tail], row[head]) for tail, head in graph.edges()]
     weights = None
     if weight is not None:
-        weights = _numbers([value for *_, value in graph.edges(data=weight, default=1)])
+        weights = numbers([value for *_, value in graph.edges(data=weight, default=1)])
     tails, heads = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     return Graph.from_arcs(
         len(row),
@@ -113,50 +112,6 @@ def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Gr
         directed=graph.is_directed(),
         labels=list(row),
         name=_text(graph.name) or None,
-    )
-
-
-def from_pandas(
-    frame: pandas.DataFrame,
-    *,
-    source: Hashable = "source",
-    target: Hashable = "target",
-    weight: Hashable | None = "weight",
-    directed: bool = True,
-    name: str | None = None,
-) -> Graph:
-    """Make a graph from an edge list in a data frame.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Each row is an arc.
-    source, target : hashable
-        The columns with the ids of the ends, integers or strings. Vertices 0..n-1 are the ids in
-        sorted order; the ids become the labels.
-    weight : hashable or None, default "weight"
-        The column with the weight. Without such a column, or with None, all weights are 1.
-    directed : bool, default True
-        False adds the reverse of every arc.
-    name : str, optional
-        Name of the graph.
-
-    Raises
-    ------
-    GraphError
-        A column is missing, an id is missing, or a weight is not a real number.
-    """
-    _check_kind(frame, "pandas", "DataFrame")
-    ids = [_column(frame, column) for column in (source, target)]
-    for column in ids:
-        if column.isna().any():
-            raise GraphError(f"the column {column.name!r} of the data frame has a missing id")
-    labels, tails, heads = relabel(*(column.to_numpy() for column in ids))
-    weights = None
-    if weight is not None and weight in frame.columns:
-        weights = _numbers(_column(frame, weight).tolist())
-    return Graph.from_arcs(
-        len(labels), tails, heads, weights, directed=directed, labels=labels, name=name
     )
 
 
@@ -182,7 +137,7 @@ def from_igraph(graph: igraph.Graph, *, weight: str | None = "weight") -> Graph:
         graph.vcount(),
         ends[:, 0],
         ends[:, 1],
-        _numbers(graph.es[weight]) if weighted else None,
+        numbers(graph.es[weight]) if weighted else None,
         directed=graph.is_directed(),
         labels=graph.vs["name"] if "name" in graph.vs.attributes() else None,
         name=_text(graph["name"]) if "name" in graph.attributes() else None,
@@ -299,22 +254,26 @@ def _check_range(graph: Graph, extremes: list[float]) -> None:
             raise PrecisionError(f"int64 cannot hold the changed weight {weight}")
 
 
-def _column(frame: pandas.DataFrame, name: Hashable) -> pandas.Series[Any]:
-    """Return the one column of this name."""
-    if name not in frame.columns:
-        raise GraphError(f"the data frame has no column {name!r}")
-    column = frame[name]
-    if column.ndim != 1:
-        raise GraphError(f"the data frame has more than one column {name!r}")
-    return column
+def numbers(values: list[Any], place_of: Callable[[int], str] | None = None) -> NDArray[Any]:
+    """Return Python or NumPy numbers as an array of weights; an error names the wrong one.
 
+    Parameters
+    ----------
+    values : list
+        Numbers, or what should be.
+    place_of : callable, optional
+        Names a place in the list for errors, by default as the edge of this number.
 
-def _numbers(values: list[Any]) -> NDArray[Any]:
-    """Return Python or NumPy numbers as an array of weights; an error names the wrong one."""
+    Raises
+    ------
+    GraphError
+        A value is no real number, or int64 or float64 cannot hold it.
+    """
+    place_of = place_of or "edge number {}".format
     for place, value in enumerate(values):
         # timedelta64 is a subclass of NumPy's integers
         if not isinstance(value, _REAL) or isinstance(value, np.timedelta64):
-            raise GraphError(f"the weight of edge number {place} is no real number: {value!r}")
+            raise GraphError(f"the weight of {place_of(place)} is no real number: {value!r}")
     if all(isinstance(value, _WHOLE) for value in values):
         try:
             return np.array([int(value) for value in values], dtype=np.int64)
@@ -329,7 +288,7 @@ def _numbers(values: list[Any]) -> NDArray[Any]:
             held = math.inf
         if held != value and value == value:  # `Graph` raises the error for NaN
             raise GraphError(
-                f"the weight of edge number {place} does not fit into float64, which the others "
+                f"the weight of {place_of(place)} does not fit into float64, which the others "
                 f"need: {value!r}"
             )
     return np.array(values, dtype=np.float64)

@@ -409,6 +409,25 @@ class Graph:
             digest.update(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
         return digest.hexdigest()
 
+    def vertex(self, label: Any) -> int:
+        """Return the number of the vertex with this label; without labels, the labels are 0..n-1.
+
+        Raises
+        ------
+        ParameterError
+            There is no such vertex.
+        """
+        try:
+            return self._numbers[label]
+        except (KeyError, TypeError):
+            rule = "the label of a vertex"
+            raise ParameterError.of("label", "Graph.vertex", rule, label) from None
+
+    @cached_property
+    def _numbers(self) -> dict[Any, int]:
+        """The number of the vertex of each label."""
+        return {label: number for number, label in enumerate(self._names().tolist())}
+
     def arcs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """Return tails, heads and weights of all arcs, each of shape (m,), row by row."""
         return _tails(self.indptr), self.indices, self.weights

@@ -19,6 +19,8 @@ __all__ = ["BfsResult", "bfs"]
 class BfsResult(Found):
     """The result of `bfs`."""
 
+    _length, _before = "level", "parent"
+
     @cached_property
     def levels(self) -> np.ndarray:
         """Number of arcs from the source, -1 if there is no path: int32, (n,) or (k, n)."""

@@ -18,6 +18,7 @@ from pyapsp.device import choose
 from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.files import atomic_write
 from pyapsp.graph import as_graph
+from pyapsp.graph.frames import frame_of
 from pyapsp.graph.io import archive
 from pyapsp.precision import only_int32
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
@@ -83,6 +84,26 @@ class Components:
             rule = f"a component in [0, {self.count})"
             raise ParameterError.of("component", "Components.vertices", rule, component)
         return np.flatnonzero(self.labels == component)
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return the columns of `to_frame`, each of shape (n,)."""
+        names = np.arange(self.labels.size) if self.names is None else self.names
+        return {"vertex": names, "component": self.labels}
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return a data frame with the columns ``vertex``, by name, and ``component``.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}
+            The library of the frame, which must be installed.
+
+        Raises
+        ------
+        ParameterError
+            If `library` is neither of the two.
+        """
+        return frame_of(self.to_columns(), library, "Components.to_frame")
 
     def explain(self) -> str:
         """Return what was chosen for this run, and why; one choice in each line."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pyapsp import runs
 from pyapsp.errors import ParameterError
+from pyapsp.graph.frames import frame_of
 from pyapsp.registry import Method
 from pyapsp.result import Result
 from pyapsp.traversal.request import requested
@@ -29,6 +30,9 @@ class Found:
     single : bool
         Whether the source was one vertex and no sequence. Then the arrays have one dimension.
     """
+
+    _length: ClassVar[str]  # names of columns
+    _before: ClassVar[str]
 
     rows: Result
     single: bool
@@ -74,6 +78,46 @@ class Found:
                 raise ParameterError.of("source", f"{type(self).__name__}.path", rule, source)
             source = int(self.sources[0])
         return self.rows.path(source, target)
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return the columns of `to_frame`, each of shape (k n,).
+
+        Those in which a value can be missing are masked arrays.
+        """
+        distances, before = self.rows.distances, self.rows.predecessors
+        k, n = distances.shape
+        names = np.arange(n) if self.labels is None else self.labels
+        columns = {} if self.single else {"source": np.repeat(names[self.sources], n)}
+        columns["vertex"] = np.tile(names, k)
+        reached = distances < self.rows.infinity
+        columns[self._length] = np.ma.array(distances.ravel(), mask=~reached.ravel())
+        if before is not None:
+            last = before.ravel()
+            columns[self._before] = np.ma.array(names[np.maximum(last, 0)], mask=last < 0)
+        return columns
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return a data frame with a row for each vertex, by the labels of the graph.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}
+            The library of the frame, which must be installed.
+
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+            Columns ``vertex``; ``level`` of `bfs` or ``distance`` of `sssp`, missing if there is no
+            path; ``parent`` of `bfs` or ``predecessor`` of `sssp` if they were computed, missing
+            for sources and without a path. With a sequence of sources, the first column is
+            ``source``, and there are n rows for each.
+
+        Raises
+        ------
+        ParameterError
+            If `library` is neither of the two.
+        """
+        return frame_of(self.to_columns(), library, f"{type(self).__name__}.to_frame")
 
     def explain(self) -> str:
         """Return what was chosen for this run, and why; one choice in each line."""

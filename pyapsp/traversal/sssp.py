@@ -18,6 +18,8 @@ __all__ = ["SsspResult", "sssp"]
 class SsspResult(Found):
     """The result of `sssp`."""
 
+    _length, _before = "distance", "predecessor"
+
     @property
     def distances(self) -> np.ndarray:
         """The distance of each vertex, `infinity` if there is no path: (n,) or (k, n)."""

@@ -17,9 +17,9 @@ from pyapsp.errors import FormatError, GraphError, ParameterError, PrecisionErro
 from pyapsp.graph import (
     Graph,
     as_graph,
+    from_frame,
     from_igraph,
     from_networkx,
-    from_pandas,
     from_scipy,
     generators,
     read,
@@ -154,7 +154,7 @@ def test_index_arrays_in_a_mapped_file(tmp_path: Path) -> None:
     assert from_scipy(matrix) == Graph.from_dense(DENSE)
 
 
-@pytest.mark.parametrize("make", [from_scipy, from_networkx, from_igraph, from_pandas])
+@pytest.mark.parametrize("make", [from_scipy, from_networkx, from_igraph, from_frame])
 @pytest.mark.parametrize("source", [None, 3, DENSE, Graph.from_dense(DENSE), "graph.mtx"])
 def test_an_object_of_another_library(make: Callable, source: object) -> None:
     with pytest.raises(GraphError, match=f"is wanted, not {type(source).__name__}"):
@@ -300,7 +300,7 @@ def test_there_and_back(directed: bool, labels: list[str] | None, dtype: type) -
     )
     frame = graph.to_pandas()
     assert list(frame.columns) == ["source", "target", "weight"]
-    back = from_pandas(frame, directed=directed)
+    back = from_frame(frame, directed=directed)
     order = np.argsort(labels) if labels else np.arange(6)
     assert back.to_dense().tolist() == graph.to_dense()[np.ix_(order, order)].tolist()
     assert back.dtype == graph.dtype
@@ -318,50 +318,6 @@ def test_networkx_agrees_on_distances() -> None:
     lengths = dict(networkx.all_pairs_dijkstra_path_length(graph.to_networkx()))
     expected = scipy.sparse.csgraph.shortest_path(graph.to_scipy())
     assert [[lengths[i][j] for j in range(20)] for i in range(20)] == expected.tolist()
-
-
-def test_from_pandas_columns() -> None:
-    frame = pandas.DataFrame({"a": ["x", "y", "x"], "b": ["y", "z", "y"], "w": [2.5, 1, 0.5]})
-    graph = from_pandas(frame, source="a", target="b", weight="w")
-    assert graph.labels.tolist() == ["x", "y", "z"]
-    assert [a.tolist() for a in graph.arcs()] == [[0, 1], [1, 2], [0.5, 1]]
-    assert from_pandas(frame, source="a", target="b").is_unweighted
-    assert from_pandas(frame, source="a", target="b", weight=None).is_unweighted
-    with pytest.raises(GraphError, match="no column 'source'"):
-        as_graph(frame)
-    ids = pandas.DataFrame({"source": [10, 9], "target": [9, 100]})
-    assert as_graph(ids).labels.tolist() == [9, 10, 100]
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"source": ["a", None], "target": ["b", "c"]}, "missing id"),
-        ({"source": [1, 2], "target": ["b", "c"]}, "all integers or all strings"),
-        ({"source": [1.5, 2.5], "target": [1, 2]}, "all integers or all strings"),
-        ({"source": [10**30], "target": [1]}, "all integers or all strings"),
-        ({"source": np.array([1], "M8[ns]"), "target": np.array([2], "M8[ns]")}, "all integers or"),
-        ({"source": [1], "target": [2], "weight": [float("nan")]}, "is nan"),
-        ({"source": [1], "target": [2], "weight": ["x"]}, "no real number: 'x'"),
-    ],
-)
-def test_from_pandas_refuses(columns: dict[str, list[object]], message: str) -> None:
-    with pytest.raises(GraphError, match=message):
-        from_pandas(pandas.DataFrame(columns))
-
-
-def test_ids_that_differ_in_a_nul_at_the_end() -> None:
-    """NumPy drops the NUL in an array of strings."""
-    graph = as_graph(pandas.DataFrame({"source": ["a", "a\0"], "target": ["a\0", "b"]}))
-    assert graph.labels.tolist() == ["a", "a\0", "b"]
-    assert [ends.tolist() for ends in graph.arcs()[:2]] == [[0, 1], [1, 2]]
-
-
-@pytest.mark.parametrize("twice", ["source", "target", "weight"])
-def test_a_column_that_comes_twice(twice: str) -> None:
-    frame = pandas.DataFrame([[0, 1, 2, 3]], columns=["source", "target", "weight", twice])
-    with pytest.raises(GraphError, match=f"more than one column '{twice}'"):
-        as_graph(frame)
 
 
 def test_from_igraph() -> None:

@@ -1,0 +1,232 @@
+"""Graphs from edge lists in data frames, and columns as data frames.
+
+A library of data frames is imported only to make a frame of it. Frames are read by the methods that
+those of pandas and polars share. The two protocols for this are no base: polars 2 has no
+``__dataframe__``, which pandas deprecates, and to read ``__arrow_c_stream__`` takes pyarrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyapsp.errors import GraphError, ParameterError
+from pyapsp.graph.convert import numbers, relabel
+from pyapsp.graph.model import Graph
+
+__all__ = ["frame_of", "from_frame"]
+
+_SHOWN = 8  # columns that an error names
+
+
+def from_frame(
+    frame: Any,
+    *,
+    source: Hashable = "source",
+    target: Hashable = "target",
+    weight: Hashable | EllipsisType | None = ...,
+    directed: bool = True,
+    name: str | None = None,
+) -> Graph:
+    """Make a graph from an edge list in a data frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame or mapping
+        Each row is an arc. A mapping gives a sequence for the name of each column. Frames of other
+        libraries are read if ``frame.columns`` are names and ``frame[name].to_numpy()`` values.
+    source, target : hashable
+        The columns with the ids of the ends, integers or strings. Vertices 0..n-1 are the ids in
+        sorted order; the ids become the labels.
+    weight : hashable or None, optional
+        The column with the weight. None: all weights are 1. By default the column ``"weight"`` if
+        there is one.
+    directed : bool, default True
+        False adds the reverse of every arc.
+    name : str, optional
+        Name of the graph.
+
+    Raises
+    ------
+    GraphError
+        There is no such column, a value is missing, ids are neither all integers nor all strings,
+        or a weight is no real number, NaN or -inf. The message has the row, counted from 1.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> from pyapsp.graph import from_frame
+    >>> edges = {"source": ["a", "a", "b"], "target": ["b", "c", "c"], "weight": [1, 5, 2]}
+    >>> graph = from_frame(edges)
+    >>> print(pyapsp.sssp(graph, graph.vertex("a")).to_frame())
+      vertex  distance
+    0      a       0.0
+    1      b       1.0
+    2      c       3.0
+    """
+    names = _names(frame)
+    ids = {column: _values(frame, names, column) for column in (source, target)}
+    tails, heads = ids[source], ids[target]
+    if weight is ...:
+        weight = "weight" if "weight" in names else None
+    weights = None
+    if weight is not None:
+        weights = _weights(_values(frame, names, weight))
+    if len({len(column) for column in (tails, heads, weights) if column is not None}) > 1:
+        raise GraphError("the columns of the data frame differ in length")
+    try:
+        labels, tails, heads = relabel(tails, heads)
+    except GraphError as error:
+        raise GraphError(f"{error}; {_odd(ids)}") from None
+    return Graph.from_arcs(
+        len(labels), tails, heads, weights, directed=directed, labels=labels, name=name
+    )
+
+
+def _names(frame: Any) -> list[Any]:
+    """Return the names of the columns."""
+    names = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
+    if not isinstance(names, Iterable):
+        raise GraphError(f"a data frame is wanted, not {type(frame).__name__}")
+    return list(names)
+
+
+def _values(frame: Any, names: list[Any], name: Hashable) -> NDArray[Any]:
+    """Return the one column of this name, in which no value may be missing."""
+    if name not in names:
+        shown = ", ".join(repr(each) for each in names[:_SHOWN])
+        more = ", ..." if len(names) > _SHOWN else ""
+        raise GraphError(f"the data frame has no column {name!r}, but {shown or 'none'}{more}")
+    column = frame[name]
+    if names.count(name) > 1:
+        raise GraphError(f"the data frame has more than one column {name!r}")
+    if hasattr(column, "to_numpy"):
+        values = np.asarray(column.to_numpy())
+    elif isinstance(column, np.ndarray):
+        values = column
+    else:
+        values = np.array([*column, None], dtype=object)[:-1]  # with None, no value is a sequence
+    if values.ndim != 1:
+        raise GraphError(f"the column {name!r} of the data frame is no sequence of values")
+    missing = _missing(column, values)
+    if missing.any():
+        raise GraphError(f"the column {name!r} has no value in {_row(int(missing.argmax()))}")
+    # NumPy would make strings of integers that come together with an array of strings
+    kind = object if values.dtype.kind in "US" else values.dtype
+    return np.ma.getdata(values).astype(kind, copy=False)
+
+
+def _missing(column: Any, values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values of a column are missing; NaN and NaT are."""
+    if hasattr(column, "isna"):  # pandas
+        return np.asarray(column.isna(), np.bool_)
+    missing = np.ma.getmaskarray(values).copy()
+    if hasattr(column, "is_null"):  # polars, which would convert integers beside nulls to floats
+        missing |= np.asarray(column.is_null(), np.bool_)
+    if values.dtype.kind == "O":
+        missing |= np.array([_is_missing(value) for value in values], np.bool_)
+    elif values.dtype.kind in "fcmM":
+        missing |= values != values
+    return missing
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float | np.floating) and value != value)
+
+
+def _row(place: int) -> str:
+    """Return the name of a row for messages; data frames of R count from 1, those of Python not."""
+    return f"row {place + 1} (counted from 1)"
+
+
+def _objects(values: NDArray[Any]) -> list[Any]:
+    """Return the values as Python objects, but times as they are, not as numbers of nanoseconds."""
+    return list(values) if values.dtype.kind in "mM" else values.tolist()
+
+
+def _weights(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the weights of a column; an error names the row."""
+    if values.dtype.kind not in "biuf":
+        values = numbers(_objects(values), _row)
+    if values.dtype.kind == "f" and np.isneginf(values).any():
+        row = _row(int(np.isneginf(values).argmax()))
+        raise GraphError(f"the weight of {row} is -inf")
+    return values
+
+
+def _odd(ids: Mapping[Hashable, NDArray[Any]]) -> str:
+    """Return where the first id is that is neither integer nor string, or not as the one before."""
+    before: tuple[bool, str] | None = None
+    columns = {name: _objects(values) for name, values in ids.items()}
+    for place, pair in enumerate(zip(*columns.values(), strict=True)):
+        for name, value in zip(columns, pair, strict=True):
+            text = isinstance(value, str)
+            said = f"{value!r} in {_row(place)} of the column {name!r}"
+            whole = type(value) is int and -(2**63) <= value < 2**63
+            if not (text or whole):
+                return f"there is {said}"
+            if before is not None and before[0] != text:
+                return f"there is {said}, and {before[1]}"
+            before = text, said
+    return "the columns differ in their types"
+
+
+def frame_of(columns: Mapping[str, NDArray[Any]], library: str, owner: str) -> Any:
+    """Return columns as a data frame.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray, shape (rows,)
+        Masked values of masked arrays are missing values of the frame.
+    library : {"pandas", "polars"}
+        The library of the frame.
+    owner : str
+        The function with the parameter `library`, for the message of an error.
+
+    Raises
+    ------
+    ParameterError
+        `library` is neither of the two.
+    ModuleNotFoundError
+        The library is not installed.
+    """
+    if library == "pandas":
+        import pandas
+
+        return pandas.DataFrame({name: _for_pandas(each) for name, each in columns.items()})
+    if library != "polars":
+        raise ParameterError.of("library", owner, "'pandas' or 'polars'", library)
+    import polars
+
+    whole = polars.DataFrame({name: _plain(each) for name, each in columns.items()})
+    return whole.with_columns(
+        polars.when(polars.Series(~each.mask)).then(polars.col(name))
+        for name, each in columns.items()
+        if isinstance(each, np.ma.MaskedArray)
+    )
+
+
+def _plain(column: NDArray[Any]) -> Any:
+    """Return what polars reads with the right type: numbers in an array, names in a list."""
+    values = np.ma.getdata(column)
+    return values if values.dtype.kind in "iuf" else values.tolist()
+
+
+def _for_pandas(column: NDArray[Any]) -> Any:
+    """Return an array for pandas: integers may be missing, and keep their type."""
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    if column.dtype.kind == "f":
+        return column.filled(np.nan)
+    values, mask = np.ma.getdata(column), np.ma.getmaskarray(column)
+    if column.dtype.kind in "iu":
+        import pandas
+
+        return pandas.arrays.IntegerArray(values, mask)
+    names = values.astype(object)
+    names[mask] = None
+    return names

@@ -1,0 +1,4 @@
+library(testthat)
+library(pyapsp)
+
+test_check("pyapsp")

@@ -1,0 +1,169 @@
+"""Edge lists in data frames of pandas and polars, and in mappings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from pyapsp.errors import GraphError, ParameterError
+from pyapsp.graph import Graph, as_graph, from_frame
+
+NAN = float("nan")
+
+
+@pytest.fixture(params=["pandas", "polars", "lists", "arrays"])
+def frame(request: pytest.FixtureRequest) -> Callable[[dict[str, Any]], Any]:
+    """Return what makes a frame of columns."""
+    if request.param == "polars":
+        return pytest.importorskip("polars").DataFrame
+    if request.param == "arrays":
+        return lambda columns: {name: np.array(each) for name, each in columns.items()}
+    return {"pandas": pandas.DataFrame, "lists": dict}[request.param]
+
+
+def test_names_and_weights(frame: Callable) -> None:
+    edges = frame({"a": ["x", "z", "x"], "b": ["y", "x", "y"], "w": [2.5, 1, 0.5]})
+    graph = from_frame(edges, source="a", target="b", weight="w", name="three")
+    assert graph.labels.tolist() == ["x", "y", "z"]
+    assert [a.tolist() for a in graph.arcs()] == [[0, 2], [1, 0], [0.5, 1]]
+    assert graph.name == "three"
+    assert from_frame(edges, source="a", target="b").is_unweighted
+    both = from_frame(edges, source="a", target="b", weight="w", directed=False)
+    assert both == graph.symmetrized()
+
+
+def test_numbers(frame: Callable) -> None:
+    edges = frame({"source": [10, 9], "target": [9, 2**40], "weight": [3, -1]})
+    graph = from_frame(edges)
+    assert graph.labels.tolist() == [9, 10, 2**40]
+    assert [a.tolist() for a in graph.arcs()] == [[0, 1], [2, 0], [-1, 3]]
+    assert graph.dtype == np.int64
+    assert from_frame(edges, weight=None).is_unweighted
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_are_graphs_by_themselves(library: str) -> None:
+    module = pytest.importorskip(library)
+    columns = {"source": ["b", "a"], "target": ["a", "b"], "weight": [1, 2]}
+    assert as_graph(module.DataFrame(columns)) == from_frame(columns)
+    assert as_graph(module.DataFrame({"source": [], "target": []})).n == 0
+
+
+def test_types_of_pandas() -> None:
+    """Numbers that may be missing but are not, categories, and rows of any index."""
+    ends = pandas.DataFrame({"source": ["b", "a"], "target": ["a", "c"]}, index=[7, 7])
+    weighted = ends.assign(weight=pandas.array([4, 5], "Int64"))
+    expected = from_frame({"source": ["b", "a"], "target": ["a", "c"], "weight": [4, 5]})
+    assert as_graph(weighted) == as_graph(weighted.astype({"source": "category"})) == expected
+    assert as_graph(weighted.astype({"weight": "float32"})).dtype == np.float32
+
+
+def test_types_of_polars() -> None:
+    polars = pytest.importorskip("polars")
+    ends = polars.DataFrame({"source": ["b", "a"], "target": ["a", "c"], "weight": [4, 5]})
+    for kind in (polars.Categorical, polars.String):
+        assert as_graph(ends.cast({"source": kind, "weight": polars.UInt8})) == from_frame(
+            {"source": ["b", "a"], "target": ["a", "c"], "weight": [4, 5]}
+        )
+
+
+IDS = "all integers or all strings"
+FROM_1 = r"\(counted from 1\)"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"source": ["a", None], "target": ["b", "c"]}, f"'source' has no value in row 2 {FROM_1}"),
+        ({"source": ["a", "b"], "target": [None, "c"]}, f"'target' has no value in row 1 {FROM_1}"),
+        ({"source": [1, None], "target": [2, 3]}, "'source' has no value in row 2"),
+        ({"source": [1], "target": [2], "weight": [NAN]}, "'weight' has no value in row 1"),
+        ({"source": [1, 2], "target": [2, 3], "weight": [1, None]}, "'weight' has no value in row"),
+        ({"source": [1], "target": [2], "weight": [-np.inf]}, "weight of row 1 .* is -inf"),
+        ({"source": [1], "target": [2], "weight": ["x"]}, "of row 1 .* no real number: 'x'"),
+        ({"source": [1, 2], "target": ["b", "c"]}, f"{IDS}.*'b' in row 1 .* 'target', and 1 in"),
+        ({"source": [1.5, 2.5], "target": [1, 2]}, f"{IDS}.* 1.5 in row 1 .* column 'source'"),
+        ({"source": [True], "target": [False]}, f"{IDS}.* True in row 1"),
+    ],
+)
+def test_what_is_wrong_and_where(frame: Callable, columns: dict, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        from_frame(frame(columns))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"source": [1, "a"], "target": [2, 3]}, f"{IDS}.* 'a' in row 2 .*, and 2 in row 1"),
+        ({"source": [10**30], "target": [1]}, f"{IDS}.* 1000000000000000000000000000000 in row 1"),
+        ({"source": np.array([1], "M8[ns]"), "target": np.array([2], "M8[ns]")}, f"{IDS}.*1970-01"),
+        ({"source": [1, 2], "target": [2, 3], "weight": [1, "x"]}, "of row 2 .* real number: 'x'"),
+        ({"source": [1], "target": [2], "weight": [2**70]}, "does not fit into int64"),
+        ({"source": [1], "target": [2], "weight": [np.timedelta64(1, "s")]}, "no real number"),
+    ],
+)
+@pytest.mark.parametrize("make", [pandas.DataFrame, dict])
+def test_mixed_and_other_types(make: Callable, columns: dict, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        from_frame(make(columns))
+
+
+def test_columns_that_are_not_there(frame: Callable) -> None:
+    edges = frame({"from": [1], "to": [2], "cost": [3]})
+    with pytest.raises(GraphError, match=r"no column 'source', but 'from', 'to', 'cost'$"):
+        from_frame(edges)
+    for weight in ("weight", "price", 7):
+        with pytest.raises(GraphError, match=f"no column {weight!r}, but"):
+            from_frame(edges, source="from", target="to", weight=weight)
+    wide = {str(number): [number] for number in range(9)}
+    with pytest.raises(GraphError, match=r"no column 'source', but '0', .*'7', \.\.\.$"):
+        from_frame(wide)
+
+
+@pytest.mark.parametrize("twice", ["source", "target", "weight"])
+def test_a_column_that_comes_twice(twice: str) -> None:
+    frame = pandas.DataFrame([[0, 1, 2, 3]], columns=["source", "target", "weight", twice])
+    with pytest.raises(GraphError, match=f"more than one column '{twice}'"):
+        as_graph(frame)
+
+
+def test_mappings_that_are_no_frames() -> None:
+    with pytest.raises(GraphError, match="differ in length"):
+        from_frame({"source": [1, 2], "target": [2]})
+    with pytest.raises(GraphError, match="differ in length"):
+        from_frame({"source": [1, 2], "target": [2, 3], "weight": [1]})
+    with pytest.raises(GraphError, match="'target' of the data frame is no sequence"):
+        from_frame({"source": [1], "target": np.ones((1, 1))})
+    masked = np.ma.array([1, 2], mask=[False, True])
+    with pytest.raises(GraphError, match="'source' has no value in row 2"):
+        from_frame({"source": masked, "target": [1, 2]})
+
+
+def test_ids_that_differ_in_a_nul_at_the_end() -> None:
+    """NumPy drops the NUL in an array of strings."""
+    graph = as_graph(pandas.DataFrame({"source": ["a", "a\0"], "target": ["a\0", "b"]}))
+    assert graph.labels.tolist() == ["a", "a\0", "b"]
+    assert [ends.tolist() for ends in graph.arcs()[:2]] == [[0, 1], [1, 2]]
+
+
+def test_no_library_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, library, None)
+    column = SimpleNamespace(to_numpy=lambda: np.array([3, 4]))
+    other = {"source": column, "target": column}
+    assert from_frame(other).labels.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("labels", [["x", "y"], [20, 10], [("a", 1), 3], None])
+def test_vertices_by_their_labels(labels: list | None) -> None:
+    graph = Graph.from_arcs(2, [0], [1], labels=labels)
+    assert [graph.vertex(label) for label in labels or [0, 1]] == [0, 1]
+    for label in ("z", 2, None, ["x"]):
+        with pytest.raises(ParameterError, match=r"'label' parameter of Graph\.vertex"):
+            graph.vertex(label)
