@@ -31,8 +31,8 @@ _KERNELS = {"fw-outofcore": "fw_minplus", "dijkstra-cpu": None, "bfs-helix": "bf
 def files(method: type[Method]) -> tuple[list[Path], list[Path]]:
     """Return the kernel and test files of a method, relative to the top of the checkout.
 
-    Tests are those of its module or, where it has none, of the one that its base class is in. A
-    module ``method`` goes by its package.
+    Tests are those of its module or, where it has none, of the one that its base class is in, or of
+    the problem. A module ``method`` goes by its package.
     """
     modules = [
         cls.__module__.removesuffix(".method") for cls in method.__mro__ if cls is not Method
@@ -42,7 +42,9 @@ def files(method: type[Method]) -> tuple[list[Path], list[Path]]:
     kernels = _found("cl", method.area, f"{kernel}*.cl") if kernel else []
     if kernel and not kernels:  # in a folder of the area
         kernels = _found("cl", method.area, f"**/{kernel}*.cl")
-    tests = (_found("tests", method.area, f"**/test_{stem}.py") for stem in stems)
+    tests = (
+        _found("tests", method.area, f"**/test_{stem}.py") for stem in [*stems, method.problem]
+    )
     return kernels, next(filter(None, tests), [])
 
 
