@@ -149,8 +149,10 @@ class AllPairsOptions(PathOptions):
     Attributes
     ----------
     out : ndarray or None
-        Array for the distances, one row for each source. Methods that compute selected rows convert
-        them one by one, so that for these the array may have another type.
+        Array for the distances, one row for each source. Its type is that of the answer.
+    answer : numpy.dtype or None
+        The type of the answer, if it is not `dtype`, the type of the computation. A method may
+        return distances of either type.
     totals : bool
         Whether only sums over rows are wanted. Then no memory for rows is needed.
     helpers : tuple of Device
@@ -160,6 +162,7 @@ class AllPairsOptions(PathOptions):
     """
 
     out: np.ndarray | None = field(default=None, kw_only=True)
+    answer: np.dtype | None = field(default=None, kw_only=True)
     totals: bool = field(default=False, kw_only=True)
     helpers: tuple[Device, ...] = field(default=(), kw_only=True)
     checkpoint: str | PathLike[str] | None = field(default=None, kw_only=True)
