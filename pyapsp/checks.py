@@ -22,8 +22,8 @@ __all__ = [
     "refuse_negative_cycle",
 ]
 
-# Number of values that are converted at once: as many as the caches of a core hold.
-_BLOCK = 2**17
+# Number of values that are converted at once.
+_BLOCK = 2**20
 # Seconds to check a distance.
 _LOOK = 1e-9
 

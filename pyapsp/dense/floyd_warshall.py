@@ -214,10 +214,11 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         layout = _layout(configuration, options)
         predecessors = None
         words = None if configuration.layout is None else (self.encode, self.decode)
-        matrix = DeviceMatrix(options.device, (n, size), layout, options.dtype, words, watch)
-        # to recover predecessors, distances decoded by the host are uploaded again
-        converts = matrix.staged and (recovery is None or configuration.layout is None)
-        dtype = (options.answer if converts else None) or options.dtype
+        types = [options.dtype, options.answer or options.dtype]
+        if words is not None and recovery is not None:
+            types[1] = options.dtype  # to recover predecessors, decoded distances are uploaded
+        matrix = DeviceMatrix(options.device, (n, size), layout, *types, words, watch)
+        dtype = types[matrix.staged]
         distances = options.out
         if distances is None or distances.dtype != dtype:
             distances = aligned((n, n), dtype)

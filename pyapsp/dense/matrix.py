@@ -58,6 +58,8 @@ class DeviceMatrix:
     layout : Layout
     dtype : numpy.dtype
         The type of the distances that are encoded.
+    answer : numpy.dtype
+        The type of the answer, if it is `staged`.
     words : tuple of callable, or None
         `FloydWarshall.encode` and `decode`; None if the words are the distances.
     watch : Stopwatch
@@ -75,6 +77,7 @@ class DeviceMatrix:
         rows: tuple[int, int],
         layout: Layout,
         dtype: np.dtype,
+        answer: np.dtype,
         words: tuple[_Encode, _Decode] | None,
         watch: Stopwatch,
     ) -> None:
@@ -83,7 +86,7 @@ class DeviceMatrix:
         self._encode: _Encode | None = None if words is None else words[0]
         self._decode: _Decode | None = None if words is None else words[1]
         self._bytes = layout.dtype.itemsize * self._size * layout.columns
-        self.staged = staging.suits(device.handle, self._bytes)
+        self.staged = staging.suits(device.handle, answer.itemsize * self._n**2)
 
     @property
     def _stage(self) -> staging.Stage:

@@ -271,7 +271,7 @@ def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[AllPairsMethod, f
     options, found = asked.held_in(dtype), []
     conversion, values = 0.0, asked.rows * asked.facts.n
     if dtype != asked.dtype:
-        on_the_way = staging.suits(options.device.handle, values * dtype.itemsize)
+        on_the_way = staging.suits(options.device.handle, values * asked.dtype.itemsize)
         conversion = _CALL + (0 if on_the_way else values * _VALUE)
     with Unchanging(asked.databases):
         for method in (cls() for cls in asked.methods):

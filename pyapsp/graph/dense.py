@@ -15,8 +15,9 @@ from pyapsp.host import share
 
 __all__ = ["DenseGraph", "from_array"]
 
-# Values of a block that stays in the CPU cache while it is read several times.
-_BLOCK = 2**15
+# Values of a block that stays in the CPU cache while it is read several times. Smaller blocks are
+# slower in several threads, because each operation waits for the interpreter's lock.
+_BLOCK = 2**17
 
 
 def from_array(matrix: Any, *, nan_is_no_arc: bool = False) -> Graph:
@@ -73,6 +74,11 @@ class DenseGraph(Graph):
                 stop = min(start + rows, last)
                 some = matrix[start:stop]
                 low, high = some.min(), some.max()
+                if low > 0 and high < np.inf:
+                    degrees[start:stop] = n
+                    lows.append(low)
+                    highs.append(high)
+                    continue
                 arc = some != 0
                 if not np.isfinite(low) or not np.isfinite(high):
                     if np.isnan(low) or np.isneginf(low):
@@ -165,6 +171,9 @@ class DenseGraph(Graph):
 
     def fill_rows(self, first: int, last: int, rows: NDArray[Any], no_arc: float) -> None:
         """Write rows first to last - 1 of the matrix of weights; see `Graph.fill_rows`."""
+        if self.m == self.n**2:
+            rows[...] = self._matrix[first:last]
+            return
         for start in range(first, last, self._rows):
             stop = min(start + self._rows, last)
             given, target = self._matrix[start:stop], rows[start - first : stop - first]
@@ -175,4 +184,4 @@ class DenseGraph(Graph):
                     target[...] = given
             else:
                 target[...] = given
-            target[absent] = no_arc
+            np.copyto(target, no_arc, where=absent)

@@ -86,7 +86,7 @@ def download(
     """
     queue.finish()  # the time of the kernels is not that of the transfer
     with watch.by_the_host("transfer"):
-        if staging.suits(queue.device, dtype.itemsize * rows.size):
+        if staging.suits(queue.device, rows.nbytes):
             staged = staging.stage(queue.context)
             staged.fetch(queue, buffer, dtype, rows.shape[1], rows, place)
         elif dtype == rows.dtype:
@@ -98,13 +98,13 @@ def download(
 
 
 @contextmanager
-def expected(device: Device, dtype: np.dtype, rows: np.ndarray) -> Iterator[None]:
+def expected(device: Device, rows: np.ndarray) -> Iterator[None]:
     """Clear the pages of rows in other threads during the block, if `download` will be in pieces.
 
     Clearing takes longer than the copy, and the host waits for kernels meanwhile. Only `download`
     may write to the rows in the block.
     """
-    if not staging.suits(device.handle, dtype.itemsize * rows.size):
+    if not staging.suits(device.handle, rows.nbytes):
         yield
         return
     staged = staging.stage(device.context)

@@ -157,7 +157,7 @@ class Session:
             target, before = distances[some], None if predecessors is None else predecessors[some]
             held = target.dtype == options.dtype or getattr(self._solver, "converts", False)
             rows = target if held else np.empty(target.shape, options.dtype)
-            with self._at_work(), expected(options.device, options.dtype, rows):
+            with self._at_work(), expected(options.device, rows):
                 self._solver.solve_block(sources[some], rows, before)
             if options.must_check(graph):
                 check_answer(graph, rows)
