@@ -214,11 +214,13 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         layout = _layout(configuration, options)
         predecessors = None
         words = None if configuration.layout is None else (self.encode, self.decode)
-        types = [options.dtype, options.answer or options.dtype]
-        if words is not None and recovery is not None:
-            types[1] = options.dtype  # to recover predecessors, decoded distances are uploaded
-        matrix = DeviceMatrix(options.device, (n, size), layout, *types, words, watch)
-        dtype = types[matrix.staged]
+        # to recover predecessors, decoded distances are uploaded again
+        again = words is not None and recovery is not None
+        answer = options.dtype if again else options.answer or options.dtype
+        matrix = DeviceMatrix(
+            options.device, (n, size), layout, options.dtype, answer, words, watch
+        )
+        dtype = answer if matrix.staged else options.dtype
         distances = options.out
         if distances is None or distances.dtype != dtype:
             distances = aligned((n, n), dtype)
