@@ -27,6 +27,7 @@ from pyapsp.errors import (
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS, draw
 from pyapsp.graph.validation import is_real
+from pyapsp.host import share
 from pyapsp.precision import infinity
 from pyapsp.registry import Answer, Method, Options, Requirements
 from pyapsp.result import NO_PREDECESSOR
@@ -134,12 +135,16 @@ class PathOptions(Options):
         is_float = distances.dtype.kind == "f"
         exact = np.float64(self.cutoff) if is_float else math.floor(self.cutoff)
         rows = max(1, _VALUES // max(distances.shape[1], 1))
-        for start in range(0, len(distances), rows):
-            some = slice(start, start + rows)
-            beyond = distances[some] > exact
-            distances[some][beyond] = infinity(distances.dtype)
-            if predecessors is not None:
-                predecessors[some][beyond] = NO_PREDECESSOR
+
+        def hide(first: int, last: int) -> None:
+            for start in range(first, last, rows):
+                some = slice(start, min(start + rows, last))
+                beyond = distances[some] > exact
+                distances[some][beyond] = infinity(distances.dtype)
+                if predecessors is not None:
+                    predecessors[some][beyond] = NO_PREDECESSOR
+
+        share(hide, len(distances), distances.nbytes)
 
 
 @dataclass(frozen=True)
