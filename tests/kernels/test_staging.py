@@ -95,7 +95,7 @@ def test_rows_leave_in_any_pieces(shape, device, stage):
 def test_pages_are_cleared_before_the_answer_comes_or_not_at_all(device, stage, monkeypatch):
     values = np.random.default_rng(1).integers(1, 99, (64, 4096)).astype(np.uint16)
     queue, buffer = _buffer(device, values)
-    rows, pool, tasks = np.empty(values.shape), staging.threads(), []
+    rows, pool, tasks = np.empty_like(values), staging.threads(), []
 
     class Late:
         def submit(self, work):
