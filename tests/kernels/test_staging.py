@@ -1,6 +1,5 @@
 """Copies in pieces through pinned memory, forced on devices that share the memory of the host."""
 
-import time
 from dataclasses import replace
 from itertools import product
 
@@ -93,13 +92,13 @@ def test_rows_leave_in_any_pieces(shape, device, stage):
 
 
 def test_pages_are_cleared_before_the_answer_comes_or_not_at_all(device, stage, monkeypatch):
-    values = np.random.default_rng(1).integers(1, 99, (64, 4096)).astype(np.uint16)
+    values = np.random.default_rng(1).integers(1, 99, (8, 4096)).astype(np.uint16)
     queue, buffer = _buffer(device, values)
     rows, pool, tasks = np.empty_like(values), staging.threads(), []
 
     class Late:
         def submit(self, work):
-            tasks.append(pool.submit(lambda: (time.sleep(0.1), work())))
+            tasks.append(pool.submit(lambda: (stage._enough.wait(2), work())))
             return tasks[-1]
 
     with monkeypatch.context() as patch:
