@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from pyapsp.bounds import proofs
 from pyapsp.errors import NegativeCycleError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
@@ -15,6 +16,7 @@ __all__ = [
     "check_answer",
     "check_diagonal",
     "check_weights",
+    "convert",
     "converted",
     "negative_cycle",
     "refuse_negative_cycle",
@@ -22,6 +24,8 @@ __all__ = [
 
 # Number of values that are converted at once.
 _BLOCK = 2**20
+# Seconds to check a distance.
+_LOOK = 1e-9
 
 
 def check_weights(graph: Graph, dtype: np.dtype) -> None:
@@ -99,6 +103,8 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
     limit = infinity(dtype)
     if holds_all(graph, dtype):
         return
+    if any(bound < limit for bound in proofs(graph, distances.size * _LOOK)):
+        return
     clipped = bool(np.any(distances <= -limit))
     reached = distances < limit
     if not clipped and not reached.all():
@@ -173,10 +179,25 @@ def converted(distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = N
         Array for the result.
     """
     target = np.empty(distances.shape, dtype) if out is None else out
-    before, after = infinity(distances.dtype), infinity(dtype)
-    rows = max(1, _BLOCK // max(distances.shape[1], 1))
-    for start in range(0, len(distances), rows):
-        some = slice(start, start + rows)
-        target[some] = distances[some]
-        np.copyto(target[some], after, where=distances[some] == before)
+    convert(distances, target)
     return target
+
+
+def convert(distances: np.ndarray, target: np.ndarray) -> None:
+    """Copy distances into an array whose type holds them; infinity becomes that of its type.
+
+    Parameters
+    ----------
+    distances : (k, m) ndarray
+    target : (k, n) ndarray
+        n is at most m; further columns are ignored.
+    """
+    width = target.shape[1]
+    before, after = infinity(distances.dtype), infinity(target.dtype)
+    rows = max(1, _BLOCK // max(width, 1))
+    for start in range(0, len(target), rows):
+        some = slice(start, start + rows)
+        given = distances[some, :width]
+        target[some] = given
+        if before != after and given.max(initial=0) == before:
+            np.copyto(target[some], after, where=given == before)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 
@@ -25,12 +26,14 @@ __all__ = [
     "is_aligned",
     "mapped_file",
     "reserve",
+    "share",
     "shares_memory",
+    "threads",
 ]
 
 # Bytes of a copy for each thread, and the largest number of threads. Several cores copy faster than
 # one, because one core does not use the full bandwidth, and page faults of new memory are slow.
-_SHARE, _THREADS = 2**22, 8
+_SHARE, _THREADS = 2**22, 16
 # Errors of file systems that cannot reserve space, and bytes of zeros to write at once instead.
 _CANNOT_RESERVE, _ZEROS = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP), 2**24
 # The largest vector type of OpenCL has 16 values of 8 bytes, and a buffer is aligned to it.
@@ -70,18 +73,45 @@ def is_aligned(array: np.ndarray) -> bool:
 
 def copy(target: np.ndarray, source: np.ndarray) -> None:
     """Copy an array into another of the same shape; several cores copy a large array."""
-    threads = max(min(cores(), _THREADS, target.nbytes // _SHARE), 1)
-    share = max(-(-len(target) // threads), 1)
-    parts = [slice(start, start + share) for start in range(share, len(target), share)]
-    done = [_threads().submit(np.copyto, target[part], source[part]) for part in parts]
-    np.copyto(target[:share], source[:share])
-    for each in done:
-        each.result()
+
+    def part(first: int, last: int) -> None:
+        np.copyto(target[first:last], source[first:last])
+
+    share(part, len(target), target.nbytes)
+
+
+def share(work: Callable[[int, int], object], count: int, size: int) -> None:
+    """Call ``work(first, last)`` for ranges of `count` rows, in several threads if they are large.
+
+    Parameters
+    ----------
+    work : callable
+    count : int
+        Number of rows.
+    size : int
+        Bytes of all rows.
+    """
+    parts = max(min(cores(), _THREADS, size // _SHARE), 1)
+    each = max(-(-count // parts), 1)
+    starts = range(each, count, each)
+    done = [threads().submit(work, start, min(start + each, count)) for start in starts]
+    try:
+        work(0, min(each, count))
+    finally:
+        wait(done)
+    for other in done:
+        other.result()
+
+
+def threads() -> ThreadPoolExecutor:
+    """Return the threads for copies; a task must not wait for another."""
+    return _threads(os.getpid())
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_THREADS, "pyapsp-copy")
+def _threads(process: int) -> ThreadPoolExecutor:
+    """Return the threads of a process; one that was forked has none of its parent's."""
+    return ThreadPoolExecutor(min(cores(), _THREADS), "pyapsp-copy")
 
 
 def mapped_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.ndarray:

@@ -27,6 +27,7 @@ from pyapsp.errors import (
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS, draw
 from pyapsp.graph.validation import is_real
+from pyapsp.host import share
 from pyapsp.precision import infinity
 from pyapsp.registry import Answer, Method, Options, Requirements
 from pyapsp.result import NO_PREDECESSOR
@@ -134,12 +135,16 @@ class PathOptions(Options):
         is_float = distances.dtype.kind == "f"
         exact = np.float64(self.cutoff) if is_float else math.floor(self.cutoff)
         rows = max(1, _VALUES // max(distances.shape[1], 1))
-        for start in range(0, len(distances), rows):
-            some = slice(start, start + rows)
-            beyond = distances[some] > exact
-            distances[some][beyond] = infinity(distances.dtype)
-            if predecessors is not None:
-                predecessors[some][beyond] = NO_PREDECESSOR
+
+        def hide(first: int, last: int) -> None:
+            for start in range(first, last, rows):
+                some = slice(start, min(start + rows, last))
+                beyond = distances[some] > exact
+                distances[some][beyond] = infinity(distances.dtype)
+                if predecessors is not None:
+                    predecessors[some][beyond] = NO_PREDECESSOR
+
+        share(hide, len(distances), distances.nbytes)
 
 
 @dataclass(frozen=True)
@@ -149,8 +154,10 @@ class AllPairsOptions(PathOptions):
     Attributes
     ----------
     out : ndarray or None
-        Array for the distances, one row for each source. Methods that compute selected rows convert
-        them one by one, so that for these the array may have another type.
+        Array for the distances, one row for each source. Its type is that of the answer.
+    answer : numpy.dtype or None
+        The type of the answer, if it is not `dtype`, the type of the computation. A method may
+        return distances of either type.
     totals : bool
         Whether only sums over rows are wanted. Then no memory for rows is needed.
     helpers : tuple of Device
@@ -160,6 +167,7 @@ class AllPairsOptions(PathOptions):
     """
 
     out: np.ndarray | None = field(default=None, kw_only=True)
+    answer: np.dtype | None = field(default=None, kw_only=True)
     totals: bool = field(default=False, kw_only=True)
     helpers: tuple[Device, ...] = field(default=(), kw_only=True)
     checkpoint: str | PathLike[str] | None = field(default=None, kw_only=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyapsp.bounds import distance_bound, eccentricity_bound, hop_bound
+from pyapsp.bounds import distance_bound, eccentricity_bound, hop_bound, proved_bound
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Facts, Graph
 
@@ -263,6 +263,6 @@ def tolerance_for(
 
 
 def holds_all(graph: Graph, dtype: np.dtype) -> bool:
-    """Return whether a type holds the length of every path of a graph."""
+    """Return whether it is proved that a type holds every distance of a graph."""
     limit = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
-    return distance_bound(graph) < limit
+    return proved_bound(graph) < limit

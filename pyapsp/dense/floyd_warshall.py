@@ -13,14 +13,14 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.checks import check_weights
+from pyapsp.dense.matrix import DeviceMatrix, Layout, download, upload
 from pyapsp.dense.mending import mend_predecessors
 from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import Device, device_errors
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Facts, Graph
-from pyapsp.host import aligned, is_aligned
+from pyapsp.host import aligned
 from pyapsp.kernels import Program, Stopwatch
-from pyapsp.kernels.transfer import in_place, read_back, shared
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, check_memory
@@ -31,29 +31,8 @@ from pyapsp.tuning.method import TunableMethod
 __all__ = [
     "Configuration",
     "FloydWarshall",
-    "Layout",
-    "initial_distances",
     "initial_predecessors",
 ]
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The format of the matrix on the device, if its entries have not the dtype of the answer.
-
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        Type of a word.
-    columns : int
-        Words in a row.
-    padding : int or float
-        Value of the words that pad the matrix.
-    """
-
-    dtype: np.dtype
-    columns: int
-    padding: int | float
 
 
 @dataclass(frozen=True)
@@ -232,50 +211,57 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
     def _run(self, plan: Plan, configuration: Configuration, recovery: Recovery | None) -> Rows:
         graph, options, watch = plan.input, plan.options, Stopwatch()
         n, size = graph.n, configuration.size
-        distances = aligned((n, n), options.dtype) if options.out is None else options.out
+        layout = _layout(configuration, options)
         predecessors = None
-        initial_distances(graph, distances)
-        layouts = [_layout(configuration, options)]
-        host = [self.encode(distances)]
-        if options.predecessors and recovery is None:
-            predecessors = initial_predecessors(graph)
-            layouts.append(Layout(_INDEX, size, NO_PREDECESSOR))
-            host.append(predecessors)
+        words = None if configuration.layout is None else (self.encode, self.decode)
+        # to recover predecessors, decoded distances are uploaded again
+        again = words is not None and recovery is not None
+        answer = options.dtype if again else options.answer or options.dtype
+        matrix = DeviceMatrix(
+            options.device, (n, size), layout, options.dtype, answer, words, watch
+        )
+        dtype = answer if matrix.staged else options.dtype
+        distances = options.out
+        if distances is None or distances.dtype != dtype:
+            distances = aligned((n, n), dtype)
         if n > 0:
             queue = options.device.queue()
-            matrices = [
-                _upload(options.device, queue, array, size, layout, watch)
-                for array, layout in zip(host, layouts, strict=True)
-            ]
+            matrices = [matrix.upload(queue, graph, distances)]
+            if options.predecessors and recovery is None:
+                predecessors = initial_predecessors(graph)
+                before = Layout(_INDEX, size, NO_PREDECESSOR)
+                matrices.append(upload(options.device, queue, predecessors, size, before, watch))
             scratch = [
                 _scratch(options.device, queue, count, configuration.zeros, watch)
                 for count in configuration.scratch
             ]
             rounds = self.enqueue_rounds(configuration, queue, [*matrices, *scratch])
             told = -math.inf
-            for number, events in enumerate(rounds, start=1):
-                for event in events:
-                    watch.add("kernel", event)
-                if self.on_round is not None:
-                    self.on_round(events)
-                # not after each round, because the device is idle during the call
-                late = time.monotonic() - told > _TELL or number == configuration.rounds
-                if options.progress is not None and late:
-                    queue.finish()
-                    options.progress(number, configuration.rounds)
-                    told = time.monotonic()
-            self.finish(configuration, queue, [*matrices, *scratch])
-            for array, matrix, layout in zip(host, matrices, layouts, strict=False):
-                _download(queue, array, matrix, size, layout, watch)
+            with matrix.expected(distances):
+                for number, events in enumerate(rounds, start=1):
+                    for event in events:
+                        watch.add("kernel", event)
+                    if self.on_round is not None:
+                        self.on_round(events)
+                    # not after each round, because the device is idle during the call
+                    late = time.monotonic() - told > _TELL or number == configuration.rounds
+                    if options.progress is not None and late:
+                        queue.finish()
+                        options.progress(number, configuration.rounds)
+                        told = time.monotonic()
+                self.finish(configuration, queue, [*matrices, *scratch])
+                queue.finish()
+            matrix.download(queue, matrices[0], distances)
+            if predecessors is not None:
+                download(queue, predecessors, matrices[1], size, before, watch)
             _free(scratch)
             _free(matrices, 1)
-            self.decode(host[0], distances)
             if recovery is not None:
-                columns = layouts[0].columns
+                columns = layout.columns
                 if configuration.layout is not None:
                     _free(matrices)
                     plain = Layout(options.dtype, n, infinity(options.dtype))
-                    matrices = [_upload(options.device, queue, distances, n, plain, watch)]
+                    matrices = [upload(options.device, queue, distances, n, plain, watch)]
                     columns = n
                 predecessors = recovery.run(queue, matrices[0], columns, distances, watch)
             _free(matrices)
@@ -302,16 +288,6 @@ _INDEX = np.dtype(np.int32)
 _TELL = 0.1
 
 
-def initial_distances(graph: Graph, matrix: np.ndarray) -> None:
-    """Fill the matrix before the first round: the weights, infinity, 0 on the diagonal.
-
-    A negative self-loop stays on the diagonal: it is a negative cycle.
-    """
-    graph.to_dense(no_arc=infinity(matrix.dtype), out=matrix)
-    diagonal = np.einsum("ii->i", matrix)
-    np.minimum(diagonal, 0, out=diagonal)
-
-
 def initial_predecessors(graph: Graph) -> np.ndarray:
     """Return the predecessors before the first round: i for every arc (i, j), else -9999."""
     matrix = np.full((graph.n, graph.n), NO_PREDECESSOR, dtype=_INDEX)
@@ -324,55 +300,6 @@ def initial_predecessors(graph: Graph) -> np.ndarray:
 def _layout(configuration: Configuration, options: AllPairsOptions) -> Layout:
     columns = configuration.pitch or configuration.size
     return configuration.layout or Layout(options.dtype, columns, infinity(options.dtype))
-
-
-def _upload(
-    device: Device,
-    queue: cl.CommandQueue,
-    array: np.ndarray,
-    size: int,
-    layout: Layout,
-    watch: Stopwatch,
-) -> cl.Buffer:
-    """Make a device matrix of `size` rows: the array in its corner, and padding.
-
-    If possible, it is in the memory of the array.
-    """
-    if _fits_in_place(queue, array, size, layout):
-        return shared(queue, array)
-    bytes_all = layout.dtype.itemsize * size * layout.columns
-    buffer = device.buffer(bytes_all)
-    # the columns that a pitch adds are never read
-    if len(array) < size:
-        pattern = np.array(layout.padding, layout.dtype)
-        watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, bytes_all))
-    watch.add("transfer", _copy(queue, buffer, array, array, layout))
-    return buffer
-
-
-def _download(
-    queue: cl.CommandQueue,
-    array: np.ndarray,
-    matrix: cl.Buffer,
-    size: int,
-    layout: Layout,
-    watch: Stopwatch,
-) -> None:
-    """Copy the corner of a device matrix to the array that `_upload` was called with."""
-    if _fits_in_place(queue, array, size, layout):
-        queue.finish()  # the time of the kernels is not that of the transfer
-        with watch.by_the_host("transfer"):
-            read_back(queue, matrix, array)
-    else:
-        watch.add("transfer", _copy(queue, array, matrix, array, layout))
-
-
-def _fits_in_place(queue: cl.CommandQueue, array: np.ndarray, size: int, layout: Layout) -> bool:
-    """Return whether the device can use the memory of an array as its matrix."""
-    same = array.shape == (size, layout.columns) and array.dtype == layout.dtype
-    # the system writes changed pages of a memory map to the disk, again after each round
-    own = not isinstance(array, np.memmap)
-    return same and own and is_aligned(array) and in_place(queue.device)
 
 
 def _scratch(
@@ -390,22 +317,3 @@ def _free(buffers: list[cl.Buffer], kept: int = 0) -> None:
     """Release all but the first `kept` buffers."""
     while len(buffers) > kept:
         buffers.pop().release()
-
-
-def _copy(
-    queue: cl.CommandQueue, to: Any, from_: Any, array: np.ndarray, layout: Layout
-) -> cl.Event:
-    """Copy between a host array and the corner of a device matrix."""
-    rows, row_bytes = len(array), array.dtype.itemsize * array.shape[1]
-    # the type stubs do not have the keyword arguments of rectangle copies
-    event: cl.Event = cl.enqueue_copy(  # type: ignore[call-overload]
-        queue,
-        to,
-        from_,
-        buffer_origin=(0, 0),
-        host_origin=(0, 0),
-        region=(row_bytes, rows),
-        buffer_pitches=(layout.dtype.itemsize * layout.columns,),
-        host_pitches=(row_bytes,),
-    )
-    return event

@@ -10,9 +10,10 @@ import pyopencl as cl
 
 from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.bounds import distance_bound
-from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall, Layout
+from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.dense.fw_multikernel import TileShape, integers, tile_rounds
 from pyapsp.dense.fw_singlekernel import SoftSync
+from pyapsp.dense.matrix import Layout
 from pyapsp.errors import CapabilityError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.kernels import build

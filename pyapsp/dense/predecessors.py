@@ -16,10 +16,12 @@ import pyopencl as cl
 from scipy.sparse import csr_array
 
 from pyapsp.arithmetic import arithmetic_defines
+from pyapsp.checks import convert
 from pyapsp.dense.mending import mend_rows
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch, build
+from pyapsp.kernels.transfer import download
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import Tolerance, tolerance, tolerance_for
 
@@ -135,7 +137,7 @@ class Recovery:
             Final distances, `columns` values in a row.
         columns : int
         distances : (n, n) ndarray
-            The same on the host.
+            The same on the host; of any type that holds them.
         watch : Stopwatch
             Measures the run, as phases "recovery" and "transfer".
 
@@ -145,7 +147,9 @@ class Recovery:
             They lead to the sources, unless there is a negative cycle.
         """
         graph, n = self._graph, self._graph.n
-        allowed = tolerance(graph, distances)
+        # distances of another type are those of an integer type, converted
+        same = distances.dtype == self._dtype
+        allowed = tolerance(graph, distances) if same else tolerance_for(graph, self._dtype, 0.0)
         result = np.empty((n, n), np.int32)
         # with a negative cycle there is nothing to repair
         sound = not np.any(np.diagonal(distances) < 0)
@@ -154,7 +158,7 @@ class Recovery:
             yield 0, n
 
         def deliver(_: int, __: int, before: cl.Buffer, suspects: np.ndarray | None) -> None:
-            watch.add("transfer", cl.enqueue_copy(queue, result, before))
+            download(queue, before, result.dtype, result, convert, watch)
             if suspects is not None and sound:
                 mend_rows(graph, 0, distances, result, allowed, suspects)
 

@@ -18,10 +18,11 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from pyapsp.bounds import distance_bound, eccentricity_bound, hop_bound
+from pyapsp.bounds import PROOFS, distance_bound
 from pyapsp.device import Device
 from pyapsp.graph import Facts, Graph
 from pyapsp.host import available_memory
+from pyapsp.kernels import staging
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.precision import narrower
 from pyapsp.registry import Choice, Request, methods
@@ -38,11 +39,11 @@ _DEFAULT, _DEFAULT_ROWS, _LAST = "fw-minplus", "johnson", "fw-outofcore"
 _UPDATES = 64
 # Number of cached rankings.
 _KEPT = 1024
-# Seconds that the host takes to convert an answer: a constant, and for each distance.
+# Seconds that the host takes to convert an answer: a constant, and for each distance, unless the
+# answer is converted while it comes from a device with its own memory.
 _CALL, _VALUE = 4e-5, 1e-9
-# Proofs of an upper bound of distances, and the seconds that the host takes for each: a constant,
-# for each arc, for each vertex.
-_PROOFS = ((hop_bound, 8e-5, 1.2e-8, 1e-7), (eccentricity_bound, 2.5e-4, 4.5e-8, 6e-7))
+# Proofs of an upper bound of distances, and their time.
+_PROOFS = PROOFS
 
 
 @dataclass(frozen=True)
@@ -161,10 +162,10 @@ def suited(
     A method that computes all rows at once gets no sources and no cutoff. `solver.settle` selects
     the rows of its answer.
     """
-    held = options.held_in(dtype)
+    held = replace(options.held_in(dtype), answer=options.dtype)
     if method.by_source:
         return held
-    out = options.out if options.sources is None and dtype == options.dtype else None
+    out = options.out if options.sources is None else None
     check = options.must_check(graph)
     return replace(held, sources=None, cutoff=None, out=out, check=check)
 
@@ -268,7 +269,10 @@ def _ranking(asked: _Asked, bound: int | float) -> _Ranking:
 def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[AllPairsMethod, float]]:
     """Return the methods with a prediction in this type, and the prediction."""
     options, found = asked.held_in(dtype), []
-    conversion = _CALL + asked.rows * asked.facts.n * _VALUE if dtype != asked.dtype else 0
+    conversion, values = 0.0, asked.rows * asked.facts.n
+    if dtype != asked.dtype:
+        on_the_way = staging.suits(options.device.handle, values * asked.dtype.itemsize)
+        conversion = _CALL + (0 if on_the_way else values * _VALUE)
     with Unchanging(asked.databases):
         for method in (cls() for cls in asked.methods):
             suits = method.by_source or not asked.alone

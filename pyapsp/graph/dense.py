@@ -6,16 +6,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from pyapsp.errors import GraphError
 from pyapsp.graph import validation
 from pyapsp.graph.model import Graph
+from pyapsp.host import share
 
 __all__ = ["DenseGraph", "from_array"]
 
-# Values of a block that stays in the CPU cache while it is read several times.
-_BLOCK = 2**15
+# Values of a block that stays in the CPU cache while it is read several times. Smaller blocks are
+# slower in several threads, because each operation waits for the interpreter's lock.
+_BLOCK = 2**17
 
 
 def from_array(matrix: Any, *, nan_is_no_arc: bool = False) -> Graph:
@@ -64,21 +66,31 @@ class DenseGraph(Graph):
     def __init__(self, matrix: NDArray[Any]) -> None:
         n = validation.square(matrix.shape)
         self.__dict__.update(_matrix=matrix, directed=True, labels=None, name=None)
-        self.__dict__["_rows"] = max(_BLOCK // max(n, 1), 1)
+        self.__dict__["_rows"] = rows = max(_BLOCK // max(n, 1), 1)
         degrees, lows, highs = np.zeros(n, np.int64), [0], [0]
-        for start in range(0, n, self._rows):
-            some = matrix[start : start + self._rows]
-            low, high = some.min(), some.max()
-            arc = some != 0
-            if not np.isfinite(low) or not np.isfinite(high):
-                if np.isnan(low) or np.isneginf(low):
-                    Graph.from_dense(matrix)  # names the arc
-                arc &= some != np.inf
-                high = some.max(where=arc, initial=0)
-                low = some.min(where=arc, initial=0)
-            degrees[start : start + self._rows] = np.count_nonzero(arc, axis=1)
-            lows.append(low)
-            highs.append(high)
+
+        def look(first: int, last: int) -> None:
+            for start in range(first, last, rows):
+                stop = min(start + rows, last)
+                some = matrix[start:stop]
+                low, high = some.min(), some.max()
+                if low > 0 and high < np.inf:
+                    degrees[start:stop] = n
+                    lows.append(low)
+                    highs.append(high)
+                    continue
+                arc = some != 0
+                if not np.isfinite(low) or not np.isfinite(high):
+                    if np.isnan(low) or np.isneginf(low):
+                        Graph.from_dense(matrix)  # names the arc
+                    arc &= some != np.inf
+                    high = some.max(where=arc, initial=0)
+                    low = some.min(where=arc, initial=0)
+                degrees[start:stop] = np.count_nonzero(arc, axis=1)
+                lows.append(low)
+                highs.append(high)
+
+        share(look, n, matrix.nbytes)
         self.__dict__["_degrees"] = degrees
         # the extremes of the weights and 0
         self.__dict__["_span"] = np.min(lows).item(), np.max(highs).item()
@@ -157,14 +169,14 @@ class DenseGraph(Graph):
     def _listed(self) -> Graph:
         return Graph.from_dense(self._matrix)
 
-    def to_dense(
-        self, dtype: DTypeLike = np.float64, no_arc: float = np.inf, *, out: Any = None
-    ) -> NDArray[Any]:
-        """Return the n x n matrix of weights; see `Graph.to_dense`."""
-        matrix = self._to_fill(dtype, no_arc, out)
-        for start in range(0, self.n, self._rows):
-            some = slice(start, start + self._rows)
-            given, target = self._matrix[some], matrix[some]
+    def fill_rows(self, first: int, last: int, rows: NDArray[Any], no_arc: float) -> None:
+        """Write rows first to last - 1 of the matrix of weights; see `Graph.fill_rows`."""
+        if self.m == self.n**2:
+            rows[...] = self._matrix[first:last]
+            return
+        for start in range(first, last, self._rows):
+            stop = min(start + self._rows, last)
+            given, target = self._matrix[start:stop], rows[start - first : stop - first]
             absent = given == 0
             if given.dtype.kind == "f":
                 absent |= given == np.inf
@@ -172,5 +184,4 @@ class DenseGraph(Graph):
                     target[...] = given
             else:
                 target[...] = given
-            target[absent] = no_arc
-        return matrix
+            np.copyto(target, no_arc, where=absent)

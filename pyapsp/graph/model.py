@@ -493,9 +493,17 @@ class Graph:
             An integer dtype cannot hold a weight.
         """
         matrix = self._to_fill(dtype, no_arc, out)
-        matrix[...] = no_arc
-        matrix[_tails(self.indptr), self.indices] = self.weights
+        self.fill_rows(0, self.n, matrix, no_arc)
         return matrix
+
+    def fill_rows(self, first: int, last: int, rows: NDArray[Any], no_arc: float) -> None:
+        """Write rows first to last - 1 of the matrix of weights, as `to_dense` but without checks.
+
+        Threads may call it for different rows at the same time.
+        """
+        arcs = slice(self.indptr[first], self.indptr[last])
+        rows[...] = no_arc
+        rows[_tails(self.indptr[first : last + 1]), self.indices[arcs]] = self.weights[arcs]
 
     def _to_fill(self, dtype: DTypeLike, no_arc: float, out: NDArray[Any] | None) -> NDArray[Any]:
         """Return the array for `to_dense`; raise an error if it cannot hold the values."""

@@ -1,13 +1,18 @@
-"""Copy arrays of the host to the device."""
+"""Copies between arrays of the host and buffers of the device."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.device import Device
+from pyapsp.kernels import staging
 from pyapsp.kernels.launch import Stopwatch
 
-__all__ = ["in_place", "read_back", "shared", "upload"]
+__all__ = ["download", "expected", "in_place", "read_back", "shared", "upload"]
 
 
 def in_place(device: cl.Device) -> bool:
@@ -53,3 +58,58 @@ def read_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> N
     mapped, _ = cl.enqueue_map_buffer(queue, buffer, read, 0, array.shape, array.dtype)
     mapped.base.release(queue)
     queue.finish()
+
+
+def download(
+    queue: cl.CommandQueue,
+    buffer: cl.Buffer,
+    dtype: np.dtype,
+    rows: np.ndarray,
+    place: staging.Place,
+    watch: Stopwatch,
+) -> None:
+    """Copy a buffer to rows of the host, in pieces if it is large.
+
+    Parameters
+    ----------
+    queue : pyopencl.CommandQueue
+    buffer : pyopencl.Buffer
+        At least as many values as the rows, in the same order.
+    dtype : numpy.dtype
+        The type of these values.
+    rows : (k, n) ndarray
+        C-contiguous.
+    place : callable
+        Copies values into rows of the type that the rows have.
+    watch : Stopwatch
+        The time of the transfer is added to its phase "transfer".
+    """
+    queue.finish()  # the time of the kernels is not that of the transfer
+    with watch.by_the_host("transfer"):
+        if staging.suits(queue.device, rows.nbytes):
+            staged = staging.stage(queue.context)
+            staged.fetch(queue, buffer, dtype, rows.shape[1], rows, place)
+        elif dtype == rows.dtype:
+            cl.enqueue_copy(queue, rows, buffer)
+        else:
+            values = np.empty(rows.shape, dtype)
+            cl.enqueue_copy(queue, values, buffer)
+            place(values, rows)
+
+
+@contextmanager
+def expected(device: Device, rows: np.ndarray) -> Iterator[None]:
+    """Clear the pages of rows in other threads during the block, if `download` will be in pieces.
+
+    Clearing takes longer than the copy, and the host waits for kernels meanwhile. Only `download`
+    may write to the rows in the block.
+    """
+    if not staging.suits(device.handle, rows.nbytes):
+        yield
+        return
+    staged = staging.stage(device.context)
+    staged.expect(rows)
+    try:
+        yield
+    finally:
+        staged.forget()

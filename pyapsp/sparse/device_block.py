@@ -18,10 +18,11 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.arithmetic import arithmetic_defines
+from pyapsp.checks import convert
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.kernels.transfer import in_place, read_back, shared
+from pyapsp.kernels.transfer import download, in_place, read_back, shared
 from pyapsp.paths import AllPairsOptions
 from pyapsp.sparse.totals import Totals, bins_of
 
@@ -74,6 +75,8 @@ class DeviceBlock:
         memory of a search.
     flag : pyopencl.Buffer
         An int, see `read_flag`.
+    converts : bool
+        As for `BlockSolver`.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class DeviceBlock:
         **scratch: bool,
     ) -> None:
         self.queue = options.device.queue()
+        self.converts = not in_place(self.queue.device)
         self._n, self._width, self._blocks, self._watch = graph.n, width, blocks, watch
         self._program, self._dtype = program, options.dtype
         self._lanes = _lanes(options, width)
@@ -141,8 +145,11 @@ class DeviceBlock:
         return int(self._state[0])
 
     def read_costs(self, distances: np.ndarray) -> None:
-        """Copy the costs into rows of the answer; uses `words`."""
-        self._read(distances, "block_rows", self.costs, self.words)
+        """Copy the costs into rows of the answer; uses `words`.
+
+        If the device is not `in_place`, the rows may have another type that holds them.
+        """
+        self._read(distances, self._dtype, "block_rows", self.costs, self.words)
 
     def read_predecessors(self, predecessors: np.ndarray) -> None:
         """Compute the predecessors from the costs, and copy them into rows.
@@ -168,7 +175,8 @@ class DeviceBlock:
             state = self.read_flag()
             assert state & _ADVANCED, "costs that no tight path attains"
             waiting = state & _WAITING
-        self._read(predecessors, "block_rows_of_predecessors", before, settled)
+        rows = "block_rows_of_predecessors"
+        self._read(predecessors, predecessors.dtype, rows, before, settled)
 
     def totals(self, count: int, width: Any = None) -> Totals:
         """Return the sums over the costs from `count` sources, with a histogram if `width` is set.
@@ -218,8 +226,10 @@ class DeviceBlock:
         items = groups * self._group, 1, self._blocks
         self._program.kernel(kernel)(self.queue, items, (self._group, 1, 1), *arguments)
 
-    def _read(self, rows: np.ndarray, kernel: str, block: cl.Buffer, scratch: cl.Buffer) -> None:
-        """Download the rows of the blocks."""
+    def _read(
+        self, rows: np.ndarray, dtype: np.dtype, kernel: str, block: cl.Buffer, scratch: cl.Buffer
+    ) -> None:
+        """Download the rows of the blocks, which have this type on the device."""
         if self._width > 1:
             x, y = self._transposer
             items = (-(-self._n // _TILE) * x, -(-self._width // _TILE) * y, self._blocks)
@@ -229,13 +239,11 @@ class DeviceBlock:
                 with _as_buffer(self.queue, rows) as target:
                     transpose(self.queue, items, (x, y, 1), block, target, *sizes)
                 return
-            needed = self._n * self._width * self._blocks * rows.itemsize
+            needed = self._n * self._width * self._blocks * dtype.itemsize
             assert scratch.size >= needed, "planned for totals alone"
             transpose(self.queue, items, (x, y, 1), block, scratch, *sizes)
             block = scratch
-        self.queue.finish()
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self.queue, rows, block)
+        download(self.queue, block, dtype, rows, convert, self._watch)
 
     def _upload(self, graph: Graph) -> list[cl.Buffer]:
         """Copy arcs to the device."""
@@ -263,7 +271,7 @@ class RowsTarget:
     def __init__(
         self, queue: cl.CommandQueue, shape: tuple[int, int], dtype: np.dtype, watch: Stopwatch
     ) -> None:
-        self._queue, self._watch = queue, watch
+        self._queue, self._watch, self._dtype = queue, watch, dtype
         self._buffer = None
         if not in_place(queue.device):
             count = max(dtype.itemsize * shape[0] * shape[1], 4)
@@ -271,12 +279,13 @@ class RowsTarget:
 
     @contextmanager
     def to(self, rows: np.ndarray) -> Iterator[cl.Buffer]:
-        """Yield the buffer for these rows; on exit its content is in the array."""
+        """Yield the buffer for these rows; on exit its content is in the array.
+
+        If the device is not the host, the rows may have another type that holds them.
+        """
         if self._buffer is not None:
             yield self._buffer
-            self._queue.finish()
-            with self._watch.by_the_host("transfer"):
-                cl.enqueue_copy(self._queue, rows, self._buffer)
+            download(self._queue, self._buffer, self._dtype, rows, convert, self._watch)
             return
         with _as_buffer(self._queue, rows) as buffer:
             yield buffer

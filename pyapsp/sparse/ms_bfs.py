@@ -20,6 +20,7 @@ from pyapsp.device import Device
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
 from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.kernels.transfer import in_place
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
@@ -196,6 +197,7 @@ class _Searches:
         self._blocks = _blocks(graph, options, words)
         self.size = self._blocks * words * _BITS
         self._queue = device.queue()
+        self.converts = not in_place(self._queue.device)
         self._programs: _Programs = plan.state
         self._strip = _strip(graph, device)[0]
         self._strips = _STRIPS[device.traits.scalar_groups]
@@ -228,7 +230,7 @@ class _Searches:
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> None:
         """Compute the rows of a block of sources."""
-        longest = int(infinity(distances.dtype)) - 1 if distances.dtype.kind in "iu" else self._n
+        longest = int(infinity(self._dtype)) - 1 if self._dtype.kind in "iu" else self._n
         if self._cutoff is not None:
             longest = max(min(longest, int(self._cutoff)), 1)
         levels = sum(1 for _ in itertools.islice(self.search(sources), longest))

@@ -139,6 +139,7 @@ class _Search:
         scratch = _scratch(options, parameters)
         shape = width, self._blocks
         self._block = DeviceBlock(graph, options, *shape, programs.block, watch, **scratch)
+        self.converts = self._block.converts
         context = self._block.queue.context
         lists = _lists(graph, self._blocks)
         self._lists = cl.Buffer(context, cl.mem_flags.READ_WRITE, max(lists, 4))

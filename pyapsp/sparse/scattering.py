@@ -113,6 +113,7 @@ class _Search:
         programs, n, vertices = plan.state, plan.input.n, plan.parameters["vertices"]
         self.size = width
         self._block = DeviceBlock(plan.input, plan.options, width, 1, programs.block, watch)
+        self.converts = self._block.converts
         self._kernels = [
             programs.search.kernel(f"scattering_{name}") for name in ("start", "scatter", "check")
         ]

@@ -29,6 +29,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
 from pyapsp.host import empty_beside, flush
 from pyapsp.kernels import Stopwatch
+from pyapsp.kernels.transfer import expected
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import holds_all
 from pyapsp.progress import of_sources
@@ -50,6 +51,9 @@ class BlockSolver(Protocol):
     ----------
     size : int
         The largest number of sources that are solved at once.
+    converts : bool
+        Whether the array for the distances may have any type that holds them. A solver without
+        this attribute takes only the type of its plan.
     """
 
     size: int
@@ -92,7 +96,7 @@ class SourceBlocks(AllPairsMethod):
         sources = options.rows(graph.n)
         distances = options.out
         if distances is None:
-            distances = np.empty((sources.size, graph.n), options.dtype)
+            distances = np.empty((sources.size, graph.n), options.answer or options.dtype)
         predecessors = None
         if options.predecessors:
             predecessors = empty_beside(distances, "predecessors", np.int32)
@@ -151,9 +155,9 @@ class Session:
         for start in range(0, sources.size, self.size):
             some = slice(start, start + self.size)
             target, before = distances[some], None if predecessors is None else predecessors[some]
-            held = target.dtype == options.dtype
+            held = target.dtype == options.dtype or getattr(self._solver, "converts", False)
             rows = target if held else np.empty(target.shape, options.dtype)
-            with self._at_work():
+            with self._at_work(), expected(options.device, rows):
                 self._solver.solve_block(sources[some], rows, before)
             if options.must_check(graph):
                 check_answer(graph, rows)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pyapsp.dense.outofcore.mapped import pinned
 from pyapsp.device import choose, device_errors
+from pyapsp.kernels.mapped import pinned
 
 __all__ = ["is_pinned", "pinned_empty"]
 

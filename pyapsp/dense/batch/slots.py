@@ -21,9 +21,9 @@ import pyopencl as cl
 from pyapsp.dense.batch.form import Buffers, Form
 from pyapsp.dense.batch.pinned import is_pinned
 from pyapsp.dense.batch.predecessors import Search
-from pyapsp.dense.outofcore.mapped import map_buffer, pinned
 from pyapsp.host import copy
 from pyapsp.kernels import Stopwatch
+from pyapsp.kernels.mapped import map_buffer, pinned
 from pyapsp.paths import AllPairsOptions
 
 __all__ = ["Moving", "Sharing", "Slot"]

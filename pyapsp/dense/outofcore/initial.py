@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pyapsp.checks import check_weights
+from pyapsp.dense.matrix import initial_rows
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
-from pyapsp.precision import infinity
 
 __all__ = ["fill"]
 
@@ -50,10 +50,5 @@ def fill(matrix: Matrix, graph: Graph, rows: int | None = None) -> None:
     for first in range(0, n, rows):
         last = min(first + rows, n)
         block = buffer[: last - first]
-        block[...] = infinity(matrix.dtype)
-        arcs = slice(graph.indptr[first], graph.indptr[last])
-        tails = np.repeat(np.arange(len(block)), np.diff(graph.indptr[first : last + 1]))
-        block[tails, graph.indices[arcs]] = graph.weights[arcs]
-        diagonal = np.einsum("ii->i", block[:, first:last])
-        np.minimum(diagonal, 0, out=diagonal)
+        initial_rows(graph, first, last, block)
         matrix.write(first, last, block)

@@ -10,11 +10,11 @@ from statistics import median
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.dense.outofcore.mapped import pinned
 from pyapsp.dense.outofcore.shape import up_to
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.product import Product, Rectangle, RightFactor
 from pyapsp.device import Device, device_errors, event_seconds
+from pyapsp.kernels.mapped import pinned
 
 __all__ = ["Speeds", "measure"]
 

@@ -23,10 +23,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.dense.outofcore.mapped import map_buffer, pinned
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.product import Rectangle
 from pyapsp.device import Device
+from pyapsp.kernels.mapped import map_buffer, pinned
 from pyapsp.precision import infinity
 
 __all__ = ["Compute", "Part", "Step", "Steps"]

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from pyapsp.dense.floyd_warshall import initial_distances
+from pyapsp.dense.matrix import initial_distances
 from pyapsp.dense.outofcore import storage
 from pyapsp.dense.outofcore.files import transfer
 from pyapsp.dense.outofcore.initial import fill

@@ -1,0 +1,239 @@
+"""The matrix of Floyd-Warshall on the device: its first content, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.checks import convert
+from pyapsp.device import Device
+from pyapsp.graph import Graph
+from pyapsp.host import is_aligned
+from pyapsp.kernels import Stopwatch, staging
+from pyapsp.kernels.transfer import in_place, read_back, shared
+from pyapsp.precision import infinity
+
+__all__ = ["DeviceMatrix", "Layout", "download", "initial_distances", "initial_rows", "upload"]
+
+_Encode: TypeAlias = Callable[[np.ndarray], np.ndarray]
+_Decode: TypeAlias = Callable[[np.ndarray, np.ndarray], None]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The format of the matrix on the device, if its entries have not the dtype of the answer.
+
+    Attributes
+    ----------
+    dtype : numpy.dtype
+        Type of a word.
+    columns : int
+        Words in a row.
+    padding : int or float
+        Value of the words that pad the matrix.
+    """
+
+    dtype: np.dtype
+    columns: int
+    padding: int | float
+
+
+class DeviceMatrix:
+    """The distances on the device, as words of a layout.
+
+    If it is large and the device has its own memory, threads of the host write the weights into
+    pinned memory, as the device needs them, and copy the distances from there to the answer. No
+    other matrix is made on the host. Otherwise the array of the answer holds the weights first.
+
+    Parameters
+    ----------
+    device : Device
+    rows : tuple of int
+        The number of vertices, and of rows of the matrix.
+    layout : Layout
+    dtype : numpy.dtype
+        The type of the distances that are encoded.
+    answer : numpy.dtype
+        The type of the answer, if it is `staged`.
+    words : tuple of callable, or None
+        `FloydWarshall.encode` and `decode`; None if the words are the distances.
+    watch : Stopwatch
+        Measures transfers, as phase "transfer".
+
+    Attributes
+    ----------
+    staged : bool
+        Whether it is copied in pieces. The answer may then have any type that holds the distances.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        rows: tuple[int, int],
+        layout: Layout,
+        dtype: np.dtype,
+        answer: np.dtype,
+        words: tuple[_Encode, _Decode] | None,
+        watch: Stopwatch,
+    ) -> None:
+        (self._n, self._size), self._layout = rows, layout
+        self._device, self._dtype, self._watch = device, dtype, watch
+        self._encode: _Encode | None = None if words is None else words[0]
+        self._decode: _Decode | None = None if words is None else words[1]
+        self._bytes = layout.dtype.itemsize * self._size * layout.columns
+        self.staged = staging.suits(device.handle, answer.itemsize * self._n**2)
+
+    @property
+    def _stage(self) -> staging.Stage:
+        return staging.stage(self._device.context)
+
+    def upload(self, queue: cl.CommandQueue, graph: Graph, distances: np.ndarray) -> cl.Buffer:
+        """Return a new buffer with the distances before the first round.
+
+        If it is not `staged`, the array of the answer is filled with them, too.
+        """
+        if not self.staged:
+            initial_distances(graph, distances)
+            self._words = distances if self._encode is None else self._encode(distances)
+            return upload(self._device, queue, self._words, self._size, self._layout, self._watch)
+        layout, n = self._layout, self._n
+
+        def fill(first: int, last: int, piece: np.ndarray) -> None:
+            if self._encode is None:
+                initial_rows(graph, first, last, piece[:, :n])
+                piece[:, n:] = layout.padding
+                return
+            rows = np.empty((last - first, n), self._dtype)
+            initial_rows(graph, first, last, rows)
+            words = self._encode(rows).view(layout.dtype)
+            piece[:, : words.shape[1]] = words
+            piece[:, words.shape[1] :] = layout.padding
+
+        buffer = self._device.buffer(self._bytes)
+        with self._watch.by_the_host("transfer"):
+            rest = layout.dtype.itemsize * n * layout.columns
+            if rest < self._bytes:
+                pattern = np.array(layout.padding, layout.dtype)
+                cl.enqueue_fill_buffer(queue, buffer, pattern, rest, self._bytes - rest)
+            self._stage.send(queue, buffer, layout.dtype, (n, layout.columns), fill)
+        return buffer
+
+    @contextmanager
+    def expected(self, distances: np.ndarray) -> Iterator[None]:
+        """Clear the pages of a new answer in other threads during the block, if it is `staged`."""
+        if not self.staged:
+            yield
+            return
+        self._stage.expect(distances)
+        try:
+            yield
+        finally:
+            self._stage.forget()
+
+    def download(self, queue: cl.CommandQueue, buffer: cl.Buffer, distances: np.ndarray) -> None:
+        """Copy the distances to the array that `upload` was called with."""
+        if not self.staged:
+            download(queue, self._words, buffer, self._size, self._layout, self._watch)
+            if self._decode is not None:
+                self._decode(self._words, distances)
+            return
+        layout = self._layout
+        queue.finish()  # the time of the kernels is not that of the transfer
+        with self._watch.by_the_host("transfer"):
+            self._stage.fetch(
+                queue,
+                buffer,
+                layout.dtype,
+                layout.columns,
+                distances,
+                self._decode or convert,
+                whole=self._decode is not None,
+            )
+
+
+def initial_distances(graph: Graph, matrix: np.ndarray) -> None:
+    """Fill the matrix before the first round: the weights, infinity, 0 on the diagonal.
+
+    A negative self-loop stays on the diagonal: it is a negative cycle.
+    """
+    initial_rows(graph, 0, graph.n, matrix)
+
+
+def initial_rows(graph: Graph, first: int, last: int, rows: np.ndarray) -> None:
+    """Fill rows first to last - 1 of the matrix before the first round."""
+    graph.fill_rows(first, last, rows, infinity(rows.dtype))
+    diagonal = np.einsum("ii->i", rows[:, first:last])
+    np.minimum(diagonal, 0, out=diagonal)
+
+
+def upload(
+    device: Device,
+    queue: cl.CommandQueue,
+    array: np.ndarray,
+    size: int,
+    layout: Layout,
+    watch: Stopwatch,
+) -> cl.Buffer:
+    """Make a device matrix of `size` rows: the array in its corner, and padding.
+
+    If possible, it is in the memory of the array.
+    """
+    if _fits_in_place(queue, array, size, layout):
+        return shared(queue, array)
+    bytes_all = layout.dtype.itemsize * size * layout.columns
+    buffer = device.buffer(bytes_all)
+    # the columns that a pitch adds are never read
+    if len(array) < size:
+        pattern = np.array(layout.padding, layout.dtype)
+        watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, bytes_all))
+    watch.add("transfer", _copy(queue, buffer, array, array, layout))
+    return buffer
+
+
+def download(
+    queue: cl.CommandQueue,
+    array: np.ndarray,
+    matrix: cl.Buffer,
+    size: int,
+    layout: Layout,
+    watch: Stopwatch,
+) -> None:
+    """Copy the corner of a device matrix to the array that `upload` was called with."""
+    if _fits_in_place(queue, array, size, layout):
+        queue.finish()  # the time of the kernels is not that of the transfer
+        with watch.by_the_host("transfer"):
+            read_back(queue, matrix, array)
+    else:
+        watch.add("transfer", _copy(queue, array, matrix, array, layout))
+
+
+def _fits_in_place(queue: cl.CommandQueue, array: np.ndarray, size: int, layout: Layout) -> bool:
+    """Return whether the device can use the memory of an array as its matrix."""
+    same = array.shape == (size, layout.columns) and array.dtype == layout.dtype
+    # the system writes changed pages of a memory map to the disk, again after each round
+    own = not isinstance(array, np.memmap)
+    return same and own and is_aligned(array) and in_place(queue.device)
+
+
+def _copy(
+    queue: cl.CommandQueue, to: Any, from_: Any, array: np.ndarray, layout: Layout
+) -> cl.Event:
+    """Copy between a host array and the corner of a device matrix."""
+    rows, row_bytes = len(array), array.dtype.itemsize * array.shape[1]
+    # the type stubs do not have the keyword arguments of rectangle copies
+    event: cl.Event = cl.enqueue_copy(  # type: ignore[call-overload]
+        queue,
+        to,
+        from_,
+        buffer_origin=(0, 0),
+        host_origin=(0, 0),
+        region=(row_bytes, rows),
+        buffer_pitches=(layout.dtype.itemsize * layout.columns,),
+        host_pitches=(row_bytes,),
+    )
+    return event

@@ -1,0 +1,199 @@
+"""Copies in pieces through pinned memory, forced on devices that share the memory of the host."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import pyapsp
+from pyapsp import runs
+from pyapsp.distances import choice
+from pyapsp.distances.request import requested
+from pyapsp.graph import Graph
+from pyapsp.kernels import staging
+from pyapsp.kernels.transfer import expected
+
+_N = 97  # a prime number: rows are never a multiple of a piece
+_METHODS = ("fw-minplus", "fw-blocked", "fw-packed16", "near-far", "apsp-tasks", "ms-bfs")
+# Pieces of several rows, and of parts of a row.
+_SIZES = 1536, 128
+_in_any_pieces = pytest.mark.parametrize("pieces", _SIZES, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def pieces(request, monkeypatch):
+    """Copy everything in pieces, in three threads."""
+    for name in ("_PIECE", "_LEAST"):
+        monkeypatch.setattr(staging, name, getattr(request, "param", 512))
+    monkeypatch.setattr(staging, "cores", lambda: 3)
+    monkeypatch.setattr(staging, "suits", lambda device, count: count > 0)
+    for module in ("sparse.device_block", "sparse.ms_bfs"):
+        monkeypatch.setattr(f"pyapsp.{module}.in_place", lambda device: False)
+
+
+@pytest.fixture
+def stage(device):
+    return staging.stage(device.context)
+
+
+def _solve_plainly(graph, method, **given):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(staging, "suits", lambda *_: False)
+        return pyapsp.solve(graph, method, **given)
+
+
+def _graph(method):
+    """Return a graph for a method, in which some vertices cannot be reached."""
+    random = np.random.default_rng(3)
+    tails, heads = random.integers(0, _N, (2, 3 * _N))
+    heads[heads == 5] = 6
+    weights = random.integers(1, 2 if method == "ms-bfs" else 9, tails.size)
+    return Graph.from_arcs(_N, tails, heads, weights)
+
+
+def _buffer(device, values):
+    queue = device.queue()
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, values.nbytes)
+    cl.enqueue_copy(queue, buffer, values)
+    return queue, buffer
+
+
+def _place(piece, target):
+    target[...] = piece[:, : target.shape[1]]
+
+
+@pytest.mark.parametrize(("height", "width", "columns"), [(1, 1, 1), (7, 97, 97), (50, 61, 64)])
+@pytest.mark.parametrize("dtype", ["uint16", "int32", "float64"])
+@pytest.mark.parametrize("whole", [False, True])
+@_in_any_pieces
+def test_rows_arrive_in_any_pieces(height, width, columns, dtype, whole, device, stage):
+    values = np.random.default_rng(1).integers(0, 9999, (height, columns)).astype(dtype)
+    queue, buffer = _buffer(device, values)
+    rows = np.full((height, width), -1.0)
+    stage.fetch(queue, buffer, values.dtype, columns, rows, _place, whole=whole)
+    np.testing.assert_array_equal(rows, values[:, :width])
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (50, 64), (301, 7)])
+@_in_any_pieces
+def test_rows_leave_in_any_pieces(shape, device, stage):
+    values = np.random.default_rng(1).integers(0, 9999, shape)
+    queue, buffer = _buffer(device, np.zeros_like(values))
+
+    def fill(first, last, piece):
+        piece[...] = values[first:last]
+
+    stage.send(queue, buffer, values.dtype, shape, fill)
+    back = np.empty_like(values)
+    cl.enqueue_copy(queue, back, buffer)
+    np.testing.assert_array_equal(back, values)
+
+
+def test_pages_are_cleared_before_the_answer_comes_or_not_at_all(device, stage, monkeypatch):
+    values = np.random.default_rng(1).integers(1, 99, (8, 4096)).astype(np.uint16)
+    queue, buffer = _buffer(device, values)
+    rows, pool, tasks = np.empty_like(values), staging.threads(), []
+
+    class Late:
+        def submit(self, work):
+            tasks.append(pool.submit(lambda: (stage._enough.wait(2), work())))
+            return tasks[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(staging, "threads", Late)
+        stage.expect(rows)
+    stage.fetch(queue, buffer, values.dtype, 4096, rows, _place)
+    staging.wait(tasks)
+    np.testing.assert_array_equal(rows, values)
+    with expected(device, rows):
+        staging.wait(stage._touching)
+    assert not rows.view(np.uint8).reshape(-1)[:: staging._PAGE].any()
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_in_a_thread_ends_the_copy(error, device, stage):
+    values = np.arange(97 * 97.0).reshape(97, 97)
+    queue, buffer = _buffer(device, values)
+
+    def fail(*_):
+        raise error
+
+    rows = np.empty_like(values)
+    with pytest.raises(error):
+        stage.fetch(queue, buffer, values.dtype, 97, rows, fail)
+    with pytest.raises(error):
+        stage.send(queue, buffer, values.dtype, values.shape, fail)
+    stage.fetch(queue, buffer, values.dtype, 97, rows, _place)
+    np.testing.assert_array_equal(rows, values)
+
+
+def test_an_interruption_waits_for_the_threads(device, stage, monkeypatch):
+    values = np.arange(97 * 97.0).reshape(97, 97)
+    queue, buffer = _buffer(device, values)
+    wait, waited = staging.wait, []
+
+    def interrupted(tasks):
+        waited.append(tasks)
+        if len(waited) == 2:  # the first is for `expect`
+            raise KeyboardInterrupt
+        return wait(tasks)
+
+    monkeypatch.setattr(staging, "wait", interrupted)
+    rows = np.empty_like(values)
+    with pytest.raises(KeyboardInterrupt):
+        stage.fetch(queue, buffer, values.dtype, 97, rows, _place)
+    assert all(task.done() for task in waited[-1])
+    assert not stage._copying.locked()
+
+
+@pytest.mark.parametrize(
+    ("method", "dtype"),
+    [
+        *product(_METHODS, ("float32", "uint16")),
+        *product(("fw-minplus", "near-far"), ("float64", "int64", "int32", "int16")),
+    ],
+)
+def test_answers_equal_those_of_whole_copies(method, dtype, device):
+    graph, given = _graph(method), {"dtype": dtype, "device": device}
+    whole = _solve_plainly(graph, method, predecessors=True, **given)
+    assert (whole.distances == whole.infinity).any()
+    out = np.empty((_N, _N), dtype)
+    answer = pyapsp.solve(graph, method, predecessors=True, out=out, **given)
+    assert answer.distances is out
+    np.testing.assert_array_equal(answer.distances, whole.distances)
+    np.testing.assert_array_equal(answer.predecessors, whole.predecessors)
+    alone = pyapsp.solve(graph, method, sources=[5, 0], **given)
+    np.testing.assert_array_equal(alone.distances, whole.distances[[5, 0]])
+
+
+def test_complete_matrices_and_others(device):
+    weights = np.random.default_rng(2).integers(1, 90, (_N, _N)).astype(np.float32)
+    for diagonal, arc in ((weights.diagonal().copy(), 7), (0, 0), (0, -1)):
+        np.fill_diagonal(weights, diagonal)
+        weights[3, 5] = arc
+        whole = _solve_plainly(weights, "fw-minplus", device=device)
+        answer = pyapsp.solve(weights, "fw-minplus", device=device)
+        np.testing.assert_array_equal(answer.distances, whole.distances)
+
+
+@pytest.mark.parametrize("held", ["uint16", "int32"])
+@pytest.mark.parametrize("method", _METHODS)
+@pytest.mark.parametrize("predecessors", [False, True])
+def test_narrow_distances_become_wide_on_the_way(method, held, predecessors, device, monkeypatch):
+    graph, told = _graph(method), np.dtype(held)
+    distances = pyapsp.solve(graph, "dijkstra-cpu", device=device).distances
+    out = np.empty((_N, _N))
+    request = requested(
+        graph, pyapsp.method(method), device=device, predecessors=predecessors, out=out
+    )
+    suited = choice.suited
+    monkeypatch.setattr(choice, "suited", lambda *given: suited(*given[:3], told))
+    solved = runs.solve(request)
+    assert solved.record["held_dtype"] == held
+    assert solved.answer.distances is out
+    np.testing.assert_array_equal(out, distances)
+    if predecessors:
+        certain = replace(request, options=replace(request.options, out=None))
+        assert request.problem.oracle(graph, certain.options)(solved.answer).fault is None
