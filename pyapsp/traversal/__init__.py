@@ -19,6 +19,7 @@ from pyapsp.traversal.partitioning.door import partition
 from pyapsp.traversal.scc import SccForwardBackward
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
 from pyapsp.traversal.sssp_delta_stepping import SsspDeltaStepping
+from pyapsp.traversal.sssp_h_bf import SsspHBf
 from pyapsp.traversal.sssp_near_far import SsspNearFar
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "SccForwardBackward",
     "SsspBellmanFord",
     "SsspDeltaStepping",
+    "SsspHBf",
     "SsspNearFar",
     "partition",
 ]
