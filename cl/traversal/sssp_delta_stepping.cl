@@ -92,6 +92,7 @@
 #endif
 
 #include "sparse/words.h"
+#include "traversal/peek.h"
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #define FARTHEST_WORD WORD_OF((value_t)PYAPSP_INFINITY)
@@ -157,16 +158,10 @@ static inline int local_add(__local int *place, const int value)
 /* A distance that other groups may be lowering. */
 static inline value_t peek(__global word_t *word)
 {
-#if __OPENCL_C_VERSION__ >= 200 && PYAPSP_WORD == 32
-    return VALUE_IN(atomic_load_explicit((volatile __global atomic_int *)word,
-                                         memory_order_relaxed, memory_scope_device));
-#elif __OPENCL_C_VERSION__ >= 200
-    return VALUE_IN(atomic_load_explicit((volatile __global atomic_long *)word,
-                                         memory_order_relaxed, memory_scope_device));
-#elif PYAPSP_WORD == 32
-    return VALUE_IN(atomic_or(word, 0));
+#if PYAPSP_WORD == 32
+    return VALUE_IN(PEEK_INT(word));
 #else
-    return VALUE_IN(atom_or(word, 0));
+    return VALUE_IN(PEEK_LONG(word));
 #endif
 }
 

@@ -11,8 +11,8 @@ from pyapsp.traversal.sssp import sssp
 
 __all__ = ["from_one"]
 
-# From this number of arcs, in a graph that is no mesh, kernel launches over the whole device are
-# faster for one source. Below, one work-group for a block of sources is faster. Measured on CPUs.
+# From this number of arcs, kernel launches over the whole device are faster for one source. Below,
+# one work-group for a block of sources is faster. Measured on CPUs.
 _ARCS = 2**18
 
 
@@ -31,7 +31,6 @@ def from_one(graph: Graph, source: int, **options: Any) -> Result:
     Result
         It has one row.
     """
-    wide = graph.m >= _ARCS and graph.family != "mesh"
-    if wide and not graph.has_negative:
+    if graph.m >= _ARCS and not graph.has_negative:
         return sssp(graph, [source], **options).rows
     return solve(graph, sources=[source], **options)

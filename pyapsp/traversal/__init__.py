@@ -22,6 +22,7 @@ from pyapsp.traversal.scc_hooking import SccHooking
 from pyapsp.traversal.scc_tarjan import SccTarjan
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
 from pyapsp.traversal.sssp_delta_stepping import SsspDeltaStepping
+from pyapsp.traversal.sssp_h_bf import SsspHBf
 from pyapsp.traversal.sssp_near_far import SsspNearFar
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "SccTarjan",
     "SsspBellmanFord",
     "SsspDeltaStepping",
+    "SsspHBf",
     "SsspNearFar",
     "partition",
 ]

@@ -9,13 +9,12 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.arithmetic import arithmetic_defines
-from pyapsp.checks import refuse_negative_cycle
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import cycle_of
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import PathOptions
-from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
+from pyapsp.traversal.cycles import refuse_reached_cycle
 from pyapsp.traversal.search import Lanes, Launcher
 
 __all__ = ["SsspBellmanFord"]
@@ -115,13 +114,7 @@ class _Rounds:
         if not certain and cycle_of(np.where(parents < 0, n, parents)) is None:
             return
         cl.enqueue_copy(self._queue, distances, self._before)
-        reached = distances < infinity(self._dtype)
-        tails, heads, weights = graph.arcs()
-        taken = reached[tails]
-        reachable = Graph.from_arcs(
-            n, tails[taken], heads[taken], weights[taken], labels=graph.labels
-        )
-        refuse_negative_cycle(reachable, self._dtype)
+        refuse_reached_cycle(graph, distances)
 
 
 def _sizes(n: int, dtype: np.dtype) -> list[int]:

@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.bounds import distance_bound
 from pyapsp.checks import converted
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, PyApspError
@@ -25,10 +24,10 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.kernels.transfer import in_place
 from pyapsp.paths import PathOptions, Weights
-from pyapsp.precision import infinity, narrower
+from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.search import Search
-from pyapsp.traversal.tree import Tree, farthest_of, word_defines
+from pyapsp.traversal.tree import Tree, farthest_of, held_type, word_defines
 
 __all__ = ["SsspDeltaStepping"]
 
@@ -102,7 +101,7 @@ class SsspDeltaStepping(Search):
                 f"{self.id} counts in 32 bits, and the graph has {about.n:,} vertices and "
                 f"{about.m:,} arcs"
             )
-        wide = _inner(about, options.dtype).itemsize == 8
+        wide = held_type(about, options.dtype).itemsize == 8
         if wide and not options.device.capabilities.int64_atomics:
             return CapabilityError(
                 f"{options.device.name} has no 64-bit atomics, which {self.id} needs for "
@@ -125,7 +124,7 @@ class SsspDeltaStepping(Search):
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
     ) -> _Programs:
         """Build the kernels."""
-        device, inner = options.device, _inner(graph, options.dtype)
+        device, inner = options.device, held_type(graph, options.dtype)
         standard = (
             device.capabilities.c_standard if device.capabilities.device_scope_fence else None
         )
@@ -144,13 +143,6 @@ class SsspDeltaStepping(Search):
         return _Entries(plan, watch)
 
 
-def _inner(graph: Graph | Facts, dtype: np.dtype) -> np.dtype:
-    """Return the type of the distances on the device."""
-    if dtype.itemsize == 8 and narrower(graph, np.dtype(dtype), distance_bound(graph)) is not None:
-        return np.dtype(np.int32)
-    return dtype
-
-
 def _offsets(device: Device) -> np.dtype:
     """Return the type of the offsets: that of `Graph` if they are used in place."""
     return np.dtype(np.int64 if in_place(device.handle) else np.int32)
@@ -161,7 +153,7 @@ def _weights(graph: Graph, options: PathOptions) -> np.dtype:
     needs = graph.dtype == np.float64 and not options.device.capabilities.fp64
     if in_place(options.device.handle) and not needs:
         return graph.dtype
-    return _inner(graph, options.dtype)
+    return held_type(graph, options.dtype)
 
 
 def _chunk(parameters: Mapping[str, Any]) -> int:
@@ -193,7 +185,7 @@ def _pieces(graph: Graph, parameters: Mapping[str, Any]) -> int:
 
 def _own(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
     """Return the bytes of words, entries, offers, pieces, their offers, lost, state and bounds."""
-    item = _inner(graph, options.dtype).itemsize
+    item = held_type(graph, options.dtype).itemsize
     word, pieces = max(item, 4), _pieces(graph, parameters)
     lists = [16 * _room(graph), 4 * item * _room(graph), 16 * pieces, 2 * item * pieces]
     lost = 4 * -(-graph.n // 32)
@@ -226,7 +218,7 @@ class _Entries:
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         device, self._watch = options.device, watch
-        self._n, self._dtype = graph.n, _inner(graph, options.dtype)
+        self._n, self._dtype = graph.n, held_type(graph, options.dtype)
         self._queue = device.queue()
         weights = graph.weights.astype(_weights(graph, options), copy=False)
         first = graph.indptr.astype(_offsets(device), copy=False)

@@ -10,16 +10,25 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.arithmetic import C_TYPES, arithmetic_defines
+from pyapsp.bounds import distance_bound
 from pyapsp.device import Device
+from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.paths import PathOptions
-from pyapsp.precision import infinity
+from pyapsp.precision import infinity, narrower
 from pyapsp.traversal.search import Launcher
 
-__all__ = ["Tree", "farthest_of", "word_defines"]
+__all__ = ["Tree", "farthest_of", "held_type", "word_defines"]
 
 # Work-items of a group, if the device supports it, and of a vertex on GPUs.
 _GROUP, _LANES = 64, 8
+
+
+def held_type(graph: Graph | Facts, dtype: np.dtype) -> np.dtype:
+    """Return the type of the distances on the device: int32 for 8 bytes, if it is proved exact."""
+    if dtype.itemsize == 8 and narrower(graph, dtype, distance_bound(graph)) is not None:
+        return np.dtype(np.int32)
+    return dtype
 
 
 def word_defines(

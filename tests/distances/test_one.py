@@ -28,7 +28,7 @@ RANDOM = generators.random_graph(60, 300, seed=1)
         (RANDOM, 300, "sssp"),
         (RANDOM, 301, "all-pairs"),
         (potentials(RANDOM), 300, "all-pairs"),
-        (generators.grid_2d(8, 8, 1), 1, "all-pairs"),
+        (generators.grid_2d(8, 8, 1), 1, "sssp"),
     ],
     ids=["wide", "small", "negative", "mesh"],
 )

@@ -63,8 +63,28 @@ for cls in pyapsp.methods("sssp"):
                 found = pyapsp.sssp(graph, [0, graph.n - 1], method, dtype=dtype, predecessors=True)
                 check(graph, found.rows)
         for dtype in ("int64", "float64"):
-            check(wide, pyapsp.sssp(wide, 3, method, dtype=dtype, predecessors=True).rows)
+            if cls.id not in ("sssp-delta-stepping", "sssp-h-bf"):  # they need 64-bit atomics
+                check(wide, pyapsp.sssp(wide, 3, method, dtype=dtype, predecessors=True).rows)
     check(random, pyapsp.sssp(random, 5, cls.id, predecessors=True).rows)
+# vertices in pieces, full lists, heavy vertices, all forms of the options
+module = importlib.import_module("pyapsp.traversal.sssp_delta_stepping")
+module._CHUNK = module._SCALAR_CHUNK = 5
+module._HELD = module._SCALAR_HELD = 16
+module._ROOM = 0
+for room in (4, 100):
+    module._LEAST_ROOM = room
+    for group in (1, 32):
+        for walk in (0, 65536):
+            for graph in (random, star, loops):
+                method = pyapsp.method("sssp-delta-stepping", group=group, walk=walk, delta=1)
+                check(graph, pyapsp.sssp(graph, 0, method, dtype="int32", predecessors=True).rows)
+for duplicates in ("kept", "tag32"):
+    for width in (0, 1):
+        options = {"duplicates": duplicates, "width": width, "staged": width, "heavy": 256}
+        method = pyapsp.method("sssp-h-bf", group=32, load=1, **options)
+        for graph in (random, star, loops, lowered, Graph.from_arcs(300, [0] * 299, range(1, 300))):
+            check(graph, pyapsp.sssp(graph, 0, method, dtype="int32", predecessors=True).rows)
+
 slow = pyapsp.method("sssp-near-far", delta=25)
 check(wide, pyapsp.sssp(wide, 3, slow, dtype="int64", predecessors=True).rows)
 near = pyapsp.sssp(random, 0, slow, dtype="int32", cutoff=30, predecessors=True)
