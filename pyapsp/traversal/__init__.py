@@ -19,6 +19,7 @@ from pyapsp.traversal.partitioning.door import partition
 from pyapsp.traversal.scc import SccForwardBackward
 from pyapsp.traversal.scc_colouring import SccColouring
 from pyapsp.traversal.scc_hooking import SccHooking
+from pyapsp.traversal.scc_multi_step import SccMultiStep
 from pyapsp.traversal.scc_tarjan import SccTarjan
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
 from pyapsp.traversal.sssp_near_far import SsspNearFar
@@ -38,6 +39,7 @@ __all__ = [
     "SccColouring",
     "SccForwardBackward",
     "SccHooking",
+    "SccMultiStep",
     "SccTarjan",
     "SsspBellmanFord",
     "SsspNearFar",
