@@ -1,4 +1,4 @@
-/* scc_multi_step: what the multi-step method needs besides the kernels of scc.cl.
+/* scc_multi_step: what the multi-step method needs besides the kernels of scc_forward_backward.cl.
  *
  * Purpose   The multi-step method trims, has some rounds of forward and backward searches, and then
  *           colours: every vertex gets the largest vertex of its part that reaches it as its
@@ -6,16 +6,16 @@
  *           of the colour are its component. Here are the colours, and the linear search, which has
  *           a queue.
  *
- * Layout    words, stamps and levels: as in scc.cl. A part of a colour has the number of its
- *           vertex. colours: two buffers of an int for each vertex, now and next, of which a launch
- *           reads one and writes the other.
+ * Layout    words, stamps and levels: as in scc_forward_backward.cl. A part of a colour has the
+ *           number of its vertex. colours: two buffers of an int for each vertex, now and next, of
+ *           which a launch reads one and writes the other.
  *           queue: two lists of 2 v for the forward search, and 2 v + 1 for the backward search;
  *           level l is in list l % 2, and has sizes[l % 3] entries.
  *
  *               words      6 6 6 6   colours   0 1 3 3   after a launch; then   3 1 3 3
  *                                    words     3 1 3 3   two new parts
  *
- *           state: as in scc.cl, and the last turn in which a colour changed.
+ *           state: as in scc_forward_backward.cl, and the last turn in which a colour changed.
  *
  * Parameters  PYAPSP_GROUP  64   work-items of a group
  *             PYAPSP_WIDTH   1   work-items that share the arcs of a vertex in the linear search
@@ -37,7 +37,7 @@
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #define NONE (-1)
 
-/* Places in state; ACTIVE as in scc.cl. */
+/* Places in state; ACTIVE as in scc_forward_backward.cl. */
 #define ACTIVE 1
 #define PAINTED 3
 

@@ -16,7 +16,7 @@ from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.registry import Options, Plan, register
 from pyapsp.traversal.component_methods import ComponentMethod, Labels, numbered
-from pyapsp.traversal.scc import PartSearch, part_buffers
+from pyapsp.traversal.scc_forward_backward import PartSearch, part_buffers
 from pyapsp.traversal.search import Launcher
 
 __all__ = ["DEVSHATWAR", "SccMultiStep"]
@@ -108,8 +108,8 @@ class SccMultiStep(ComponentMethod):
             return build(options.device, f"traversal/{name}.cl", defines)
 
         return _Programs(
-            search=built("scc", _width(parameters, "search")),
-            colour_search=built("scc", _width(parameters, "colour_search")),
+            search=built("scc_forward_backward", _width(parameters, "search")),
+            colour_search=built("scc_forward_backward", _width(parameters, "colour_search")),
             steps=built("scc_multi_step", parameters["width"]),
         )
 

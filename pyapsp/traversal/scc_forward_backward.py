@@ -29,7 +29,7 @@ _VERTICES = 16
 # The host enqueues 1, 2, 4, ... launches, at most this many, before it reads whether they were
 # needed.
 _AHEAD = 16
-# Indices of the state of the kernels, as in cl/traversal/scc.cl.
+# Indices of the state of the kernels, as in cl/traversal/scc_forward_backward.cl.
 _TRIMMED, _ACTIVE, _REACHED = 0, 1, 2
 
 
@@ -83,7 +83,7 @@ class SccForwardBackward(ComponentMethod):
     def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> Program:
         """Build the kernels."""
         defines = {"PYAPSP_GROUP": parameters["group"], "PYAPSP_WIDTH": parameters["width"]}
-        return build(options.device, "traversal/scc.cl", defines)
+        return build(options.device, "traversal/scc_forward_backward.cl", defines)
 
     def run(self, plan: Plan) -> Labels:
         """Find the components."""
