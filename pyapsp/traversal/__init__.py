@@ -16,9 +16,10 @@ from pyapsp.traversal.bfs_spmv import BfsSpmv
 from pyapsp.traversal.bfs_virtual_warp import BfsVirtualWarp
 from pyapsp.traversal.helix import BfsHelix
 from pyapsp.traversal.partitioning.door import partition
-from pyapsp.traversal.scc import SccForwardBackward
 from pyapsp.traversal.scc_colouring import SccColouring
+from pyapsp.traversal.scc_forward_backward import SccForwardBackward
 from pyapsp.traversal.scc_hooking import SccHooking
+from pyapsp.traversal.scc_multi_step import SccMultiStep
 from pyapsp.traversal.scc_tarjan import SccTarjan
 from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
 from pyapsp.traversal.sssp_delta_stepping import SsspDeltaStepping
@@ -40,6 +41,7 @@ __all__ = [
     "SccColouring",
     "SccForwardBackward",
     "SccHooking",
+    "SccMultiStep",
     "SccTarjan",
     "SsspBellmanFord",
     "SsspDeltaStepping",

@@ -48,7 +48,7 @@ class Hooking:
         }
         units = device.capabilities.compute_units
         self._groups = units if group == 1 else max(units * _ITEMS // group, 1)
-        self._program = build(device, "traversal/hooking.cl", defines)
+        self._program = build(device, "traversal/scc_hooking.cl", defines)
         self._group, self.hash = group, self._program.hash
 
     @staticmethod

@@ -18,6 +18,11 @@ SETS = {
         {"width": 64, "group": 64, "trim": 1},
     ],
     "scc-hooking": [{"group": 1}, {"group": 64}],
+    "scc-multi-step": [
+        {"searches": 1, "search": "linear", "colour_search": "linear", "width": 4, "group": 32},
+        {"searches": 0, "colour_search": "quadratic", "width": 4, "group": 32},
+        {"searches": 2, "search": "virtual-warp", "colour_search": "virtual-warp", "group": 32},
+    ],
     "scc-tarjan": [{}],
 }
 scc = problem("scc")

@@ -1,4 +1,4 @@
-/* hooking: connected components by trees whose roots are hooked to smaller vertices.
+/* scc_hooking: connected components by trees whose roots are hooked to smaller vertices.
  *
  * Purpose   Each vertex points to a smaller one of its component, or to itself: it is the root of a
  *           tree. An arc between two trees hooks the larger root to the smaller one. Between rounds

@@ -23,6 +23,7 @@ from pyapsp.errors import (
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, problem
 from pyapsp.traversal.component_methods import Labels
+from pyapsp.traversal.scc_multi_step import DEVSHATWAR
 from pyapsp.tuning import Space
 
 from .covering import covering
@@ -236,6 +237,29 @@ def test_the_oracle_says_what_is_wrong(device):
     assert not oracle(Labels(labels=right[:-1])).ok
 
 
+def test_the_steps_of_the_multi_step_method(device):
+    def steps(graph, **parameters):
+        method = pyapsp.method("scc-multi-step", **parameters)
+        found = pyapsp.strongly_connected_components(graph, method, device=device)
+        check(found.labels, graph)
+        return tuple(found.stats[name] for name in ("trims", "rounds", "colourings"))
+
+    # one turn of trimming takes both ends; every colour of a path reaches to its end
+    assert steps(GRAPHS["path"], trim=0, searches=0)[:2] == (0, 0)
+    assert steps(GRAPHS["path"], trim=5, searches=2)[:2] == (5, 2)
+    assert steps(GRAPHS["path"], trim="full", searches=2)[1:] == (0, 0)
+    # the first search takes the whole cycle, and so does the first colour
+    assert steps(GRAPHS["cycle in any order"], trim=1, searches=1) == (1, 1, 0)
+    assert steps(GRAPHS["cycle in any order"], trim=1, searches=0) == (1, 0, 1)
+    # trimming marks first, and applies then, so that every run has the same counts
+    mesh = PROBLEM.sample(600, "mesh", 3, None)
+    for strategy in ("quadratic", "virtual-warp", "linear"):
+        chosen = {"trim": 2, "searches": 2, "search": strategy, "colour_search": strategy}
+        counts = {steps(mesh, **chosen, group=group) for group in (32, 128)}
+        assert len(counts) == 1
+    assert steps(mesh, **DEVSHATWAR)[:2] == (1, 1)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_names_of_vertices_make_no_difference(name, device):
     graph = PROBLEM.sample(300, "mesh", 3, None)
@@ -391,7 +415,7 @@ def test_progress(name, device):
         graph, name, device=device, progress=lambda done, total: told.append((done, total))
     )
     assert told == sorted(told)
-    assert len(told) > (name == "scc-forward-backward")
+    assert len(told) > (name in ("scc-forward-backward", "scc-multi-step"))
     assert {total for _, total in told} == {graph.n}
     assert told[-1] == (graph.n, graph.n)
 

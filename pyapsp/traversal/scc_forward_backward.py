@@ -20,7 +20,7 @@ from pyapsp.registry import Options, Plan, register
 from pyapsp.traversal.component_methods import ComponentMethod, Labels, numbered
 from pyapsp.traversal.search import Launcher
 
-__all__ = ["SccForwardBackward"]
+__all__ = ["PartSearch", "SccForwardBackward", "part_buffers"]
 
 # Part numbers are below 3 n + 1.
 _MOST_VERTICES = (2**31 - 2) // 3
@@ -29,7 +29,7 @@ _VERTICES = 16
 # The host enqueues 1, 2, 4, ... launches, at most this many, before it reads whether they were
 # needed.
 _AHEAD = 16
-# Indices of the state of the kernels, as in cl/traversal/scc.cl.
+# Indices of the state of the kernels, as in cl/traversal/scc_forward_backward.cl.
 _TRIMMED, _ACTIVE, _REACHED = 0, 1, 2
 
 
@@ -78,12 +78,12 @@ class SccForwardBackward(ComponentMethod):
 
     def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
         """Return the bytes of each buffer of a run."""
-        return _buffers(graph)
+        return part_buffers(graph)
 
     def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> Program:
         """Build the kernels."""
         defines = {"PYAPSP_GROUP": parameters["group"], "PYAPSP_WIDTH": parameters["width"]}
-        return build(options.device, "traversal/scc.cl", defines)
+        return build(options.device, "traversal/scc_forward_backward.cl", defines)
 
     def run(self, plan: Plan) -> Labels:
         """Find the components."""
@@ -95,7 +95,7 @@ class SccForwardBackward(ComponentMethod):
         roots = np.empty(0, np.int32)
         if graph.n:
             with device_errors(plan.options.device, plan.device_bytes):
-                search = _Search(plan, entering, watch)
+                search = PartSearch(plan, plan.state, plan.parameters["width"], entering, watch)
                 roots = search.run()
             more |= {"rounds": search.rounds, "levels": search.level, "trims": search.turns}
         labels = numbered(roots)
@@ -110,14 +110,14 @@ class SccForwardBackward(ComponentMethod):
         return Labels(labels=labels, stats=stats)
 
 
-def _buffers(graph: Graph) -> list[int]:
+def part_buffers(graph: Graph) -> list[int]:
     """Return the bytes of each buffer of a run: arcs, words, pivots, stamps, state."""
     n = graph.n
     arcs = [8 * (n + 1), max(4 * graph.m, 4)] * (1 + graph.directed)
-    return [*arcs, 4 * n, 4 * n, 4 * (3 * n + 1), 8 * n, 8 * n, 12]
+    return [*arcs, 4 * n, 4 * n, 4 * (3 * n + 1), 8 * n, 8 * n, 16]
 
 
-class _Search:
+class PartSearch:
     """A graph on the device, and the launches that find its components.
 
     Attributes
@@ -126,11 +126,13 @@ class _Search:
         Number of rounds, of levels of searches, and of trimming launches.
     """
 
-    def __init__(self, plan: Plan, entering: Graph, watch: Stopwatch) -> None:
+    def __init__(
+        self, plan: Plan, program: Program, width: int, entering: Graph, watch: Stopwatch
+    ) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._queue, self._watch = options.device.queue(), watch
-        self._launch = Launcher(self._queue, plan.state, parameters["group"])
-        self._width, trim = parameters["width"], parameters["trim"]
+        self._launch = Launcher(self._queue, program, parameters["group"])
+        self._width, trim = width, parameters["trim"]
         self._trims = graph.n if trim == "full" else trim
         self._n, self._progress = graph.n, options.progress
         arrays = [graph.indptr, graph.indices]
@@ -138,12 +140,12 @@ class _Search:
             arrays += [entering.indptr, entering.indices]
         arcs = [upload(self._queue, array, watch) for array in arrays]
         self._arcs = arcs if graph.directed else [*arcs, *arcs]
-        *_, words, spare, pivots, even, odd, _ = _buffers(graph)
+        *_, words, spare, pivots, even, odd, _ = part_buffers(graph)
         self._words = self._filled(words, 3 * graph.n)
         self._spare = self._filled(spare, 0)
         self._pivots = self._filled(pivots, -1)
         self._stamps = self._filled(even, -1), self._filled(odd, -1)
-        self._host = np.zeros(3, np.int32)
+        self._host = np.zeros(4, np.int32)
         self._state = self._filled(self._host.nbytes, 0)
         self.rounds = self.level = self.turns = 0
 
@@ -157,9 +159,17 @@ class _Search:
             if not active:
                 break
             self._reach()
-            arrays = self._words, self._pivots, *self._stamps, self._state
-            self._launch("scc_divide", self._n, *arrays, np.int32(self._n))
-            self.rounds += 1
+            self._divide()
+        return self._read_roots()
+
+    def _divide(self) -> None:
+        """Remove the components of the pivots, and divide the parts."""
+        arrays = self._words, self._pivots, *self._stamps, self._state
+        self._launch("scc_divide", self._n, *arrays, np.int32(self._n))
+        self.rounds += 1
+
+    def _read_roots(self) -> np.ndarray:
+        """Return the vertices that represent components."""
         words = np.empty(self._n, np.int32)
         self._queue.finish()
         with self._watch.by_the_host("transfer"):
@@ -190,9 +200,14 @@ class _Search:
 
     def _reach(self) -> None:
         """Search from all pivots, forward and backward."""
-        n, ahead = np.int32(self._n), 1
+        n = np.int32(self._n)
         begun = self._words, self._pivots, *self._ordered()
         self._launch("scc_begin", self._n, *begun, n, np.int32(self.level))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Complete the searches that have begun."""
+        n, ahead = np.int32(self._n), 1
         while True:
             for _ in range(ahead):
                 stamps, items = self._ordered(), self._n * self._width

@@ -1,4 +1,4 @@
-/* scc: strongly connected components by forward-backward search with trimming.
+/* scc_forward_backward: strongly connected components by forward-backward search with trimming.
  *
  * Purpose   From a pivot p, the vertices that a forward search and a backward search both reach are
  *           the component of p. Every other component is completely in one of three parts: reached
