@@ -48,6 +48,11 @@ as_list <- function(values) {
   values
 }
 
+# Return whether values are numbers or text. Dates and 64-bit integers are doubles of a class.
+is_plain <- function(values) {
+  is.atomic(values) && is.null(dim(values)) && (!is.object(values) || is.factor(values))
+}
+
 # Return names of vertices as text or integers. In R most whole numbers are doubles.
 as_ids <- function(values) {
   if (is.factor(values)) values <- as.character(values)
@@ -76,7 +81,7 @@ column_of <- function(edges, name) {
     fail("GraphError", sprintf("the data frame has more than one column '%s'", name))
   }
   values <- edges[[name]]
-  if (!is.atomic(values) || !is.null(dim(values)) || (is.object(values) && !is.factor(values))) {
+  if (!is_plain(values)) {
     kind <- paste(class(values), collapse = ", ")
     fail("GraphError", sprintf("the column '%s' is of class %s, not numbers or text", name, kind))
   }

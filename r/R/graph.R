@@ -28,8 +28,8 @@ print.pyapsp_graph <- function(x, ...) {
 
 # Return the numbers that Python gives to vertices.
 vertices <- function(graph, names) {
-  if (length(names) == 0 || anyNA(names)) {
-    fail("ParameterError", "the source must be one or more names of vertices, and not NA")
+  if (length(names) == 0 || !is_plain(names) || anyNA(names)) {
+    fail("ParameterError", "the source must be one or more numbers or texts, and not NA")
   }
   builtins <- python("builtins")
   builtins$list(builtins$map(graph$python$vertex, as_ids(names)))

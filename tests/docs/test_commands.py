@@ -119,6 +119,12 @@ def rules() -> set[str]:
         return set(run_program(sys.executable, "-m", "snakemake", "--list-rules").split())
 
 
+def check_r(*words: str) -> None:
+    """The folder is an R package."""
+    assert words[1:3] == ("CMD", "INSTALL")
+    assert (ROOT / words[3] / "DESCRIPTION").is_file()
+
+
 def check_files(*words: str) -> None:
     """The program is there."""
     assert (ROOT / words[1]).is_file()
@@ -145,6 +151,7 @@ CHECKED = (
     Checked(r"pyapsp doctor", check_pyapsp, "takes seconds for each driver; tests/cli runs it"),
     Checked(r"python docs/records.py ", check_files, "needs records; tests/docs runs it"),
     Checked(r"(srun|sinfo|sacctmgr|scontrol) ?", check_nothing, "needs a Slurm cluster"),
+    Checked(r"R CMD ", check_r, "needs R; tests/r runs it"),
     Checked(r"find ~/", check_nothing, "looks into the home of the user"),
     Checked(r"export \w+=\S+$", check_nothing, "sets a variable of the shell"),
 )

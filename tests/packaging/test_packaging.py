@@ -32,6 +32,7 @@ TOP_LEVEL = {
     "data",
     "pyapsp",
     "pyproject.toml",
+    "r",
     "tests",
     "workflow",
 }

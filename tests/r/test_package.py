@@ -7,6 +7,7 @@ r-cran-reticulate, r-cran-testthat).
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -58,6 +59,16 @@ def test_its_own_tests(library: str, tmp_path: Path) -> None:
     passed = told.partition("PASS ")[2].partition(" ")[0]
     assert "FAIL 0 | WARN 0 | SKIP 0" in told
     assert int(passed) >= 50
+
+
+def test_the_page_about_it(library: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "frames.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```{code-block} r\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    (tmp_path / "page.R").write_text("\n".join(blocks), encoding="utf-8")
+    told = run("Rscript", "page.R", folder=tmp_path, R_LIBS=library)
+    assert re.search(r" Rome  Lucca +376 +Pisa\n", told)
+    assert "Got 'Milan' instead." in told
 
 
 def test_the_version_is_that_of_python() -> None:

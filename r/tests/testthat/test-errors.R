@@ -26,7 +26,7 @@ test_that("a missing value is an error that names column and row", {
   }
   nan <- transform(edges, weight = c(1, NaN))
   expect_error(pyapsp_graph(nan), "'weight' has no value in row 2", class = "GraphError")
-  for (wrong in list(NA, NA_character_, character())) {
+  for (wrong in list(NA, NA_character_, character(), NULL, Sys.Date(), list("a"))) {
     expect_error(pyapsp_bfs(pyapsp_graph(edges), wrong), "not NA", class = "ParameterError")
   }
 })
