@@ -124,7 +124,7 @@ def published(
 
 
 def fitted(facts: Facts, *, group: int = _GROUP, warp: int = _WARP) -> dict[str, Any]:
-    """Return the configuration that was fastest on a GPU with 132 units, of some hundred random ones.
+    """Return the configuration that was fastest of some hundred on a GPU with 132 units.
 
     On graphs with few arcs for each vertex, which are deep, all groups stay for the whole search.
     On others vertices with many arcs are in bins, and batches of levels are enqueued.
