@@ -30,8 +30,8 @@
  *
  *             tags    n   with DUPLICATES 3: the round in which each vertex entered a frontier
  *             now, next   frontiers; `next` has a place for every vertex, or without removal of
- *                         duplicates for every arc. If that is too few, FOUND is larger, and the host
- *                         makes a frontier of all vertices that are reached
+ *                         duplicates for every arc. If these are too few, FOUND is larger, and the
+ *                         host makes a frontier of all vertices that are reached
  *             counts  4   FOUND, HEAVY, NEGATIVE
  *
  * Parameters  those of common/types.h with PYAPSP_WIDTH 1 and common/semiring.h, and

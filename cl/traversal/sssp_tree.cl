@@ -17,7 +17,7 @@
  *           parent before. So parents form no cycle. A vertex may follow one that has found its
  *           parent in the same launch, and then several levels take one launch.
  *
- * Parameters  those of sparse/words.h, common/types.h with PYAPSP_WIDTH 1 and common/semiring.h, and
+ * Parameters  those of sparse/words.h, common/types.h with PYAPSP_WIDTH 1, common/semiring.h, and
  *             PYAPSP_GROUP   64     work-items of a group
  *             PYAPSP_LANES   1      work-items of a vertex, a divisor of the group
  *             PYAPSP_OFFSET  long   type of first: int or long

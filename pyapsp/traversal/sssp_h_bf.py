@@ -25,6 +25,7 @@ from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
+from pyapsp.result import NO_PREDECESSOR
 from pyapsp.traversal.cycles import check_distances, look_for_cycle, refuse_reached_cycle
 from pyapsp.traversal.search import Launcher, Search
 from pyapsp.traversal.tree import held_type
@@ -345,7 +346,7 @@ class _Frontiers:
         """
         graph = self._first, self._heads, self._weights, self._words
         held = self._distances()
-        predecessors[:] = -9999
+        predecessors[:] = NO_PREDECESSOR
         cl.enqueue_copy(self._queue, self._row, predecessors)
         cl.enqueue_copy(self._queue, self._now, np.array([source], np.int32))
         size, total = 1, 0
