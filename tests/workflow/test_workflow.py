@@ -83,8 +83,8 @@ def held(graphs, types, problems=None) -> list[tuple[str, str, str, str]]:
     """Problem, graph, method and type of each run.
 
     With negative weights there is no longest distance in the register; some methods have few bits
-    for a distance, some want no negative weights, and one wants no weights at all. A problem whose
-    answers have none of the types has its own.
+    for a distance, some want no negative weights, one wants no weights at all, and one wants no
+    directions. A problem whose answers have none of the types has its own.
     """
     found = []
     for problem, graph in itertools.product(pyapsp.problems(), graphs):
@@ -98,6 +98,8 @@ def held(graphs, types, problems=None) -> list[tuple[str, str, str, str]]:
             if limit is not None and about.longest > limit:
                 continue
             if getattr(requires, "unweighted", False) and about.weighted:
+                continue
+            if getattr(requires, "symmetric", False) and about.directed:
                 continue
             if problems is None or problem.id in problems:
                 own = [name for name in types if name in problem.dtypes]
