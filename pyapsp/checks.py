@@ -103,7 +103,8 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
     limit = infinity(dtype)
     if holds_all(graph, dtype):
         return
-    if any(bound < limit for bound in proofs(graph, distances.size * _LOOK)):
+    largest = limit if dtype.kind in "iu" else float(np.finfo(dtype).max)
+    if any(bound < largest for bound in proofs(graph, distances.size * _LOOK)):
         return
     clipped = bool(np.any(distances <= -limit))
     reached = distances < limit

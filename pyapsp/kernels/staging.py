@@ -60,9 +60,17 @@ def suits(device: cl.Device, count: int) -> bool:
     return not shares and count >= _LARGE
 
 
-@cache
+_making = threading.Lock()
+
+
 def stage(context: cl.Context) -> Stage:
-    """Return the stage of a context, which is made at the first call."""
+    """Return the stage of a context, which is made at the first call and kept."""
+    with _making:  # what one stage expects, another one could not end
+        return _made(context)
+
+
+@cache
+def _made(context: cl.Context) -> Stage:
     return Stage(context)
 
 
@@ -109,6 +117,8 @@ class Stage:
 
     def _end(self) -> None:
         self._enough.set()
+        for each in self._touching:
+            each.cancel()  # it may wait behind the copies of another run
         wait(self._touching)
         self._touching = []
 
@@ -202,8 +212,11 @@ class Stage:
             going: deque[cl.Event] = deque()
             for slot in itertools.cycle(slots):
                 with lock:
-                    if stopped.is_set() or (some := next(parts, None)) is None:
-                        return
+                    some = None if stopped.is_set() else next(parts, None)
+                if some is None:
+                    for event in going:
+                        event.wait()  # its destructor waits with the interpreter's lock
+                    return
                 if len(going) == len(slots):
                     going.popleft().wait()
                 first, last = some[0].start, some[0].stop

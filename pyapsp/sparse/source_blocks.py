@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,8 +52,8 @@ class BlockSolver(Protocol):
     size : int
         The largest number of sources that are solved at once.
     converts : bool
-        Whether the array for the distances may have any type that holds them. A solver without
-        this attribute takes only the type of its plan.
+        Whether `download` alone writes the distances. Then their array may have any type that holds
+        them. A solver without this attribute takes only the type of its plan.
     """
 
     size: int
@@ -155,9 +155,12 @@ class Session:
         for start in range(0, sources.size, self.size):
             some = slice(start, start + self.size)
             target, before = distances[some], None if predecessors is None else predecessors[some]
-            held = target.dtype == options.dtype or getattr(self._solver, "converts", False)
+            downloads = getattr(self._solver, "converts", False)
+            held = target.dtype == options.dtype or downloads
             rows = target if held else np.empty(target.shape, options.dtype)
-            with self._at_work(), expected(options.device, rows):
+            # others write rows themselves, which then must not be cleared
+            clearing = expected(options.device, rows) if downloads else nullcontext()
+            with self._at_work(), clearing:
                 self._solver.solve_block(sources[some], rows, before)
             if options.must_check(graph):
                 check_answer(graph, rows)

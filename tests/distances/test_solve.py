@@ -16,6 +16,7 @@ from scipy.sparse import csgraph, csr_array
 
 import pyapsp
 from pyapsp import bounds, errors
+from pyapsp.checks import check_answer
 from pyapsp.graph import Graph, as_graph, generators
 from pyapsp.result import Result
 
@@ -737,3 +738,14 @@ def test_an_answer_over_the_arrays_or_the_file_of_the_graph(device, tmp_path):
         np.testing.assert_array_equal(
             expected[rows, last] + matrix[last, columns], expected[rows, columns]
         )
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_infinity_of_a_vertex_that_can_be_reached_is_an_error(n):
+    """Large answers are proved right if that is cheaper than to look at them."""
+    graph = Graph.from_arcs(n, range(n - 1), range(1, n), np.full(n - 1, 1000))
+    with np.errstate(over="ignore"):
+        row = (1000.0 * np.arange(n)).astype(np.float16)
+    assert np.isinf(row).any()
+    with pytest.raises(errors.PrecisionError, match="too large for float16"):
+        check_answer(graph, np.tile(row, (n, 1)))

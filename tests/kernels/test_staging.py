@@ -1,5 +1,6 @@
 """Copies in pieces through pinned memory, forced on devices that share the memory of the host."""
 
+import time
 from dataclasses import replace
 from itertools import product
 
@@ -110,6 +111,30 @@ def test_pages_are_cleared_before_the_answer_comes_or_not_at_all(device, stage, 
     with expected(device, rows):
         staging.wait(stage._touching)
     assert not rows.view(np.uint8).reshape(-1)[:: staging._PAGE].any()
+
+
+@pytest.mark.parametrize("method", ["dijkstra-cpu", "apsp-bfs", "johnson", *_METHODS])
+def test_no_page_is_cleared_after_its_rows_were_written(method, device, monkeypatch):
+    """Clearing begins late here, is not ended early, and takes every value."""
+    pool = staging.threads()
+
+    def end(self):
+        staging.wait(self._touching)
+        self._touching = []
+
+    class Late:
+        def submit(self, work, *given):
+            delay = 0.05 if work.__name__ == "touch" else 0
+            return pool.submit(lambda: (time.sleep(delay), work(*given)))
+
+    monkeypatch.setattr(staging, "_PAGE", 1)
+    monkeypatch.setattr(staging, "threads", Late)
+    monkeypatch.setattr(staging.Stage, "_end", end)
+    graph, given = _graph("ms-bfs"), {"dtype": "int32", "device": device}
+    answer = pyapsp.solve(graph, method, **given)
+    np.testing.assert_array_equal(
+        answer.distances, _solve_plainly(graph, "fw-blocked", **given).distances
+    )
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
