@@ -80,7 +80,9 @@ static inline int meet(counters_t arrived, counters_t stalled, const int groups,
         int together = 1;
         if (!(PYAPSP_WITHHOLD && mine == 0))
             atomic_inc(arrived);
-        for (int poll = 0; together && look(arrived) < turn * groups; poll++) {
+        /* both numbers may wrap */
+        const uint all = (uint)turn * groups;
+        for (int poll = 0; together && (int)(all - (uint)look(arrived)) > 0; poll++) {
             if (poll >= PYAPSP_PATIENCE)
                 put(stalled, 1);
             together = !look(stalled);

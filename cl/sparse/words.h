@@ -27,6 +27,7 @@
 #if PYAPSP_WORD == 32
 typedef int word_t;
 #elif PYAPSP_HAS_INT64_ATOMICS
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 typedef long word_t;
 #else

@@ -262,8 +262,8 @@ static inline void flush(const search_t *search, const held_t *held, const int l
 static inline void cut(const search_t *search, const int u, const value_t offer, const int parts)
 {
     const int place = atomic_add(&search->record[PIECES], parts);
-    const int fits = place + parts <= search->room;
-    for (int part = 0; part < min(parts, search->room - place); part++) {
+    const int fits = place >= 0 && place <= search->room - parts;
+    for (int part = 0; place >= 0 && part < min(parts, search->room - place); part++) {
         search->pieces[2 * (place + part)] = fits ? u : -1;
         search->pieces[2 * (place + part) + 1] = part;
         search->shares[place + part] = offer;

@@ -213,7 +213,7 @@ __kernel GROUP void hbf_start(__global word_t *words, __global int *tags, __glob
 
 static inline void enter(const search_t *search, const int place, const int v)
 {
-    if (place < search->capacity)
+    if ((uint)place < (uint)search->capacity) /* the count may wrap */
         search->next[place] = v;
 }
 
@@ -284,7 +284,7 @@ static inline void relax(const search_t *search, const int u, const long start, 
             if (offer < (value_t)0)
                 atomic_xchg(&search->counts[NEGATIVE], 1);
         } else if (PYAPSP_CLASSES && (class == SINGLE || u == search->source)) {
-            if (offer < (value_t)PYAPSP_INFINITY) {
+            if (offer < VALUE_IN(PEEK(&search->words[v]))) {
                 POKE(&search->words[v], WORD_OF(offer, search->round));
                 push(search, v);
             }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -97,4 +98,11 @@ def _weight_of(graph: Graph, cycle: list[int]) -> int | float:
     for tail, head in itertools.pairwise(cycle):
         row = slice(graph.indptr[tail], graph.indptr[tail + 1])
         weights.append(graph.weights[row][np.searchsorted(graph.indices[row], head)].item())
-    return sum(weights) if graph.weights.dtype.kind == "i" else math.fsum(weights)
+    if graph.weights.dtype.kind == "i":
+        return sum(weights)
+    try:
+        return math.fsum(weights)
+    except OverflowError:  # of the sum, or of a part of it
+        total = sum(map(Fraction, weights))
+        largest = Fraction(np.finfo(np.float64).max)
+        return float(total) if abs(total) <= largest else math.copysign(math.inf, total)

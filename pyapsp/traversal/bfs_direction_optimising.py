@@ -32,14 +32,12 @@ from pyapsp.kernels.transfer import in_place, read_back, shared
 from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
-from pyapsp.traversal.search import Search
+from pyapsp.traversal.search import MOST_COUNTED, Search
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
 __all__ = ["BfsDirectionOptimising"]
 
 _FILE = "traversal/bfs_direction_optimising.cl"
-# Arcs, and vertices, are counted in 32 bits; the kernel rounds a number of vertices up to a block.
-_LARGEST, _ROUNDED = 2**31 - 1, 2**12
 # A graph that is not known to be symmetric is reversed for so many sources.
 _MANY = 16
 # Mean number of arcs of a vertex, and number of arcs, from which pulling may pay for the test.
@@ -134,8 +132,8 @@ class BfsDirectionOptimising(Search):
         return f"{super().rule(options)}, and crew=0 if group=1 or without device_scope_fence"
 
     def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
-        """Return the error of a graph with 2^31 arcs, which are counted in 32 bits."""
-        if about.m > _LARGEST or about.n > _LARGEST - _ROUNDED:
+        """Return the error of a graph with nearly 2^31 arcs, which are counted in 32 bits."""
+        if max(about.m, about.n) > MOST_COUNTED:
             return CapabilityError(
                 f"{self.id} counts in 32 bits, and the graph has {about.n:,} vertices and "
                 f"{about.m:,} arcs"

@@ -19,12 +19,10 @@ from pyapsp.registry import Options, Plan, register
 from pyapsp.traversal.component_methods import Arcs, ComponentMethod, Labels
 from pyapsp.traversal.hooking import Hooking
 from pyapsp.traversal.numbering import Numbering
+from pyapsp.traversal.search import MOST_COUNTED
 from pyapsp.traversal.symmetry import known_symmetric
 
 __all__ = ["SccHooking"]
-
-# Arcs are counted in 32 bits.
-_LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -49,9 +47,11 @@ class SccHooking(ComponentMethod):
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {"group": (1, 64, 256, 1024)}
 
     def unmet(self, about: Any, options: Any) -> PyApspError | None:
-        """Return the error of a graph with 2^31 arcs, or one that is not symmetric."""
-        if about.m > _LARGEST:
-            return CapabilityError(f"{self.id} takes at most {_LARGEST:,} arcs, not {about.m:,}")
+        """Return the error of a graph with nearly 2^31 arcs, or one that is not symmetric."""
+        if about.m > MOST_COUNTED:
+            return CapabilityError(
+                f"{self.id} takes at most {MOST_COUNTED:,} arcs, not {about.m:,}"
+            )
         return super().unmet(about, options)
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:

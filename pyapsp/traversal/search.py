@@ -25,7 +25,10 @@ from pyapsp.progress import of_sources
 from pyapsp.registry import Plan
 from pyapsp.tuning.method import BufferedMethod
 
-__all__ = ["Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
+__all__ = ["MOST_COUNTED", "Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
+
+#: Arcs, or vertices, that kernels can count in 32 bits. Loops count on by up to all work-items.
+MOST_COUNTED = 2**31 - 2**20
 
 # Work-items of a group.
 _GROUPS = (1, 32, 64, 128, 256, 512, 1024)

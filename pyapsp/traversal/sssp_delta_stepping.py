@@ -26,12 +26,12 @@ from pyapsp.kernels.transfer import in_place
 from pyapsp.paths import PathOptions, Weights
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
-from pyapsp.traversal.search import Search
+from pyapsp.traversal.search import MOST_COUNTED, Search
 from pyapsp.traversal.tree import Tree, farthest_of, held_type, word_defines
 
 __all__ = ["SsspDeltaStepping"]
 
-# Entries, and vertices, are counted in 32 bits.
+# Entries, and vertices, are counted in 32 bits with their double.
 _LARGEST = 2**30
 # Launches of the first batch. A batch is twice as long as the one before, up to the limit.
 _BATCH, _LONGEST_BATCH = 8, 128
@@ -96,7 +96,7 @@ class SsspDeltaStepping(Search):
 
     def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
         """Return the error of a graph that is too large, or of distances that need wide atomics."""
-        if about.m > 2 * _LARGEST - 1 or about.n > _LARGEST:
+        if about.m > MOST_COUNTED or about.n > _LARGEST:
             return CapabilityError(
                 f"{self.id} counts in 32 bits, and the graph has {about.n:,} vertices and "
                 f"{about.m:,} arcs"

@@ -288,7 +288,7 @@ class _Frontiers:
             ends = np.int32(source), np.int32(count)
             self._launch("hbf_leaves", count, *arrays, self._words, *ends)
         found = self._distances()
-        if signed and self._dtype.kind == "i" and (found <= -infinity(self._dtype)).any():
+        if signed and (found <= -infinity(self._dtype)).any():
             look_for_cycle(self._graph, found)
         converted(found[None], distances.dtype, distances[None])
 

@@ -15,6 +15,7 @@ from pyapsp.errors import CapabilityError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
 from pyapsp.traversal import sssp_delta_stepping as module
+from pyapsp.traversal.search import MOST_COUNTED
 from pyapsp.traversal.tree import held_type
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -195,4 +196,4 @@ def test_more_than_32_bits_count(device):
     error = method.unmet(Facts(9, 2**31, 1, False, True, True), options)
     assert isinstance(error, CapabilityError)
     assert "2,147,483,648 arcs" in str(error)
-    assert method.unmet(Facts(9, 2**31 - 1, 1, False, True, True), options) is None
+    assert method.unmet(Facts(9, MOST_COUNTED, 1, False, True, True), options) is None

@@ -17,6 +17,7 @@ from pyapsp.registry import problem
 from pyapsp.result import NO_PREDECESSOR
 from pyapsp.traversal import bfs_direction_optimising as module
 from pyapsp.traversal import symmetry
+from pyapsp.traversal.search import MOST_COUNTED
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
 ID = "bfs-direction-optimising"
@@ -292,7 +293,7 @@ def test_more_arcs_than_32_bits_count(device):
     error = pyapsp.method(ID).unmet(facts, options)
     assert isinstance(error, CapabilityError)
     assert "2,147,483,648 arcs" in str(error)
-    assert pyapsp.method(ID).unmet(Facts(9, 2**31 - 1, 1, False, True, True), options) is None
+    assert pyapsp.method(ID).unmet(Facts(9, MOST_COUNTED, 1, False, True, True), options) is None
     # arrays of this size that take no memory
     graph = object.__new__(Graph)
     heads = np.broadcast_to(np.zeros(1, np.int32), 2**31)

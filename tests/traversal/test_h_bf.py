@@ -10,10 +10,11 @@ import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import verify
+from pyapsp import runs, verify
 from pyapsp.errors import CapabilityError, NegativeCycleError, ParameterError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
+from pyapsp.registry import problem
 from pyapsp.traversal import sssp_h_bf as module
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -130,6 +131,19 @@ def test_negative_cycles(arcs, cycle, classes, device):
         assert caught.value.weight < 0
     found = pyapsp.sssp(graph, 35, pyapsp.method(ID, classes=classes), device=device)
     assert (found.distances < np.inf).sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("weight", "dtype"), [(-1.6e38, "float32"), (-30000, "float16"), (-1e308, "float64")]
+)
+@pytest.mark.parametrize("check", [True, False])
+def test_a_cycle_that_falls_to_infinity_at_once(weight, dtype, check, device):
+    if dtype == "float16" and not device.capabilities.fp16:
+        dtype = "float32"
+    graph = Graph.from_arcs(3, [0, 1, 2], [1, 2, 1], [1.0, weight, weight])
+    request = problem("sssp").ask(graph, ID, dtype=dtype, sources=0, device=device, check=check)
+    with pytest.raises(NegativeCycleError):
+        runs.run(request)
 
 
 def test_a_negative_edge_is_a_negative_cycle(device):
