@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -94,15 +95,16 @@ def cycle_of(parent: np.ndarray) -> list[int] | None:
 
 
 def _weight_of(graph: Graph, cycle: list[int]) -> int | float:
-    weights = []
+    weights: list[Any] = []
     for tail, head in itertools.pairwise(cycle):
         row = slice(graph.indptr[tail], graph.indptr[tail + 1])
         weights.append(graph.weights[row][np.searchsorted(graph.indices[row], head)].item())
     if graph.weights.dtype.kind == "i":
-        return sum(weights)
+        return int(sum(weights))
     try:
         return math.fsum(weights)
     except OverflowError:  # of the sum, or of a part of it
-        total = sum(map(Fraction, weights))
-        largest = Fraction(np.finfo(np.float64).max)
-        return float(total) if abs(total) <= largest else math.copysign(math.inf, total)
+        total = sum(map(Fraction, weights), Fraction(0))
+        if abs(total) > Fraction(float(np.finfo(np.float64).max)):
+            return math.inf if total > 0 else -math.inf
+        return float(total)
