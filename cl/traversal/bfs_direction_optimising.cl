@@ -78,9 +78,6 @@
  * Source    S. Beamer, K. Asanovic, D. Patterson, SC 2012, doi:10.1109/SC.2012.50. There a frontier
  *           is converted between queue and bit map when the direction changes.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
 #ifndef PYAPSP_PREDECESSORS
 #define PYAPSP_PREDECESSORS 0
 #endif
@@ -99,9 +96,6 @@
 #ifndef PYAPSP_BLOCK
 #define PYAPSP_BLOCK 64
 #endif
-#ifndef PYAPSP_AHEAD
-#define PYAPSP_AHEAD 0
-#endif
 #ifndef PYAPSP_PROBE
 #define PYAPSP_PROBE 16
 #endif
@@ -109,6 +103,7 @@
 #define PYAPSP_CREW 0
 #endif
 
+#include "common/group.h"
 #if PYAPSP_CREW
 #include "common/meeting.h"
 #endif
@@ -148,30 +143,6 @@
 #define WORD 32
 
 typedef PYAPSP_OFFSET offset_t;
-
-/* With one work-item in a group there is nothing to wait for, and local sums are plain ones. */
-#if PYAPSP_GROUP == 1
-#define SYNC()
-#define LOCAL_ADD(place, value) local_add(place, value)
-static inline int local_add(__local int *place, const int value)
-{
-    const int old = *place;
-    *place = old + value;
-    return old;
-}
-#else
-#define SYNC() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define LOCAL_ADD(place, value) atomic_add(place, value)
-#endif
-
-#if PYAPSP_AHEAD > 0
-#define PREFETCH(place) __builtin_prefetch((const void *)(size_t)(place))
-#else
-#define PREFETCH(place)
-#endif
-
-#define BIT(v) (1u << ((v) & 31))
-#define HAS(map, v) (((map)[(v) >> 5] & BIT(v)) != 0)
 
 /* What the kernels share. */
 typedef struct {
@@ -225,6 +196,20 @@ static inline void cut(const search_t *search, const int v, const int degree, co
         search->pieces[2 * (place + part)] = v;
         search->pieces[2 * (place + part) + 1] = part;
     }
+}
+
+/* Write the record of the frontier with which a launch of several levels ends. */
+static inline void leave(__global int *record, const int light, const int found, const int arcs,
+                         const int level, const int first, const int piece, const int rest)
+{
+    record[LIGHT] = light;
+    record[FOUND] = found;
+    record[ARCS] = arcs;
+    record[LEVEL] = level;
+    record[FIRST] = first;
+    record[PIECE] = piece;
+    record[REST] = rest;
+    record[PULLED] = 0;
 }
 
 /* Put a vertex into the next frontier. */
@@ -434,16 +419,8 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
         SYNC();
 #endif
         walking = total > 0 && made == 0 && total <= walk && span <= walk;
-        if (!walking && item == 0) {
-            record[LIGHT] = width;
-            record[FOUND] = total;
-            record[ARCS] = span;
-            record[LEVEL] = search.level;
-            record[FIRST] = from;
-            record[PIECE] = piece;
-            record[REST] = left;
-            record[PULLED] = 0;
-        }
+        if (!walking && item == 0)
+            leave(record, width, total, span, search.level, from, piece, left);
         left -= span;
         search.level++;
     }
@@ -510,16 +487,8 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
             sums.count = sums.found = sums.arcs = 0;
         SYNC();
         marching = total > 0 && total == width && total <= march && span <= march;
-        if (!marching && rank == 0 && item == 0) {
-            record[LIGHT] = width;
-            record[FOUND] = total;
-            record[ARCS] = span;
-            record[LEVEL] = search.level;
-            record[FIRST] = from;
-            record[PIECE] = piece;
-            record[REST] = left;
-            record[PULLED] = 0;
-        }
+        if (!marching && rank == 0 && item == 0)
+            leave(record, width, total, span, search.level, from, piece, left);
         left -= span;
         search.level++;
     }

@@ -91,26 +91,11 @@
 /* Levels that one group goes through in a launch. */
 #define LEVELS 512
 
+#include "common/group.h"
+
 typedef PYAPSP_OFFSET offset_t;
 
-/* With one work-item in a group there is nothing to wait for, and local sums are plain ones. */
-#if PYAPSP_GROUP == 1
-#define SYNC()
-#define LOCAL_ADD(place, value) local_add(place, value)
-static inline int local_add(__local int *place, const int value)
-{
-    const int old = *place;
-    *place = old + value;
-    return old;
-}
-#else
-#define SYNC() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define LOCAL_ADD(place, value) atomic_add(place, value)
-#endif
-
 #define WORD 32
-#define BIT(s) (1u << ((s) & 31))
-#define HAS(map, s) (((map)[(s) >> 5] & BIT(s)) != 0)
 
 /* What a group has collected. */
 typedef struct {

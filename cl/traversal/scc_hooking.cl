@@ -52,13 +52,9 @@
 #define STEPS 8
 #define VOTERS 256
 
-typedef PYAPSP_OFFSET offset_t;
+#include "common/group.h"
 
-#if PYAPSP_GROUP == 1
-#define SYNC()
-#else
-#define SYNC() barrier(CLK_LOCAL_MEM_FENCE)
-#endif
+typedef PYAPSP_OFFSET offset_t;
 
 /* Each vertex points to the end of its first arc, if that is smaller. */
 __kernel GROUP void hook_begin(__global const offset_t *first, __global const int *heads,
@@ -134,13 +130,13 @@ __kernel GROUP void hook_vote(__global const int *now, __global int *state, cons
     const int item = get_local_id(0);
     for (int i = item; i < VOTERS; i += PYAPSP_GROUP)
         roots[i] = now[(uint)((ulong)n * (uint)(i * 2654435769u) >> 32)];
-    SYNC();
+    LOCAL_SYNC();
     for (int i = item; i < VOTERS; i += PYAPSP_GROUP) {
         votes[i] = 0;
         for (int j = 0; j < VOTERS; j++)
             votes[i] += roots[j] == roots[i];
     }
-    SYNC();
+    LOCAL_SYNC();
     if (item > 0)
         return;
     int chosen = 0;
@@ -176,10 +172,10 @@ __kernel GROUP void hook_all(__global const offset_t *first, __global const int 
     }
     if (get_local_id(0) == 0)
         sum = 0;
-    SYNC();
+    LOCAL_SYNC();
     if (found)
         atomic_or(&sum, 1);
-    SYNC();
+    LOCAL_SYNC();
     if (get_local_id(0) == 0 && sum)
         atomic_or(&state[CHANGED + turn % 3], 1);
 }

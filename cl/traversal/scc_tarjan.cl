@@ -29,17 +29,9 @@
  * Source    R. Tarjan, SIAM J. Comput. 1, 1972, doi:10.1137/0201010, with the stacks of D. J.
  *           Pearce, IPL 116, 2016, doi:10.1016/j.ipl.2015.08.010.
  */
-#ifndef PYAPSP_AHEAD
-#define PYAPSP_AHEAD 0
-#endif
+#include "common/group.h"
 
 #define SETTLED 0x80000000u
-
-#if PYAPSP_AHEAD > 0
-#define PREFETCH(place) __builtin_prefetch(place)
-#else
-#define PREFETCH(place)
-#endif
 
 /* A vertex that the search is in. */
 typedef struct {

@@ -69,9 +69,6 @@
  *           within a group: bucket fusion of Y. Zhang et al., CGO 2020,
  *           doi:10.1145/3368826.3377909, there for threads of a CPU.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
 #ifndef PYAPSP_OFFSET
 #define PYAPSP_OFFSET long
 #endif
@@ -87,10 +84,8 @@
 #ifndef PYAPSP_ROUNDS
 #define PYAPSP_ROUNDS 4096
 #endif
-#ifndef PYAPSP_AHEAD
-#define PYAPSP_AHEAD 0
-#endif
 
+#include "common/group.h"
 #include "sparse/words.h"
 #include "traversal/peek.h"
 
@@ -125,29 +120,6 @@
 
 typedef PYAPSP_OFFSET offset_t;
 typedef PYAPSP_WEIGHT weight_t;
-
-/* With one work-item in a group there is nothing to wait for, and local sums are plain ones. */
-#if PYAPSP_GROUP == 1
-#define SYNC()
-#define LOCAL_ADD(place, value) local_add(place, value)
-static inline int local_add(__local int *place, const int value)
-{
-    const int old = *place;
-    *place = old + value;
-    return old;
-}
-#else
-#define SYNC() barrier(CLK_LOCAL_MEM_FENCE)
-#define LOCAL_ADD(place, value) atomic_add(place, value)
-#endif
-
-#if PYAPSP_AHEAD > 0
-#define PREFETCH(place) __builtin_prefetch((const void *)(size_t)(place))
-#else
-#define PREFETCH(place)
-#endif
-
-#define BIT(v) (1u << ((v) & 31))
 
 #if PYAPSP_WORD == 32
 #define MIN_AT(place, word) atomic_min(place, word)
@@ -243,19 +215,19 @@ static inline void push(const search_t *search, held_t *held, const int next, co
 static inline void flush(const search_t *search, const held_t *held, const int list)
 {
     const int item = get_local_id(0), is_far = list == FAR_HELD;
-    SYNC();
+    LOCAL_SYNC();
     const int count = min(held->sums->count[list], PYAPSP_HELD);
     if (item == 0 && count > 0)
         held->sums->base = atomic_add(&search->record[is_far ? FAR : NEAR], count);
-    SYNC();
+    LOCAL_SYNC();
     const int base = held->sums->base + (is_far ? search->tail : 0);
     for (int i = item; i < count; i += PYAPSP_GROUP)
         enter(search, is_far ? search->far : search->near, base + i,
               held->vertices[list * PYAPSP_HELD + i], held->offers[list * PYAPSP_HELD + i]);
-    SYNC();
+    LOCAL_SYNC();
     if (item == 0)
         held->sums->count[list] = 0;
-    SYNC();
+    LOCAL_SYNC();
 }
 
 /* Cut a vertex into pieces for the next launch. */
@@ -409,7 +381,7 @@ __kernel GROUP void sssp_step(__global const offset_t *first, __global const int
         sums.count[0] = sums.count[1] = sums.count[FAR_HELD] = 0;
         sums.least = FARTHEST_WORD;
     }
-    SYNC();
+    LOCAL_SYNC();
 
     /* blocks of entries, and of pieces or of words of the bit map */
     const int entries = raises ? waiting : near;
@@ -429,7 +401,7 @@ __kernel GROUP void sssp_step(__global const offset_t *first, __global const int
     while (taken < others + blocks) {
         if (item == 0)
             sums.ticket = atomic_inc(&record[TICKET]);
-        SYNC();
+        LOCAL_SYNC();
         taken = sums.ticket;
         if (taken < others && relaxes) {
             const int u = parts[2 * taken];
@@ -463,7 +435,7 @@ __kernel GROUP void sssp_step(__global const offset_t *first, __global const int
                 visit(&search, &held, 0, vertices[from + i], offers[from + i], item % lanes, lanes);
             }
         }
-        SYNC();
+        LOCAL_SYNC();
         const int many_near = sums.count[0] > PYAPSP_HELD / 2;
         const int many_far = sums.count[FAR_HELD] > PYAPSP_HELD / 2;
         if (many_near)
@@ -476,17 +448,17 @@ __kernel GROUP void sssp_step(__global const offset_t *first, __global const int
     int now = 0, count = sums.count[0];
     for (int round = 0; count > 0 && count <= keep && round < PYAPSP_ROUNDS; round++) {
         const int next = 1 - now, share = lanes_for(width, count, PYAPSP_GROUP);
-        SYNC();
+        LOCAL_SYNC();
         for (int i = item / share; i < count; i += PYAPSP_GROUP / share)
             visit(&search, &held, next, held_vertices[now * PYAPSP_HELD + i],
                   held_offers[now * PYAPSP_HELD + i], item % share, share);
-        SYNC();
+        LOCAL_SYNC();
         const int many_far = sums.count[FAR_HELD] > PYAPSP_HELD / 2;
         if (item == 0)
             sums.count[now] = 0;
         now = next;
         count = sums.count[now];
-        SYNC();
+        LOCAL_SYNC();
         if (many_far)
             flush(&search, &held, FAR_HELD);
     }
