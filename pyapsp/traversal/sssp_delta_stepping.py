@@ -11,7 +11,6 @@ uses int32. On a device that shares the memory of the host, the arcs are read wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,13 +20,13 @@ from pyapsp.checks import converted
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, PyApspError
 from pyapsp.graph import Facts, Graph
-from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.kernels import Stopwatch, build, upload
 from pyapsp.kernels.transfer import in_place
 from pyapsp.paths import PathOptions, Weights
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.search import MOST_COUNTED, Search
-from pyapsp.traversal.tree import Tree, farthest_of, held_type, word_defines
+from pyapsp.traversal.tree import Programs, Tree, farthest_of, held_type, word_defines
 
 __all__ = ["SsspDeltaStepping"]
 
@@ -50,18 +49,6 @@ _AHEAD = 8
 # The layout of the state, see the kernel file.
 _RECORDS, _RECORD, _BOUNDS = 4, 16, 4
 _COUNTS, _STEPS = [0, 1, 2, 3, 5, 6], 8
-
-
-@dataclass(frozen=True)
-class _Programs:
-    """The kernels of the search, and of the predecessors."""
-
-    search: Program
-    tree: Program | None
-
-    @property
-    def hash(self) -> str:
-        return self.search.hash
 
 
 @register
@@ -122,7 +109,7 @@ class SsspDeltaStepping(Search):
 
     def prepare(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> _Programs:
+    ) -> Programs:
         """Build the kernels."""
         device, inner = options.device, held_type(graph, options.dtype)
         standard = (
@@ -136,7 +123,7 @@ class SsspDeltaStepping(Search):
             "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches * (parameters["group"] == 1),
         }
         search = build(device, "traversal/sssp_delta_stepping.cl", defines, standard=standard)
-        return _Programs(search, Tree.build(device, *types) if options.predecessors else None)
+        return Programs(search, Tree.build(device, *types) if options.predecessors else None)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Entries:
         """Copy the graph to the device."""

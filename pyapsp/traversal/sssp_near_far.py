@@ -7,36 +7,23 @@ of the near vertices first, so that both launches use the same values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.kernels import Stopwatch, build, upload
 from pyapsp.paths import PathOptions, Weights
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.search import Lanes, Launcher
-from pyapsp.traversal.tree import Tree, farthest_of, word_defines
+from pyapsp.traversal.tree import Programs, Tree, farthest_of, word_defines
 
 __all__ = ["SsspNearFar"]
 
 # The largest number of groups that search the far list for the smallest distance.
 _GROUPS = 64
-
-
-@dataclass(frozen=True)
-class _Programs:
-    """The kernels of the search, and of the predecessors."""
-
-    search: Program
-    tree: Program | None
-
-    @property
-    def hash(self) -> str:
-        return self.search.hash
 
 
 @register
@@ -79,7 +66,7 @@ class SsspNearFar(Lanes):
 
     def prepare(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> _Programs:
+    ) -> Programs:
         """Build the kernels."""
         device = options.device
         arcs = np.dtype(np.int64), options.dtype
@@ -89,7 +76,7 @@ class SsspNearFar(Lanes):
         }
         search = build(device, "traversal/sssp_near_far.cl", defines)
         tree = Tree.build(device, options.dtype, *arcs) if options.predecessors else None
-        return _Programs(search, tree)
+        return Programs(search, tree)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Piles:
         """Copy the graph to the device."""

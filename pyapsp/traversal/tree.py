@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,23 @@ from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity, narrower
 from pyapsp.traversal.search import Launcher
 
-__all__ = ["Tree", "farthest_of", "held_type", "word_defines"]
+__all__ = ["Programs", "Tree", "farthest_of", "held_type", "word_defines"]
 
 # Work-items of a group, if the device supports it, and of a vertex on GPUs.
 _GROUP, _LANES = 64, 8
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The kernels of a search, and those of the predecessors if they are wanted."""
+
+    search: Program
+    tree: Program | None
+
+    @property
+    def hash(self) -> str:
+        """The hash of the kernels of the search, for records."""
+        return self.search.hash
 
 
 def held_type(graph: Graph | Facts, dtype: np.dtype) -> np.dtype:

@@ -346,10 +346,9 @@ FACTS = automatic.facts_of(GRAPH)
 
 def test_the_fitted_rules(device, monkeypatch):
     """All groups stay for a deep graph; for others there are bins. Both give the levels."""
-    if not device.capabilities.device_scope_fence:
-        pytest.skip("this device has no fence of its own")
+    deep = "persistent" if device.capabilities.device_scope_fence else "multi"
     options = PathOptions(device, np.dtype(np.int32))
-    for facts, sync in ((Facts(2.0, 9, 0.1), "persistent"), (Facts(16.0, 999, 0.6), "batched")):
+    for facts, sync in ((Facts(2.0, 9, 0.1), deep), (Facts(16.0, 999, 0.6), "batched")):
         # so that devices of both kinds take them
         alone = automatic.fitted(facts, group=1, warp=1)
         monkeypatch.setattr(automatic, "on_a_cpu", lambda alone=alone: alone)
