@@ -1,39 +1,41 @@
 /* scc_hooking: connected components by trees whose roots are hooked to smaller vertices.
  *
  * Purpose   Each vertex points to a smaller one of its component, or to itself: it is the root of a
- *           tree. An arc between two trees hooks the larger root to the smaller one. Between rounds
- *           of hooks, trees are shortened until most vertices point to their root. In the end every
- *           tree is a component, and its root is its smallest vertex. The directions of arcs do not
- *           matter.
- *             The first arc of each vertex, and then one more, join most vertices of most graphs.
- *           Then a vote among a few vertices finds the largest tree. If the graph is symmetric, the
- *           arcs of its vertices need not be read: an arc to another tree has its reverse there.
+ *           tree. An arc between two trees hooks the larger root to the smaller one. In the end
+ *           every tree is a component, and its root is its smallest vertex. The directions of arcs
+ *           do not matter.
+ *             The first arc of each vertex, and then the second one, join most vertices of most
+ *           graphs. Then a vote among a few vertices finds the largest tree. If the graph is
+ *           symmetric, the arcs of its vertices need not be read: an arc to another tree has its
+ *           reverse there. One launch reads all other arcs.
  *
- * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. Two arrays of
- *           pointers: a launch reads one, and writes the other. Hooks write to roots alone, by
- *           atomics, and other vertices write their own pointer.
+ * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v.
+ *           parents, which all work-items change while others read it:
  *
- *             now    0 0 1 3 3 . .      hook of 4 - 2: the root of 4 is 3, that of 2 is 0
- *             next   0 0 1 0 3 . .      (1 is no root: then the hook waits until the next round)
- *             now    0 0 0 0 0 . .      shortened
+ *             parents    0 0 1 3 3 . .      arc 4 - 2: the root of 4 is 3, that of 2 is 0
+ *                        0 0 1 0 3 . .      3 is hooked to 0
+ *                        0 0 0 0 0 . .      shortened
  *
- *           state: CHANGED + t % 3   whether round t found an arc between two trees. Round t clears
- *                                    that of the next one. A round after one without does nothing.
- *                  GIANT             the root that most of the voters have, or -1
+ *           A root is hooked by a compare-and-exchange, so that it gets one parent. A vertex that
+ *           is no root has a parent that is one of its ancestors, however old the word is that was
+ *           read: a hook never takes a vertex out of a tree. So a walk along parents that are
+ *           outdated still ends at a vertex that was the root, and the exchange tells whether it is
+ *           one now.
+ *           giant: the root that most of the voters have, or -1.
  *
  * Parameters  PYAPSP_GROUP   64    work-items of a group
  *             PYAPSP_OFFSET  long  type of first: int or long
  *
- * Cost      A few steps for each vertex; then, in about three rounds, the arcs outside the largest
- *           tree of a symmetric graph, or all arcs of another one. To shorten a tree to an eighth
- *           of its depth takes a launch; on a grid, whose first tree has the depth of a row and a
- *           column, neighbouring work-items take neighbouring paths.
+ * Cost      A few steps for each vertex, then the arcs outside the largest tree of a symmetric
+ *           graph, or all arcs of another one. The host reads nothing in between. To shorten a tree
+ *           to an eighth of its depth takes a launch; on a grid, whose first tree has the depth of
+ *           a row and a column, neighbouring work-items take neighbouring paths.
  *
  * Source    Y. Shiloach, U. Vishkin, J. Algorithms 3, 1982, doi:10.1016/0196-6774(82)90008-6
  *           (hooking and shortening); J. Jaiganesh, M. Burtscher, HPDC 2018,
- *           doi:10.1145/3208040.3208041 (beginning with the first neighbour); M. Sutton, T.
- *           Ben-Nun, A. Barak, IPDPS 2018, doi:10.1109/IPDPS.2018.00012 (some arcs first, and the
- *           vote). Arrays in turn, without races: ours.
+ *           doi:10.1145/3208040.3208041 (beginning with the first neighbour, hooks by
+ *           compare-and-exchange, paths halved on the way); M. Sutton, T. Ben-Nun, A. Barak, IPDPS
+ *           2018, doi:10.1109/IPDPS.2018.00012 (some arcs first, and the vote).
  */
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 64
@@ -44,92 +46,87 @@
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
-/* Places in state. */
-#define CHANGED 0
-#define GIANT 3
-
-/* Steps towards the root that a vertex goes in a launch. */
-#define STEPS 8
 #define VOTERS 256
+/* A vertex with more arcs than this for each of its work-items is left to the whole group. */
+#define SHARE 32
 
 #include "common/group.h"
+#include "traversal/peek.h"
 
 typedef PYAPSP_OFFSET offset_t;
 
 /* Each vertex points to the end of its first arc, if that is smaller. */
 __kernel GROUP void hook_begin(__global const offset_t *first, __global const int *heads,
-                               __global int *next, __global int *state, const int n)
+                               __global int *parents, const int n)
 {
-    if (get_global_id(0) == 0) {
-        state[CHANGED] = state[CHANGED + 1] = 0;
-        state[CHANGED + 2] = 1;
-        state[GIANT] = -1;
-    }
     for (size_t v = get_global_id(0); v < (size_t)n; v += get_global_size(0)) {
         const offset_t from = first[v];
-        next[v] = from < first[v + 1] ? min((int)v, heads[from]) : (int)v;
+        parents[v] = from < first[v + 1] ? min((int)v, heads[from]) : (int)v;
     }
 }
 
-/* Whether round `turn` has anything to do; `turn` < 0 is before the rounds. */
-static inline int is_awake(__global const int *state, const int turn)
+/* Let the vertices point further towards their roots, by at most `steps` steps. */
+__kernel GROUP void hook_shorten(__global int *parents, const int n, const int steps)
 {
-    return turn < 0 || state[CHANGED + turn % 3];
-}
-
-/* Let the vertices point further towards their roots. It is the second half of round `turn`. */
-__kernel GROUP void hook_shorten(__global const int *now, __global int *next,
-                                 __global const int *state, const int n, const int turn)
-{
-    if (!is_awake(state, turn))
-        return;
     for (size_t v = get_global_id(0); v < (size_t)n; v += get_global_size(0)) {
-        int p = now[v];
-        for (int step = 0; step < STEPS; step++) {
-            const int q = now[p];
+        const int before = PEEK_INT(&parents[v]);
+        int p = before;
+        for (int step = 0; step < steps; step++) {
+            const int q = PEEK_INT(&parents[p]);
             if (q == p)
                 break;
             p = q;
         }
-        next[v] = p;
+        if (p != before)
+            POKE_INT(&parents[v], p);
     }
 }
 
-/* Hook the larger of two vertices to the smaller one, if it is a root. Return whether they
- * differ. */
-static inline int hook(__global const int *now, __global int *next, const int a, const int b)
+/* Return the root of a vertex, and let the vertices on the way point two steps further. */
+static inline int root_of(__global int *parents, int v)
 {
-    const int larger = max(a, b);
-    if (a != b && now[larger] == larger)
-        atomic_min(&next[larger], min(a, b));
-    return a != b;
+    int p = PEEK_INT(&parents[v]);
+    while (p != v) {
+        const int q = PEEK_INT(&parents[p]);
+        if (q != p)
+            POKE_INT(&parents[v], q);
+        v = p;
+        p = q;
+    }
+    return v;
 }
 
-/* Bring the pointer of a vertex that is no root up to date. A hook never writes to it. */
-static inline void renew(__global const int *now, __global int *next, const int v)
+/* Join the trees of two vertices. */
+static inline void join(__global int *parents, int a, int b)
 {
-    if (now[v] != v)
-        next[v] = now[v];
+    a = root_of(parents, a);
+    b = root_of(parents, b);
+    while (a != b) {
+        const int larger = max(a, b), smaller = min(a, b);
+        const int now = atomic_cmpxchg(&parents[larger], larger, smaller);
+        if (now == larger)
+            return;
+        a = root_of(parents, now);
+        b = root_of(parents, smaller);
+    }
 }
 
-/* Hook along the second arc of each vertex. */
-__kernel GROUP void hook_some(__global const offset_t *first, __global const int *heads,
-                              __global const int *now, __global int *next, const int n)
+/* Join along the second arc of each vertex. */
+__kernel GROUP void hook_second(__global const offset_t *first, __global const int *heads,
+                                __global int *parents, const int n)
 {
-    for (size_t v = get_global_id(0); v < (size_t)n; v += get_global_size(0)) {
-        renew(now, next, v);
+    for (size_t v = get_global_id(0); v < (size_t)n; v += get_global_size(0))
         if (first[v] + 1 < first[v + 1])
-            hook(now, next, now[v], now[heads[first[v] + 1]]);
-    }
+            join(parents, v, heads[first[v] + 1]);
 }
 
 /* Find the root that most of some vertices have: one group. */
-__kernel GROUP void hook_vote(__global const int *now, __global int *state, const int n)
+__kernel GROUP void hook_vote(__global const int *parents, __global int *giant, const int n)
 {
     __local int roots[VOTERS], votes[VOTERS];
     const int item = get_local_id(0);
     for (int i = item; i < VOTERS; i += PYAPSP_GROUP)
-        roots[i] = now[(uint)((ulong)n * (uint)(i * 2654435769u) >> 32)];
+        roots[i] = parents[(uint)((ulong)n * (uint)(i * 2654435769u) >> 32)];
     LOCAL_SYNC();
     for (int i = item; i < VOTERS; i += PYAPSP_GROUP) {
         votes[i] = 0;
@@ -143,39 +140,53 @@ __kernel GROUP void hook_vote(__global const int *now, __global int *state, cons
     for (int i = 1; i < VOTERS; i++)
         if (votes[i] > votes[chosen])
             chosen = i;
-    state[GIANT] = roots[chosen];
+    *giant = roots[chosen];
 }
 
-/* Hook along all arcs, other than those of vertices in the largest tree if there is one. It is the
- * first half of round `turn`. `lanes` work-items share the arcs of a vertex. */
-__kernel GROUP void hook_all(__global const offset_t *first, __global const int *heads,
-                             __global const int *now, __global int *next, __global int *state,
-                             const int n, const int lanes, const int turn)
+/* Join a vertex along every `by`-th of its arcs. */
+static inline void join_all(__global const offset_t *first, __global const int *heads,
+                            __global int *parents, const int v, const int own, const int by)
 {
-    __local int sum;
-    const int giant = state[GIANT];
-    int found = 0;
-    if (get_global_id(0) == 0)
-        state[CHANGED + (turn + 1) % 3] = 0;
-    if (!is_awake(state, turn + 2))
-        return;
-    const size_t by = get_global_size(0) / lanes;
-    for (size_t v = get_global_id(0) / lanes; v < (size_t)n; v += by) {
-        const int own = now[v], lane = get_global_id(0) % lanes;
-        if (lane == 0)
-            renew(now, next, v);
-        if (own == giant)
-            continue;
-        const offset_t end = first[v + 1];
-        for (offset_t a = first[v] + lane; a < end; a += lanes)
-            found |= hook(now, next, own, now[heads[a]]);
-    }
+    const offset_t end = first[v + 1];
+    for (offset_t a = first[v] + own; a < end; a += by)
+        if (PEEK_INT(&parents[heads[a]]) != PEEK_INT(&parents[v]))
+            join(parents, v, heads[a]);
+}
+
+/* Join along all arcs but those of vertices in the largest tree, if there is one. `lanes`
+ * work-items share the arcs of a vertex. */
+__kernel GROUP void hook_all(__global const offset_t *first, __global const int *heads,
+                             __global int *parents, __global const int *giant, const int n,
+                             const int lanes)
+{
+#if PYAPSP_GROUP > 1
+    __local int count, large[PYAPSP_GROUP];
     if (get_local_id(0) == 0)
-        sum = 0;
+        count = 0;
     LOCAL_SYNC();
-    if (found)
-        atomic_or(&sum, 1);
+#endif
+    const int lane = get_global_id(0) % lanes;
+    for (size_t v = get_global_id(0) / lanes; v < (size_t)n; v += get_global_size(0) / lanes) {
+        if (PEEK_INT(&parents[v]) == *giant)
+            continue;
+#if PYAPSP_GROUP > 1
+        if (first[v + 1] - first[v] > SHARE * lanes) {
+            int place = PYAPSP_GROUP;
+            if (lane == 0)
+                place = atomic_inc(&count);
+            if (place < PYAPSP_GROUP)
+                large[place] = v;
+            else if (lane == 0)
+                join_all(first, heads, parents, v, 0, 1);
+            continue;
+        }
+#endif
+        join_all(first, heads, parents, v, lane, lanes);
+    }
+#if PYAPSP_GROUP > 1
     LOCAL_SYNC();
-    if (get_local_id(0) == 0 && sum)
-        atomic_or(&state[CHANGED + turn % 3], 1);
+    const int listed = min(count, PYAPSP_GROUP);
+    for (int i = 0; i < listed; i++)
+        join_all(first, heads, parents, large[i], get_local_id(0), PYAPSP_GROUP);
+#endif
 }

@@ -12,7 +12,7 @@ from pyapsp.device import Device
 from pyapsp.kernels import staging
 from pyapsp.kernels.launch import Stopwatch
 
-__all__ = ["download", "expected", "in_place", "read_back", "shared", "upload"]
+__all__ = ["download", "expected", "in_place", "read_back", "settled", "shared", "upload"]
 
 
 def in_place(device: cl.Device) -> bool:
@@ -20,7 +20,9 @@ def in_place(device: cl.Device) -> bool:
     return bool(device.type & cl.device_type.CPU)
 
 
-def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Buffer:
+def upload(
+    queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch, dtype: np.dtype | None = None
+) -> cl.Buffer:
     """Return a device buffer with the content of an array; it has at least 4 bytes.
 
     If the device is the host's CPU, the memory of a read-only array is used without a copy.
@@ -32,15 +34,36 @@ def upload(queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch) -> cl.Bu
         C-contiguous.
     watch : Stopwatch
         The time of the transfer is added to its phase "transfer".
+    dtype : numpy.dtype, optional
+        The type of the values in the buffer, which must be able to hold them; by default that of
+        the array.
     """
-    flags = cl.mem_flags
-    if array.size and not array.flags.writeable and in_place(queue.device):
+    flags, dtype = cl.mem_flags, array.dtype if dtype is None else dtype
+    same = dtype == array.dtype
+    if array.size and same and not array.flags.writeable and in_place(queue.device):
         return cl.Buffer(queue.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
-    buffer = cl.Buffer(queue.context, flags.READ_WRITE, max(array.nbytes, 4))
-    if array.size:
-        with watch.by_the_host("transfer"):
-            cl.enqueue_copy(queue, buffer, array)
+    count = dtype.itemsize * array.size
+    buffer = cl.Buffer(queue.context, flags.READ_WRITE, max(count, 4))
+    if not array.size:
+        return buffer
+    with watch.by_the_host("transfer"):
+        if staging.suits(queue.device, count):
+            values = array.reshape(-1, 1)
+
+            def fill(first: int, last: int, piece: np.ndarray) -> None:
+                np.copyto(piece, values[first:last], casting="unsafe")
+
+            staging.stage(queue.context).send(queue, buffer, dtype, values.shape, fill)
+        else:
+            cl.enqueue_copy(queue, buffer, array.astype(dtype, copy=False))
     return buffer
+
+
+def settled(queue: cl.CommandQueue, *buffers: cl.Buffer) -> None:
+    """Wait until new buffers have memory. Drivers may allocate it at their first use."""
+    undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
+    cl.enqueue_migrate_mem_objects(queue, list(buffers), undefined)
+    queue.finish()
 
 
 def shared(queue: cl.CommandQueue, array: np.ndarray) -> cl.Buffer:

@@ -247,9 +247,11 @@ class DeviceBlock:
 
     def _upload(self, graph: Graph) -> list[cl.Buffer]:
         """Copy arcs to the device."""
-        weights = graph.weights.astype(self._dtype, copy=False)
-        arrays = graph.indptr, graph.indices, weights
-        return [upload(self.queue, array, self._watch) for array in arrays]
+        return [
+            upload(self.queue, graph.indptr, self._watch),
+            upload(self.queue, graph.indices, self._watch),
+            upload(self.queue, graph.weights, self._watch, self._dtype),
+        ]
 
     def _buffer(self, count: int) -> cl.Buffer:
         return cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, count)

@@ -324,8 +324,10 @@ class _Search:
                 cl.enqueue_copy(self._queue, predecessors, self._parents)
 
     def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:
-        arrays = first.astype(self._offsets, copy=False), heads
-        return [upload(self._queue, each, self._watch) for each in arrays]
+        return [
+            upload(self._queue, first, self._watch, self._offsets),
+            upload(self._queue, heads, self._watch),
+        ]
 
 
 def _read(queue: cl.CommandQueue, buffer: Any, array: np.ndarray, is_shared: bool) -> None:

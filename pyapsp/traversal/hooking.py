@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,13 @@ from pyapsp.kernels import build
 
 __all__ = ["Hooking"]
 
-# Launches that shorten the first trees, an odd number: 8^5 is deeper than the trees of most grids.
-_FIRST = 5
-# Rounds that are enqueued before the host reads whether they were needed.
-_ROUNDS = 4
+# Launches that shorten the first trees, and their steps: 8^4 is the depth of those of large grids.
+# Where work-items go one after the other, they find the parents shortened already.
+_FIRST, _STEPS, _ALL_STEPS = 4, 8, 2**31 - 1
 # The most work-items that share a vertex.
 _LANES = 32
 # Work-items for each compute unit of a GPU.
 _ITEMS = 2048
-# The layout of the state, see the kernel file.
-_STATE, _CHANGED = 4, 0
 
 
 class Hooking:
@@ -48,24 +46,26 @@ class Hooking:
         }
         units = device.capabilities.compute_units
         self._groups = units if group == 1 else max(units * _ITEMS // group, 1)
-        self._program = build(device, "traversal/scc_hooking.cl", defines)
+        fences = device.capabilities.device_scope_fence
+        standard = device.capabilities.c_standard if fences else None
+        self._program = build(device, "traversal/scc_hooking.cl", defines, standard=standard)
         self._group, self.hash = group, self._program.hash
 
     @staticmethod
     def buffers(n: int) -> list[int]:
-        """Return the bytes of the buffers of a call: two of pointers, and the state."""
-        return [4 * n, 4 * n, 4 * _STATE]
+        """Return the bytes of the buffers of a call: the trees, and the root of the largest."""
+        return [4 * n, 4]
 
     def __call__(
         self,
         queue: cl.CommandQueue,
         arcs: list[cl.Buffer],
         sizes: tuple[int, int],
-        own: tuple[Any, Any, Any],
+        own: Sequence[Any],
         *,
         symmetric: bool,
-    ) -> tuple[Any, int]:
-        """Find the components.
+    ) -> None:
+        """Enqueue the kernels.
 
         Parameters
         ----------
@@ -74,19 +74,13 @@ class Hooking:
             The rows: the offsets, and the heads.
         sizes : (int, int)
             Number of vertices, at least 1, and of arcs.
-        own : tuple of pyopencl.Buffer
-            The buffers of `buffers`.
+        own : sequence of pyopencl.Buffer
+            The buffers of `buffers`. The first one gets, for each vertex, the smallest vertex of
+            its component.
         symmetric : bool
             Whether every arc has its reverse.
-
-        Returns
-        -------
-        roots : pyopencl.Buffer
-            One of `own`: for each vertex the smallest vertex of its component.
-        rounds : int
-            Number of rounds.
         """
-        next_, now, state = own
+        parents, giant = own
         n = np.int32(sizes[0])
 
         def launch(name: str, *arguments: Any, groups: int = self._groups) -> None:
@@ -95,21 +89,15 @@ class Hooking:
 
         lanes = 1 << (sizes[1] // sizes[0]).bit_length()
         shared = np.int32(min(lanes, self._group, _LANES))
-        launch("begin", *arcs, next_, state, n)
-        for turn in range(_FIRST):
-            pair = (now, next_) if turn % 2 else (next_, now)
-            launch("shorten", *pair, state, n, np.int32(-1))
-        launch("some", *arcs, now, next_, n)
-        launch("shorten", next_, now, state, n, np.int32(-1))
+        launch("begin", *arcs, parents, n)
+        for _ in range(_FIRST if self._group > 1 else 0):
+            launch("shorten", parents, n, np.int32(_STEPS))
+        launch("shorten", parents, n, np.int32(_ALL_STEPS))
+        launch("second", *arcs, parents, n)
+        launch("shorten", parents, n, np.int32(_ALL_STEPS))
         if symmetric:
-            launch("vote", now, state, n, groups=1)
-        rounds, found = 0, np.empty(_STATE, np.int32)
-        while True:
-            for _ in range(_ROUNDS):
-                turn_ = np.int32(rounds)
-                launch("all", *arcs, now, next_, state, n, shared, turn_)
-                launch("shorten", next_, now, state, n, turn_)
-                rounds += 1
-            cl.enqueue_copy(queue, found, state)
-            if not found[_CHANGED + (rounds + 2) % 3]:
-                return now, rounds
+            launch("vote", parents, giant, n, groups=1)
+        else:
+            cl.enqueue_fill_buffer(queue, giant, np.full(1, -1, np.int32), 0, 4)
+        launch("all", *arcs, parents, giant, n, shared)
+        launch("shorten", parents, n, np.int32(_ALL_STEPS))

@@ -14,7 +14,7 @@ from pyapsp.device import device_errors
 from pyapsp.errors import CapabilityError, PyApspError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch, upload
-from pyapsp.kernels.transfer import in_place
+from pyapsp.kernels.transfer import in_place, settled
 from pyapsp.registry import Options, Plan, register
 from pyapsp.traversal.component_methods import Arcs, ComponentMethod, Labels
 from pyapsp.traversal.hooking import Hooking
@@ -82,20 +82,16 @@ class SccHooking(ComponentMethod):
     def run(self, plan: Plan) -> Labels:
         """Find the components."""
         graph, options, watch = plan.input, plan.options, Stopwatch()
-        labels, rounds = np.empty(graph.n, np.int32), 0
-        started = time.perf_counter()
+        labels, seconds = np.empty(graph.n, np.int32), 0.0
         if graph.n:
             with device_errors(options.device, plan.device_bytes):
-                rounds = _search(plan, watch, labels)
+                seconds = _search(plan, watch, labels)
         if options.progress is not None:
             options.progress(graph.n, graph.n)
-        transfers = watch.seconds("transfer")
         stats = {
-            # by the clock of the host, because reading the state between rounds counts as well
-            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
-            "transfer_seconds": transfers,
+            "kernel_seconds": seconds,
+            "transfer_seconds": watch.seconds("transfer"),
             "kernel_hash": plan.state.hooking.hash,
-            "more": {"rounds": rounds},
         }
         return Labels(labels=labels, stats=stats)
 
@@ -105,19 +101,23 @@ def _offsets(options: Options) -> np.dtype:
     return np.dtype(np.int64 if in_place(options.device.handle) else np.int32)
 
 
-def _search(plan: Plan, watch: Stopwatch, labels: np.ndarray) -> int:
-    """Fill the labels, and return the number of rounds."""
-    graph, options = plan.input, plan.options
-    queue, n = options.device.queue(), graph.n
-    offsets = graph.indptr.astype(_offsets(options), copy=False)
-    arcs = [upload(queue, each, watch) for each in (offsets, graph.indices)]
-    trees: list[Any] = [options.device.buffer(size) for size in Hooking.buffers(n)]
-    numbers: Any = options.device.buffer(4 * n)
+def _search(plan: Plan, watch: Stopwatch, labels: np.ndarray) -> float:
+    """Fill the labels, and return the seconds of the kernels by the clock of the host."""
+    graph, device = plan.input, plan.options.device
+    queue, n = device.queue(), graph.n
+    arcs = [
+        upload(queue, graph.indptr, watch, _offsets(plan.options)),
+        upload(queue, graph.indices, watch),
+    ]
+    trees: list[Any] = [device.buffer(size) for size in Hooking.buffers(n)]
+    numbers: Any = device.buffer(4 * n)
+    settled(queue, *trees, numbers)
+    started = time.perf_counter()
     symmetric = bool(known_symmetric(graph))
-    sizes, own = (n, graph.m), (trees[0], trees[1], trees[2])
-    roots, rounds = plan.state.hooking(queue, arcs, sizes, own, symmetric=symmetric)
-    plan.state.numbering(queue, roots, roots, numbers, n)
+    plan.state.hooking(queue, arcs, (n, graph.m), trees, symmetric=symmetric)
+    plan.state.numbering(queue, trees[0], trees[0], numbers, n)
     queue.finish()
+    seconds = time.perf_counter() - started
     with watch.by_the_host("transfer"):
         cl.enqueue_copy(queue, labels, numbers)
-    return int(rounds)
+    return seconds

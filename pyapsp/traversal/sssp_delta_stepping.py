@@ -21,7 +21,7 @@ from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, PyApspError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Stopwatch, build, upload
-from pyapsp.kernels.transfer import in_place
+from pyapsp.kernels.transfer import in_place, settled
 from pyapsp.paths import PathOptions, Weights
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
@@ -207,12 +207,14 @@ class _Entries:
         device, self._watch = options.device, watch
         self._n, self._dtype = graph.n, held_type(graph, options.dtype)
         self._queue = device.queue()
-        weights = graph.weights.astype(_weights(graph, options), copy=False)
-        first = graph.indptr.astype(_offsets(device), copy=False)
-        arrays = first, graph.indices, weights
-        self._arcs = [upload(self._queue, each, watch) for each in arrays]
+        self._arcs = [
+            upload(self._queue, graph.indptr, watch, _offsets(device)),
+            upload(self._queue, graph.indices, watch),
+            upload(self._queue, graph.weights, watch, _weights(graph, options)),
+        ]
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
         self._own = [device.buffer(size) for size in sizes]
+        settled(self._queue, *self._own)
         self._words, self._state = self._own[0], self._own[6]
         units, group = device.capabilities.compute_units, parameters["group"]
         groups = units if device.traits.scalar_groups else max(units * _ITEMS // group, 1)

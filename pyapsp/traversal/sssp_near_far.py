@@ -99,9 +99,11 @@ class _Piles:
         self._delta = _delta(graph, options.dtype, parameters["delta"])
         wide, atomics = options.dtype.itemsize == 8, options.device.capabilities.int64_atomics
         self._passes = 2 if wide and not atomics else 1
-        weights = graph.weights.astype(options.dtype, copy=False)
-        arrays = graph.indptr, graph.indices, weights
-        self._arcs = [upload(self._queue, each, watch) for each in arrays]
+        self._arcs = [
+            upload(self._queue, graph.indptr, watch),
+            upload(self._queue, graph.indices, watch),
+            upload(self._queue, graph.weights, watch, options.dtype),
+        ]
         self._words, self._told, self._lists, self._marks, self._sizes, self._minima = (
             cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
             for size in _sizes(graph.n, options.dtype)
