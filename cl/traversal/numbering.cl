@@ -22,6 +22,16 @@
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
+#include "traversal/peek.h"
+
+/* Make the smallest vertex of a component known. Most work-items find a smaller one there: a look is
+ * cheaper than an atomic that all of them wait for. */
+static inline void offer(__global int *smallest, const int v)
+{
+    if (PEEK_INT(smallest) > v)
+        atomic_min(smallest, v);
+}
+
 /* The smallest vertex of each component. */
 __kernel GROUP void number_smallest(__global int *roots, __global int *smallest, const int n)
 {
@@ -32,12 +42,12 @@ __kernel GROUP void number_smallest(__global int *roots, __global int *smallest,
         if (roots[v] == root)
             continue;
         if (root >= 0)
-            atomic_min(&smallest[root], least);
+            offer(&smallest[root], least);
         root = roots[v];
         least = v;
     }
     if (root >= 0)
-        atomic_min(&smallest[root], least);
+        offer(&smallest[root], least);
 }
 
 /* 1 for each vertex that is the smallest of its component. */

@@ -4,23 +4,27 @@
  *           tree. An arc between two trees hooks the larger root to the smaller one. In the end
  *           every tree is a component, and its root is its smallest vertex. The directions of arcs
  *           do not matter.
- *             The first arc of each vertex, and then the second one, join most vertices of most
- *           graphs. Then a vote among a few vertices finds the largest tree. If the graph is
- *           symmetric, the arcs of its vertices need not be read: an arc to another tree has its
- *           reverse there. One launch reads all other arcs.
+ *             The first arc of each vertex, or the first three if there are many, join most
+ *           vertices of most graphs. Then a vote among a few vertices finds the largest tree. If
+ *           the graph is symmetric, the arcs of its vertices need not be read: an arc to another
+ *           tree has its reverse there. And a vertex of another tree is done when it meets a
+ *           neighbour in the largest one: its other neighbours find it there, or are there
+ *           themselves. One launch reads all other arcs.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v.
- *           parents, which all work-items change while others read it:
+ *           Three arrays of parents. A launch that shortens trees reads one and writes another, or
+ *           both others. A launch that joins trees reads `now`, where each vertex points to its
+ *           root, and changes a copy, `next`, of which it uses only the words of these roots:
  *
- *             parents    0 0 1 3 3 . .      arc 4 - 2: the root of 4 is 3, that of 2 is 0
- *                        0 0 1 0 3 . .      3 is hooked to 0
- *                        0 0 0 0 0 . .      shortened
+ *             now     0 0 1 3 3 . .     arc 4 - 2: the root of 4 is 3, that of 2 is 1 and then 0
+ *             now     0 0 0 3 3 . .     shortened
+ *             next    0 0 0 0 3 . .     3 is hooked to 0
+ *             now     0 0 0 0 0 . .     shortened
  *
- *           A root is hooked by a compare-and-exchange, so that it gets one parent. A vertex that
- *           is no root has a parent that is one of its ancestors, however old the word is that was
- *           read: a hook never takes a vertex out of a tree. So a walk along parents that are
- *           outdated still ends at a vertex that was the root, and the exchange tells whether it is
- *           one now.
+ *           While joins go on, a root of `now` has in `next` itself or a smaller root of its tree,
+ *           however old the word is that was read: a join never takes a vertex out of a tree. So a
+ *           walk ends at a vertex that was the root, and a compare-and-exchange tells whether it
+ *           still is one.
  *           giant: the root that most of the voters have, or -1.
  *
  * Parameters  PYAPSP_GROUP   64    work-items of a group
@@ -46,6 +50,8 @@
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
+/* Steps towards the root that a vertex goes in a launch. */
+#define STEPS 8
 #define VOTERS 256
 /* A vertex with more arcs than this for each of its work-items is left to the whole group. */
 #define SHARE 32
@@ -57,76 +63,63 @@ typedef PYAPSP_OFFSET offset_t;
 
 /* Each vertex points to the end of its first arc, if that is smaller. */
 __kernel GROUP void hook_begin(__global const offset_t *first, __global const int *heads,
-                               __global int *parents, const int n)
+                               __global int *next, const int n)
 {
     for (size_t v = get_global_id(0); v < (size_t)n; v += get_global_size(0)) {
         const offset_t from = first[v];
-        parents[v] = from < first[v + 1] ? min((int)v, heads[from]) : (int)v;
+        next[v] = from < first[v + 1] ? min((int)v, heads[from]) : (int)v;
     }
 }
 
-/* Let the vertices point further towards their roots, by at most `steps` steps. */
-__kernel GROUP void hook_shorten(__global int *parents, const int n, const int steps)
+/* Let the vertices point further towards their roots. */
+__kernel GROUP void hook_shorten(__global const int *now, __global int *next, const int n)
 {
     for (size_t v = get_global_id(0); v < (size_t)n; v += get_global_size(0)) {
-        const int before = PEEK_INT(&parents[v]);
-        int p = before;
-        for (int step = 0; step < steps; step++) {
-            const int q = PEEK_INT(&parents[p]);
+        int p = now[v];
+        for (int step = 0; step < STEPS; step++) {
+            const int q = now[p];
             if (q == p)
                 break;
             p = q;
         }
-        if (p != before)
-            POKE_INT(&parents[v], p);
+        next[v] = p;
     }
 }
 
-/* Return the root of a vertex, and let the vertices on the way point two steps further. */
-static inline int root_of(__global int *parents, int v)
+/* Let the vertices point to their roots, in two arrays. */
+__kernel GROUP void hook_to_roots(__global const int *before, __global int *now,
+                                  __global int *next, const int n)
 {
-    int p = PEEK_INT(&parents[v]);
-    while (p != v) {
-        const int q = PEEK_INT(&parents[p]);
-        if (q != p)
-            POKE_INT(&parents[v], q);
-        v = p;
-        p = q;
-    }
-    return v;
-}
-
-/* Join the trees of two vertices. */
-static inline void join(__global int *parents, int a, int b)
-{
-    a = root_of(parents, a);
-    b = root_of(parents, b);
-    while (a != b) {
-        const int larger = max(a, b), smaller = min(a, b);
-        const int now = atomic_cmpxchg(&parents[larger], larger, smaller);
-        if (now == larger)
-            return;
-        a = root_of(parents, now);
-        b = root_of(parents, smaller);
+    for (size_t v = get_global_id(0); v < (size_t)n; v += get_global_size(0)) {
+        int p = before[v];
+        for (int q = before[p]; q != p; q = before[q])
+            p = q;
+        now[v] = next[v] = p;
     }
 }
 
-/* Join along the second arc of each vertex. */
-__kernel GROUP void hook_second(__global const offset_t *first, __global const int *heads,
-                                __global int *parents, const int n)
+/* Hook the trees of each vertex and of the end of its arc `number`, unless one of them gets another
+ * parent. */
+__kernel GROUP void hook_some(__global const offset_t *first, __global const int *heads,
+                              __global const int *now, __global int *next, const int n,
+                              const int number)
 {
-    for (size_t v = get_global_id(0); v < (size_t)n; v += get_global_size(0))
-        if (first[v] + 1 < first[v + 1])
-            join(parents, v, heads[first[v] + 1]);
+    for (size_t v = get_global_id(0); v < (size_t)n; v += get_global_size(0)) {
+        if (first[v] + number >= first[v + 1])
+            continue;
+        const int a = now[v], b = now[heads[first[v] + number]];
+        if (a != b)
+            atomic_min(&next[max(a, b)], min(a, b));
+    }
 }
 
 /* Find the root that most of some vertices have: one group. */
-__kernel GROUP void hook_vote(__global const int *parents, __global int *giant, const int n)
+__kernel GROUP void hook_vote(__global const int *now, __global int *giant, const int n)
 {
     __local int roots[VOTERS], votes[VOTERS];
     const int item = get_local_id(0);
     for (int i = item; i < VOTERS; i += PYAPSP_GROUP)
-        roots[i] = parents[(uint)((ulong)n * (uint)(i * 2654435769u) >> 32)];
+        roots[i] = now[(uint)((ulong)n * (uint)(i * 2654435769u) >> 32)];
     LOCAL_SYNC();
     for (int i = item; i < VOTERS; i += PYAPSP_GROUP) {
         votes[i] = 0;
@@ -143,50 +136,83 @@ __kernel GROUP void hook_vote(__global const int *parents, __global int *giant, 
     *giant = roots[chosen];
 }
 
-/* Join a vertex along every `by`-th of its arcs. */
+/* Return the root of a root of `now`, and let those on the way point two steps further. */
+static inline int root_of(__global int *next, int v)
+{
+    int p = PEEK_INT(&next[v]);
+    while (p != v) {
+        const int q = PEEK_INT(&next[p]);
+        if (q != p)
+            POKE_INT(&next[v], q);
+        v = p;
+        p = q;
+    }
+    return v;
+}
+
+/* Join the trees of two roots of `now`. */
+static inline void join(__global int *next, int a, int b)
+{
+    a = root_of(next, a);
+    b = root_of(next, b);
+    while (a != b) {
+        const int larger = max(a, b), smaller = min(a, b);
+        const int found = atomic_cmpxchg(&next[larger], larger, smaller);
+        if (found == larger)
+            return;
+        a = root_of(next, found);
+        b = root_of(next, smaller);
+    }
+}
+
+/* Join a vertex along every `by`-th of its arcs, until one leads to the largest tree. */
 static inline void join_all(__global const offset_t *first, __global const int *heads,
-                            __global int *parents, const int v, const int own, const int by)
+                            __global const int *now, __global int *next, const int giant,
+                            const int v, const int lane, const int by)
 {
     const offset_t end = first[v + 1];
-    for (offset_t a = first[v] + own; a < end; a += by)
-        if (PEEK_INT(&parents[heads[a]]) != PEEK_INT(&parents[v]))
-            join(parents, v, heads[a]);
+    const int own = now[v];
+    int last = own;
+    for (offset_t a = first[v] + lane; a < end && last != giant; a += by) {
+        const int other = now[heads[a]];
+        if (other != own && other != last)
+            join(next, own, other);
+        last = other;
+    }
 }
 
 /* Join along all arcs but those of vertices in the largest tree, if there is one. `lanes`
- * work-items share the arcs of a vertex. */
+ * work-items share the arcs of a vertex, and the whole group those of one with many. */
 __kernel GROUP void hook_all(__global const offset_t *first, __global const int *heads,
-                             __global int *parents, __global const int *giant, const int n,
-                             const int lanes)
+                             __global const int *now, __global int *next,
+                             __global const int *largest, const int n, const int lanes)
 {
+    const int giant = *largest, lane = get_global_id(0) % lanes;
 #if PYAPSP_GROUP > 1
     __local int count, large[PYAPSP_GROUP];
     if (get_local_id(0) == 0)
         count = 0;
     LOCAL_SYNC();
 #endif
-    const int lane = get_global_id(0) % lanes;
     for (size_t v = get_global_id(0) / lanes; v < (size_t)n; v += get_global_size(0) / lanes) {
-        if (PEEK_INT(&parents[v]) == *giant)
+        if (now[v] == giant)
             continue;
 #if PYAPSP_GROUP > 1
         if (first[v + 1] - first[v] > SHARE * lanes) {
-            int place = PYAPSP_GROUP;
-            if (lane == 0)
-                place = atomic_inc(&count);
+            const int place = lane == 0 ? atomic_inc(&count) : PYAPSP_GROUP;
             if (place < PYAPSP_GROUP)
                 large[place] = v;
             else if (lane == 0)
-                join_all(first, heads, parents, v, 0, 1);
+                join_all(first, heads, now, next, giant, v, 0, 1);
             continue;
         }
 #endif
-        join_all(first, heads, parents, v, lane, lanes);
+        join_all(first, heads, now, next, giant, v, lane, lanes);
     }
 #if PYAPSP_GROUP > 1
     LOCAL_SYNC();
-    const int listed = min(count, PYAPSP_GROUP);
+    const int listed = min(count, PYAPSP_GROUP), item = get_local_id(0);
     for (int i = 0; i < listed; i++)
-        join_all(first, heads, parents, large[i], get_local_id(0), PYAPSP_GROUP);
+        join_all(first, heads, now, next, giant, large[i], item, PYAPSP_GROUP);
 #endif
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ class Scan:
         self.hash = self._program.hash
 
     def buffers(self, n: int) -> list[int]:
-        """Return the bytes of each buffer that a call allocates; the first is the sums."""
+        """Return the bytes of each buffer of a call; the first is the sums."""
         found = [4 * (n + 1)]
         while n >= self._chunk:
             n = n // self._chunk
@@ -58,6 +58,7 @@ class Scan:
         numbers: cl.Buffer,
         n: int,
         told: Callable[[cl.Event], Any] = lambda event: None,
+        memory: Sequence[cl.Buffer] = (),
     ) -> cl.Buffer:
         """Enqueue the kernels, and return the sums.
 
@@ -69,6 +70,8 @@ class Scan:
         n : int
         told : callable
             Called with the event of each launch.
+        memory : sequence of pyopencl.Buffer
+            The buffers of `buffers`; without them, the call allocates them.
 
         Returns
         -------
@@ -77,13 +80,15 @@ class Scan:
         """
         flags = cl.mem_flags.READ_WRITE
         groups = n // self._chunk + 1
-        sums = cl.Buffer(queue.context, flags, 4 * (n + 1))
-        totals = cl.Buffer(queue.context, flags, 4 * groups)
+        sums, totals, *rest = memory or (
+            cl.Buffer(queue.context, flags, 4 * (n + 1)),
+            cl.Buffer(queue.context, flags, 4 * groups),
+        )
         shape = (groups * self._group,), (self._group,)
         chunks, fan = (self._program.kernel(name) for name in ("scan_chunks", "scan_fan"))
         told(chunks(queue, *shape, numbers, sums, totals, np.int32(n)))
         if groups > 1:
             # the sum of all chunks but the last is enough, as its total is not before any chunk
-            before = self(queue, totals, groups - 1, told)
+            before = self(queue, totals, groups - 1, told, rest)
             told(fan(queue, *shape, sums, before, np.int32(n + 1)))
         return sums

@@ -13,11 +13,10 @@ from pyapsp.kernels import build
 
 __all__ = ["Hooking"]
 
-# Launches that shorten the first trees, and their steps: 8^4 is the depth of those of large grids.
-# Where work-items go one after the other, they find the parents shortened already.
-_FIRST, _STEPS, _ALL_STEPS = 4, 8, 2**31 - 1
-# The most work-items that share a vertex.
-_LANES = 32
+# Arcs of each vertex that are tried before all others, and the mean degree from which they are.
+_TRIED, _DENSE = 2, 8
+# The most work-items that share a vertex. If the graph is symmetric, most need only one.
+_LANES, _SYMMETRIC_LANES = 32, 4
 # Work-items for each compute unit of a GPU.
 _ITEMS = 2048
 
@@ -53,8 +52,8 @@ class Hooking:
 
     @staticmethod
     def buffers(n: int) -> list[int]:
-        """Return the bytes of the buffers of a call: the trees, and the root of the largest."""
-        return [4 * n, 4]
+        """Return the bytes of the buffers of a call: three of parents, and the largest tree."""
+        return [4 * n, 4 * n, 4 * n, 4]
 
     def __call__(
         self,
@@ -80,24 +79,29 @@ class Hooking:
         symmetric : bool
             Whether every arc has its reverse.
         """
-        parents, giant = own
-        n = np.int32(sizes[0])
+        now, *others, giant = own
+        n, groups = np.int32(sizes[0]), (self._groups * self._group,)
 
-        def launch(name: str, *arguments: Any, groups: int = self._groups) -> None:
-            kernel, group = self._program.kernel(f"hook_{name}"), self._group
-            kernel(queue, (groups * group,), (group,), *arguments)
+        def launch(name: str, *arguments: Any, items: tuple[int] = groups) -> None:
+            self._program.kernel(f"hook_{name}")(queue, items, (self._group,), *arguments)
 
-        lanes = 1 << (sizes[1] // sizes[0]).bit_length()
-        shared = np.int32(min(lanes, self._group, _LANES))
-        launch("begin", *arcs, parents, n)
-        for _ in range(_FIRST if self._group > 1 else 0):
-            launch("shorten", parents, n, np.int32(_STEPS))
-        launch("shorten", parents, n, np.int32(_ALL_STEPS))
-        launch("second", *arcs, parents, n)
-        launch("shorten", parents, n, np.int32(_ALL_STEPS))
+        def to_roots() -> None:
+            launch("to_roots", others[0], now, others[1], n)
+            others.reverse()
+
+        mean = sizes[1] // sizes[0]
+        most = _SYMMETRIC_LANES if symmetric else _LANES
+        lanes = np.int32(min(1 << max(mean.bit_length() - 1, 0), self._group, most))
+        launch("begin", *arcs, others[0], n)
+        launch("shorten", *others, n)
+        launch("shorten", *others[::-1], n)
+        to_roots()
+        for number in range(1, 1 + _TRIED * (mean >= _DENSE)):
+            launch("some", *arcs, now, others[0], n, np.int32(number))
+            to_roots()
         if symmetric:
-            launch("vote", parents, giant, n, groups=1)
+            launch("vote", now, giant, n, items=(self._group,))
         else:
             cl.enqueue_fill_buffer(queue, giant, np.full(1, -1, np.int32), 0, 4)
-        launch("all", *arcs, parents, giant, n, shared)
-        launch("shorten", parents, n, np.int32(_ALL_STEPS))
+        launch("all", *arcs, now, others[0], giant, n, lanes)
+        to_roots()

@@ -176,7 +176,9 @@ class _Search:
         own: list[Any] = [options.device.buffer(size) for size in sizes]
         self._lists, self._bits, self._labels = own[:2], own[2:4], own[4:6]
         self._roots, self._counts, self._stamps, self._fronts, self._best, self._state = own[6:]
-        settled(self._queue, *own)
+        rows = self._programs.scan.buffers(2 * graph.n)
+        self._sums: list[Any] = [options.device.buffer(size) for size in rows]
+        settled(self._queue, *own, *self._sums)
         self._host = np.zeros(_STATE, np.int32)
         self.rounds = self.turn = self.levels = 0
 
@@ -200,7 +202,8 @@ class _Search:
             if not left:
                 break
         smallest, numbers = self._labels
-        self._programs.numbering(self._queue, self._roots, smallest, numbers, self._n)
+        own = self._roots, smallest, numbers
+        self._programs.numbering(self._queue, *own, self._n, self._sums)
         self._queue.finish()
         seconds = time.perf_counter() - started
         with self._watch.by_the_host("transfer"):
@@ -252,7 +255,7 @@ class _Search:
         p, labels = np.int32(place), self._ordered(self._labels)
         arcs, ends = self._lists[place], self._lists[1 - place]
         self._launch("count", arcs, self._counts, self._state, m, p)
-        rows = self._programs.scan(self._queue, self._counts, 2 * self._n)
+        rows = self._programs.scan(self._queue, self._counts, 2 * self._n, memory=self._sums)
         self._launch("place", arcs, rows, self._counts, ends, self._state, m, p)
         zero = np.zeros(1, np.int32)
         cl.enqueue_fill_buffer(self._queue, self._state, zero, 4 * _RECORDS, 16 * _RECORD)

@@ -111,11 +111,12 @@ def _search(plan: Plan, watch: Stopwatch, labels: np.ndarray) -> float:
     ]
     trees: list[Any] = [device.buffer(size) for size in Hooking.buffers(n)]
     numbers: Any = device.buffer(4 * n)
-    settled(queue, *trees, numbers)
+    sums: list[Any] = [device.buffer(size) for size in plan.state.numbering.buffers(n)]
+    settled(queue, *trees, numbers, *sums)
     started = time.perf_counter()
     symmetric = bool(known_symmetric(graph))
     plan.state.hooking(queue, arcs, (n, graph.m), trees, symmetric=symmetric)
-    plan.state.numbering(queue, trees[0], trees[0], numbers, n)
+    plan.state.numbering(queue, trees[0], trees[0], numbers, n, sums)
     queue.finish()
     seconds = time.perf_counter() - started
     with watch.by_the_host("transfer"):
