@@ -18,6 +18,7 @@ from pyapsp.files import disk_space
 
 __all__ = [
     "aligned",
+    "as_type",
     "available_memory",
     "copy",
     "cores",
@@ -78,6 +79,19 @@ def copy(target: np.ndarray, source: np.ndarray) -> None:
         np.copyto(target[first:last], source[first:last])
 
     share(part, len(target), target.nbytes)
+
+
+def as_type(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
+    """Return an array in a type that holds its values; several cores convert a large array."""
+    if array.dtype == dtype:
+        return array
+    found = np.empty(array.shape, dtype)
+
+    def part(first: int, last: int) -> None:
+        np.copyto(found[first:last], array[first:last], casting="unsafe")
+
+    share(part, len(array), found.nbytes)
+    return found
 
 
 def share(work: Callable[[int, int], object], count: int, size: int) -> None:

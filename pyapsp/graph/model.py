@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import validation
 from pyapsp.graph.symmetry import is_symmetric
+from pyapsp.host import as_type
 
 if TYPE_CHECKING:
     import igraph
@@ -167,7 +168,7 @@ class Graph:
         validation.vertex_count(indptr.size - 1)
         values = validation.weights(weights)
         graph: Graph = object.__new__(cls)
-        starts, heads = np.asarray(indptr, np.int64), np.asarray(indices, np.int32)
+        starts, heads = as_type(indptr, np.int64), as_type(indices, np.int32)
         graph._fill(starts, heads, values, True, None, name, copy)
         return graph
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Hashable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.errors import GraphError, ParameterError
-from pyapsp.host import cores
+from pyapsp.host import share
 
 _T = TypeVar("_T")
 
@@ -44,7 +43,7 @@ __all__ = [
 
 MAX_VERTICES = 2**31 - 1  # arc heads are stored as int32
 _COUNTED = 2**53  # up to which float64 holds every integer
-_LARGE, _THREADS = 2**21, 8  # values from which several threads share them, and how many
+_LARGE, _BYTES = 2**21, 8  # values from which several threads share them, and bytes of a value
 _BLOCK = 2**15  # values of a block that stays in the CPU cache while it is read several times
 
 
@@ -270,26 +269,25 @@ def _in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
     The cores share the blocks of a large array. NumPy lets them run at the same time.
     """
     starts = range(0, size, _BLOCK)
-    threads = min(cores(), _THREADS) if size >= _LARGE else 1
-    if threads == 1:
-        return [function(start, min(start + _BLOCK, size)) for start in starts]
-    share = -(-len(starts) // threads)
+    found: list[Any] = [None] * len(starts)
 
-    def part(thread: int) -> list[_T]:
-        own = starts[thread * share : (thread + 1) * share]
-        return [function(start, min(start + _BLOCK, size)) for start in own]
+    def part(first: int, last: int) -> None:
+        for block in range(first, last):
+            start = starts[block]
+            found[block] = function(start, min(start + _BLOCK, size))
 
-    with ThreadPoolExecutor(threads) as pool:
-        return [found for each in pool.map(part, range(threads)) for found in each]
+    share(part, len(starts), _BYTES * size if size >= _LARGE else 0)
+    return found
 
 
 def whole(values: NDArray[Any]) -> bool:
     """Return whether all floats are whole numbers."""
-    for start in range(0, values.size, _BLOCK):
-        part = values[start : start + _BLOCK]
-        if not (part == np.floor(part)).all():
-            return False
-    return True
+
+    def whole_in(start: int, stop: int) -> bool:
+        part = values[start:stop]
+        return bool((part == np.floor(part)).all())
+
+    return all(_in_blocks(whole_in, values.size))
 
 
 def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -91,7 +92,7 @@ class Hooking:
 
         mean = sizes[1] // sizes[0]
         most = _SYMMETRIC_LANES if symmetric else _LANES
-        lanes = np.int32(min(1 << max(mean.bit_length() - 1, 0), self._group, most))
+        lanes = np.int32(min(1 << round(math.log2(max(mean, 1))), self._group, most))
         launch("begin", *arcs, others[0], n)
         launch("shorten", *others, n)
         launch("shorten", *others[::-1], n)

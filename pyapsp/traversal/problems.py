@@ -51,8 +51,9 @@ def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
     """
     if "work" in answer.stats:
         return int(answer.stats["work"])
-    reached = answer.distances < infinity(answer.distances.dtype)
-    return int((reached.sum(axis=0) * np.diff(graph.indptr)).sum())
+    others = (answer.distances == infinity(answer.distances.dtype)).nonzero()[1]
+    missing = (graph.indptr[others + 1] - graph.indptr[others]).sum()
+    return len(answer.distances) * graph.m - int(missing)
 
 
 def _choices(request: Request) -> Iterator[Choice]:

@@ -16,10 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.checks import converted
+from pyapsp.checks import convert
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, PyApspError
 from pyapsp.graph import Facts, Graph
+from pyapsp.host import share
 from pyapsp.kernels import Stopwatch, build, upload
 from pyapsp.kernels.transfer import in_place, settled
 from pyapsp.paths import PathOptions, Weights
@@ -282,4 +283,8 @@ class _Entries:
         if words is not held:
             held[...] = words.astype(np.uint16).view(self._dtype)
         if held is not distances:
-            converted(held[None], distances.dtype, distances[None])
+
+            def convert_part(first: int, last: int) -> None:
+                convert(held[None, first:last], distances[None, first:last])
+
+            share(convert_part, self._n, distances.nbytes)
