@@ -13,6 +13,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.checks import check_weights
+from pyapsp.dense.arcs import ArcWriter
 from pyapsp.dense.matrix import DeviceMatrix, Layout, download, upload
 from pyapsp.dense.mending import mend_predecessors
 from pyapsp.dense.predecessors import Recovery
@@ -20,7 +21,7 @@ from pyapsp.device import Device, device_errors
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Facts, Graph
 from pyapsp.host import aligned
-from pyapsp.kernels import Program, Stopwatch
+from pyapsp.kernels import Program, Stopwatch, staging
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, check_memory
@@ -173,12 +174,14 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                 )
             except DeviceMemoryError as needs:
                 raise min(needs, tuned_needs, key=lambda error: error.needed) from None
+        is_sparse = self._is_sparse(graph, options, configuration)
+        arcs = ArcWriter(options.device, options.dtype) if is_sparse else None
         return Plan(
             graph,
             options,
             configuration.parameters,
             needed,
-            (configuration, recovery),
+            (configuration, recovery, arcs),
             time.perf_counter() - started,
             match.describe() if match else None,
         )
@@ -195,6 +198,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         if options.predecessors and recovery is None:
             solving.append(_INDEX.itemsize * configuration.size**2)
         phases = [solving]
+        if self._is_sparse(graph, options, configuration):
+            phases.append([matrix, *ArcWriter.buffers(graph, options.dtype)])
         if recovery is not None:
             if configuration.layout is not None:
                 matrix = options.dtype.itemsize * graph.n**2
@@ -203,12 +208,29 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             check_memory(each, options)
         return configuration, match, max(map(sum, phases))
 
+    def _is_sparse(
+        self, graph: Graph, options: AllPairsOptions, configuration: Configuration
+    ) -> bool:
+        """Return whether the matrix is made of the arcs on the device."""
+        answer = (options.answer or options.dtype).itemsize * graph.n**2
+        return (
+            configuration.layout is None
+            and staging.suits(options.device.handle, answer)
+            and ArcWriter.suits(graph, options.dtype, options.dtype.itemsize * graph.n**2)
+        )
+
     def run(self, plan: Plan) -> Rows:
         """Upload the matrix, run all rounds, download it."""
         with device_errors(plan.options.device, plan.device_bytes):
             return self._run(plan, *plan.state)
 
-    def _run(self, plan: Plan, configuration: Configuration, recovery: Recovery | None) -> Rows:
+    def _run(
+        self,
+        plan: Plan,
+        configuration: Configuration,
+        recovery: Recovery | None,
+        arcs: ArcWriter | None,
+    ) -> Rows:
         graph, options, watch = plan.input, plan.options, Stopwatch()
         n, size = graph.n, configuration.size
         layout = _layout(configuration, options)
@@ -218,7 +240,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         again = words is not None and recovery is not None
         answer = options.dtype if again else options.answer or options.dtype
         matrix = DeviceMatrix(
-            options.device, (n, size), layout, options.dtype, answer, words, watch
+            options.device, (n, size), layout, options.dtype, answer, arcs, words, watch
         )
         dtype = answer if matrix.staged else options.dtype
         distances = options.out

@@ -11,6 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.checks import convert
+from pyapsp.dense.arcs import ArcWriter
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.host import is_aligned
@@ -48,7 +49,8 @@ class DeviceMatrix:
 
     If it is large and the device has its own memory, threads of the host write the weights into
     pinned memory, as the device needs them, and copy the distances from there to the answer. No
-    other matrix is made on the host. Otherwise the array of the answer holds the weights first.
+    other matrix is made on the host. If there are few arcs, the matrix is made of them on the
+    device. Otherwise the array of the answer holds the weights first.
 
     Parameters
     ----------
@@ -60,6 +62,8 @@ class DeviceMatrix:
         The type of the distances that are encoded.
     answer : numpy.dtype
         The type of the answer, if it is `staged`.
+    arcs : ArcWriter or None
+        Writes the weights on the device; None if they are copied with the rest of the matrix.
     words : tuple of callable, or None
         `FloydWarshall.encode` and `decode`; None if the words are the distances.
     watch : Stopwatch
@@ -78,15 +82,17 @@ class DeviceMatrix:
         layout: Layout,
         dtype: np.dtype,
         answer: np.dtype,
+        arcs: ArcWriter | None,
         words: tuple[_Encode, _Decode] | None,
         watch: Stopwatch,
     ) -> None:
         (self._n, self._size), self._layout = rows, layout
         self._device, self._dtype, self._watch = device, dtype, watch
+        self._arcs = arcs
         self._encode: _Encode | None = None if words is None else words[0]
         self._decode: _Decode | None = None if words is None else words[1]
         self._bytes = layout.dtype.itemsize * self._size * layout.columns
-        self.staged = staging.suits(device.handle, answer.itemsize * self._n**2)
+        self.staged = arcs is not None or staging.suits(device.handle, answer.itemsize * self._n**2)
 
     @property
     def _stage(self) -> staging.Stage:
@@ -102,6 +108,11 @@ class DeviceMatrix:
             self._words = distances if self._encode is None else self._encode(distances)
             return upload(self._device, queue, self._words, self._size, self._layout, self._watch)
         layout, n = self._layout, self._n
+        buffer = self._device.buffer(self._bytes)
+        if self._arcs is not None:
+            columns, infinity = layout.columns, layout.padding
+            self._arcs.write(queue, graph, buffer, columns, infinity, self._watch)
+            return buffer
 
         def fill(first: int, last: int, piece: np.ndarray) -> None:
             if self._encode is None:
@@ -114,7 +125,6 @@ class DeviceMatrix:
             piece[:, : words.shape[1]] = words
             piece[:, words.shape[1] :] = layout.padding
 
-        buffer = self._device.buffer(self._bytes)
         with self._watch.by_the_host("transfer"):
             rest = layout.dtype.itemsize * n * layout.columns
             if rest < self._bytes:

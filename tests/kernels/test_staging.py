@@ -12,6 +12,7 @@ import pyapsp
 from pyapsp import runs
 from pyapsp.distances import choice
 from pyapsp.distances.request import requested
+from pyapsp.errors import NegativeCycleError
 from pyapsp.graph import Graph
 from pyapsp.kernels import staging
 from pyapsp.kernels.transfer import expected
@@ -191,6 +192,23 @@ def test_answers_equal_those_of_whole_copies(method, dtype, device):
     np.testing.assert_array_equal(answer.predecessors, whole.predecessors)
     alone = pyapsp.solve(graph, method, sources=[5, 0], **given)
     np.testing.assert_array_equal(alone.distances, whole.distances[[5, 0]])
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "float32", "float64"])
+def test_loops_among_few_arcs(dtype, device):
+    random = np.random.default_rng(4)
+    tails, heads = random.integers(0, _N, (2, _N))
+    tails[:20] = heads[:20]
+    weights = random.integers(1, 9, _N)
+    graph, given = Graph.from_arcs(_N, tails, heads, weights), {"dtype": dtype, "device": device}
+    answer = pyapsp.solve(graph, "fw-minplus", **given)
+    np.testing.assert_array_equal(
+        answer.distances, _solve_plainly(graph, "fw-minplus", **given).distances
+    )
+    assert not answer.distances.diagonal().any()
+    weights[7] = -1
+    with pytest.raises(NegativeCycleError):
+        pyapsp.solve(Graph.from_arcs(_N, tails, heads, weights), "fw-minplus", **given)
 
 
 def test_complete_matrices_and_others(device):
