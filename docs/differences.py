@@ -14,9 +14,9 @@ TESTS = HERE.parent / "tests" / "csgraph" / "test_differences.py"
 HEAD = f"""\
 # Differences from SciPy
 
-`pyapsp.csgraph` has the shortest-path functions of `scipy.sparse.csgraph`. They take SciPy's
-arguments and return SciPy's answers, except for the differences on this page. The test named after
-each difference shows both behaviours, with SciPy 1.17. The tests are in
+`pyapsp.csgraph` has the functions of `scipy.sparse.csgraph` for shortest paths and components. They
+take SciPy's arguments and return SciPy's answers, except for the differences on this page. The test
+named after each difference shows both behaviours, with SciPy 1.17. The tests are in
 `{TESTS.relative_to(HERE.parent).as_posix()}`; `docs/differences.py` makes this page from them.
 """
 KINDS = {

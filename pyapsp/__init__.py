@@ -50,20 +50,28 @@ if TYPE_CHECKING:
     )
     from pyapsp.traversal.sssp import SsspResult as SsspResult
     from pyapsp.traversal.sssp import sssp as sssp
+    from pyapsp.traversal.structure import BowTie as BowTie
+    from pyapsp.traversal.structure import Condensation as Condensation
+    from pyapsp.traversal.structure import bow_tie as bow_tie
+    from pyapsp.traversal.structure import condensation as condensation
 
 __version__ = "0.1.0"
 
 # public name -> (module, attribute there; None when the module itself is the public thing)
 _PUBLIC: dict[str, tuple[str, str | None]] = {
+    "BowTie": ("pyapsp.traversal.structure", "BowTie"),
     "Components": ("pyapsp.traversal.components", "Components"),
+    "Condensation": ("pyapsp.traversal.structure", "Condensation"),
     "BfsResult": ("pyapsp.traversal.bfs", "BfsResult"),
     "Graph": ("pyapsp.graph", "Graph"),
     "Result": ("pyapsp.result", "Result"),
     "SsspResult": ("pyapsp.traversal.sssp", "SsspResult"),
     "average_shortest_path_length": ("pyapsp.distances.summaries", "average_shortest_path_length"),
     "bfs": ("pyapsp.traversal.bfs", "bfs"),
+    "bow_tie": ("pyapsp.traversal.structure", "bow_tie"),
     "bulk": ("pyapsp.bulk", None),
     "closeness_centrality": ("pyapsp.distances.summaries", "closeness_centrality"),
+    "condensation": ("pyapsp.traversal.structure", "condensation"),
     "csgraph": ("pyapsp.csgraph", None),
     "devices": ("pyapsp.device", "devices"),
     "diameter": ("pyapsp.distances.summaries", "diameter"),

@@ -1,4 +1,4 @@
-"""SciPy's `scipy.sparse.csgraph`, with its shortest paths on an OpenCL device.
+"""SciPy's `scipy.sparse.csgraph`, with its shortest paths and components on an OpenCL device.
 
 The functions take SciPy's arguments, and return what SciPy returns: float64 distances, inf if there
 is no path, int32 predecessors, -9999 for none. The device is the one that `pyapsp.device.choose`
@@ -34,8 +34,19 @@ from pyapsp.graph import Graph, as_graph, validation
 from pyapsp.graph.dense import from_array
 from pyapsp.graph.validation import flag
 from pyapsp.result import NO_PREDECESSOR
+from pyapsp.traversal.components import (
+    strongly_connected_components,
+    weakly_connected_components,
+)
 
-__all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
+__all__ = [
+    "bellman_ford",
+    "connected_components",
+    "dijkstra",
+    "floyd_warshall",
+    "johnson",
+    "shortest_path",
+]
 
 _Distances: TypeAlias = NDArray[np.float64]
 _Predecessors: TypeAlias = NDArray[np.int32]
@@ -434,6 +445,62 @@ def floyd_warshall(
     return shortest_path(csgraph, "FW", directed, return_predecessors, unweighted, overwrite)
 
 
+@overload
+def connected_components(
+    csgraph: Any,
+    directed: bool = ...,
+    connection: str = ...,
+    return_labels: Literal[True] = ...,
+) -> tuple[int, NDArray[np.int32]]: ...
+
+
+@overload
+def connected_components(
+    csgraph: Any, directed: bool = ..., connection: str = ..., *, return_labels: Literal[False]
+) -> int: ...
+
+
+@overload
+def connected_components(
+    csgraph: Any, directed: bool = ..., connection: str = ..., return_labels: bool = ...
+) -> int | tuple[int, NDArray[np.int32]]: ...
+
+
+def connected_components(
+    csgraph: Any, directed: bool = True, connection: str = "weak", return_labels: bool = True
+) -> int | tuple[int, NDArray[np.int32]]:
+    """Find connected components, as `scipy.sparse.csgraph.connected_components`.
+
+    Parameters
+    ----------
+    csgraph : array_like or sparse array, (n, n)
+        As for `shortest_path`; weights are ignored.
+    directed : bool
+        False: an arc may be walked both ways, and `connection` is ignored.
+    connection : {"weak", "strong"}
+        Whether two vertices of a component are joined if directions are ignored, or reach each
+        other.
+    return_labels : bool
+        Also return the component of each vertex.
+
+    Returns
+    -------
+    n_components : int
+    labels : (n,) ndarray of int32
+        Components are numbered from 0 in the order of their smallest vertices. Only with
+        `return_labels`.
+    """
+    kind = connection.lower() if isinstance(connection, str) else connection
+    if kind not in ("weak", "strong"):
+        rule = "'weak' or 'strong'"
+        raise ParameterError.of("connection", "connected_components", rule, connection)
+    directed = flag("directed", "connected_components", directed)
+    graph = _graph(_pattern(csgraph) if issparse(csgraph) else csgraph, unweighted=True)
+    is_strong = directed and kind == "strong"
+    found = (strongly_connected_components if is_strong else weakly_connected_components)(graph)
+    return (found.count, found.labels) if return_labels else found.count
+
+
 def _graph(csgraph: Any, unweighted: bool) -> Graph:
     """Return the graph, with weights rounded to float64, as SciPy does."""
     if isinstance(csgraph, Graph):
@@ -450,6 +517,13 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
                 raise
             raise GraphError(f"no matrix of weights: {error}") from None
     return graph.with_weights(np.ones(graph.m)) if unweighted else graph
+
+
+def _pattern(csgraph: Any) -> csr_array:
+    """Return a sparse array with 1 at each stored entry; as in SciPy, each is an arc."""
+    validation.sparse(csgraph)
+    rows = csr_array(csgraph)
+    return csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _rounded(values: Any) -> Any:

@@ -5,12 +5,15 @@
  *           optimisations of the thesis are options:
  *             classes     arcs to some vertices need no atomic, or no relaxation
  *             duplicates  a vertex enters a frontier once: the word that is lowered also has the
- *                         round in which it was lowered
+ *                         round in which it was lowered; or a table tells afterwards which entries
+ *                         of a frontier are duplicates, as in the workfront sweep of Davidson et al.
  *             enqueue     a group collects vertices in local memory, and writes them together
  *             warps       `width` work-items share the arcs of a vertex; the host may choose
  *                         another width for each round. A warp takes `load` vertices in turn
  *             heavy list  all groups share the arcs of vertices with more than `heavy` arcs, in a
  *                         launch of their own, which takes the place of dynamic parallelism
+ *             memory      the arcs are read through the cache for constant data; the frontier and
+ *                         the rows, which are read once, are streamed past the caches
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v, with weights. After
  *           hbf_mark the two highest bits of a head are the class of the arc:
@@ -28,21 +31,26 @@
  *                           63         32 31              0
  *                          |  key        |  round          |
  *
- *             tags    n   with DUPLICATES 3: the round in which each vertex entered a frontier
+ *             tags    n   with DUPLICATES 3: the round in which each vertex entered a frontier;
+ *                         with 4: the place of one of its entries in `next`
  *             now, next   frontiers; `next` has a place for every vertex, or without removal of
  *                         duplicates for every arc. If these are too few, FOUND is larger, and the
  *                         host makes a frontier of all vertices that are reached
- *             counts  4   FOUND, HEAVY, NEGATIVE
+ *             counts  8   FOUND, HEAVY, NEGATIVE; with COUNTED also RELAXED, the NORMAL arcs that
+ *                         were tried, and AVOIDED, the duplicates that did not enter a frontier
  *
  * Parameters  those of common/types.h with PYAPSP_WIDTH 1 and common/semiring.h, and
  *             PYAPSP_GROUP       64  work-items of a group
  *             PYAPSP_CLASSES     1   0: heads have no classes
  *             PYAPSP_DUPLICATES  3   0: they are kept; 1: atomic minimum of longs; 2: compare and
- *                                    exchange of longs; 3: minimum, and exchange of a tag
+ *                                    exchange of longs; 3: minimum, and exchange of a tag; 4:
+ *                                    kept, until hbf_look_up and hbf_filter remove them
  *             PYAPSP_STAGED      1   0: an atomic for each vertex that is found
  *             PYAPSP_WIDE        0   1: distances of 8 bytes, with DUPLICATES 0 or 3
  *             PYAPSP_HALF        0   1: distances are halves, whose keys are those of floats
  *             PYAPSP_HELD        1024  vertices that a group collects
+ *             PYAPSP_READ        0   1: arcs through the cache for constant data; 2: also stream
+ *             PYAPSP_COUNTED     0   1: count relaxations and duplicates
  *           DUPLICATES 1 and 2, and wide distances, need 64-bit atomics.
  *
  * Cost      A round reads the arcs of its frontier, with one atomic for each that is NORMAL and
@@ -77,6 +85,13 @@
 #define PYAPSP_HELD 1024
 #endif
 
+#ifndef PYAPSP_READ
+#define PYAPSP_READ 0
+#endif
+#ifndef PYAPSP_COUNTED
+#define PYAPSP_COUNTED 0
+#endif
+
 #include "common/types.h"
 #include "common/semiring.h"
 #include "traversal/peek.h"
@@ -88,7 +103,23 @@
 #define FOUND 0
 #define HEAVY 1
 #define NEGATIVE 2
-#define COUNTS 4
+#define RELAXED 3
+#define AVOIDED 4
+#define COUNTS 8
+
+/* Compilers that know that nothing else writes an array read it through the cache for constants. */
+#if PYAPSP_READ
+#define ALONE restrict
+#else
+#define ALONE
+#endif
+#define STREAM(place) (*(place))
+#if PYAPSP_READ == 2 && defined(__has_builtin)
+#if __has_builtin(__builtin_nontemporal_load)
+#undef STREAM
+#define STREAM(place) __builtin_nontemporal_load(place)
+#endif
+#endif
 
 #define NORMAL 0
 #define SINGLE 1
@@ -201,7 +232,7 @@ __kernel GROUP void hbf_start(__global word_t *words, __global int *tags, __glob
     if (v >= n)
         return;
     words[v] = v == source ? WORD_OF((value_t)0, 0) : WORD_OF((value_t)PYAPSP_INFINITY, 0);
-#if PYAPSP_DUPLICATES == 3
+#if PYAPSP_DUPLICATES >= 3
     tags[v] = 0;
 #endif
     if (v != source)
@@ -245,25 +276,26 @@ static inline void flush(const search_t *search, __local int *base)
 #endif
 }
 
-/* Lower the distance of a vertex; return whether it enters the next frontier. */
+/* Lower the distance of a vertex; return 1 if it enters the next frontier, -1 if it is there. */
 static inline int lower(const search_t *search, const int v, const value_t offer)
 {
     __global word_t *word = &search->words[v];
 #if PYAPSP_DUPLICATES == 1
     const word_t old = LOWER(word, WORD_OF(offer, search->round));
-    return offer < VALUE_IN(old) && ROUND_IN(old) != search->round;
+    return offer < VALUE_IN(old) ? (ROUND_IN(old) != search->round ? 1 : -1) : 0;
 #elif PYAPSP_DUPLICATES == 2
     word_t old = PEEK(word);
     while (offer < VALUE_IN(old)) {
         const word_t met = atom_cmpxchg(word, old, WORD_OF(offer, search->round));
         if (met == old)
-            return ROUND_IN(old) != search->round;
+            return ROUND_IN(old) != search->round ? 1 : -1;
         old = met;
     }
     return 0;
 #elif PYAPSP_DUPLICATES == 3
-    return offer < VALUE_IN(LOWER(word, WORD_OF(offer, 0))) &&
-           atomic_xchg(&search->tags[v], search->round) != search->round;
+    if (!(offer < VALUE_IN(LOWER(word, WORD_OF(offer, 0)))))
+        return 0;
+    return atomic_xchg(&search->tags[v], search->round) != search->round ? 1 : -1;
 #else
     return offer < VALUE_IN(LOWER(word, WORD_OF(offer, 0)));
 #endif
@@ -273,7 +305,9 @@ static inline int lower(const search_t *search, const int v, const value_t offer
 static inline void relax(const search_t *search, const int u, const long start, const long by)
 {
     const value_t distance = VALUE_IN(PEEK(&search->words[u]));
-    for (long a = search->first[u] + start; a < search->first[u + 1]; a += by) {
+    const long end = STREAM(&search->first[u + 1]);
+    int tried = 0, avoided = 0;
+    for (long a = STREAM(&search->first[u]) + start; a < end; a += by) {
         const uint marked = search->heads[a];
         const int class = PYAPSP_CLASSES ? marked >> CLASS_SHIFT : NORMAL;
         const int v = PYAPSP_CLASSES ? HEAD_OF(marked) : (int)marked;
@@ -288,19 +322,29 @@ static inline void relax(const search_t *search, const int u, const long start, 
                 POKE(&search->words[v], WORD_OF(offer, search->round));
                 push(search, v);
             }
-        } else if (offer < VALUE_IN(PEEK(&search->words[v])) && lower(search, v, offer))
-            push(search, v);
+        } else {
+            tried++;
+            const int entry =
+                offer < VALUE_IN(PEEK(&search->words[v])) ? lower(search, v, offer) : 0;
+            avoided += entry < 0;
+            if (entry > 0)
+                push(search, v);
+        }
     }
+#if PYAPSP_COUNTED
+    atomic_add(&search->counts[RELAXED], tried);
+    atomic_add(&search->counts[AVOIDED], avoided);
+#endif
 }
 
 /* Relax the frontier: warps of `width` work-items, each with `load` vertices. Vertices with more
  * than `heavy` arcs are put into a list, unless `heavy` is 0. */
-__kernel GROUP void hbf_expand(__global const long *first, __global const uint *heads,
-                               __global const value_t *weights, __global word_t *words,
-                               __global int *tags, __global const int *now, __global int *next,
-                               __global int *heavies, __global int *counts, const int capacity,
-                               const int source, const int round, const int size, const int width,
-                               const int load, const int heavy)
+__kernel GROUP void hbf_expand(__global const long *ALONE first, __global const uint *ALONE heads,
+                               __global const value_t *ALONE weights, __global word_t *words,
+                               __global int *tags, __global const int *ALONE now,
+                               __global int *next, __global int *heavies, __global int *counts,
+                               const int capacity, const int source, const int round,
+                               const int size, const int width, const int load, const int heavy)
 {
     __local int held[PYAPSP_STAGED ? PYAPSP_HELD : 1], count, base;
     const search_t search = {first,    heads,  weights, words, tags, next,
@@ -310,7 +354,7 @@ __kernel GROUP void hbf_expand(__global const long *first, __global const uint *
     barrier(CLK_LOCAL_MEM_FENCE);
     const long low = (long)(get_global_id(0) / width) * load;
     for (long i = low; i < min(low + load, (long)size); i++) {
-        const int u = now[i], lane = get_global_id(0) % width;
+        const int u = STREAM(&now[i]), lane = get_global_id(0) % width;
         if (heavy > 0 && first[u + 1] - first[u] > heavy) {
             if (lane == 0)
                 heavies[atomic_inc(&counts[HEAVY])] = u;
@@ -321,8 +365,9 @@ __kernel GROUP void hbf_expand(__global const long *first, __global const uint *
 }
 
 /* Relax the heavy vertices: all work-items share each of them. */
-__kernel GROUP void hbf_expand_heavy(__global const long *first, __global const uint *heads,
-                                     __global const value_t *weights, __global word_t *words,
+__kernel GROUP void hbf_expand_heavy(__global const long *ALONE first,
+                                     __global const uint *ALONE heads,
+                                     __global const value_t *ALONE weights, __global word_t *words,
                                      __global int *tags, __global int *next,
                                      __global const int *heavies, __global int *counts,
                                      const int capacity, const int source, const int round)
@@ -337,6 +382,31 @@ __kernel GROUP void hbf_expand_heavy(__global const long *first, __global const 
         relax(&search, heavies[i], get_global_id(0), get_global_size(0));
     flush(&search, &base);
 }
+
+#if PYAPSP_DUPLICATES == 4
+/* Each entry of a frontier writes its place into the table; one of each vertex remains there. */
+__kernel GROUP void hbf_look_up(__global const int *found, __global int *table, const int size)
+{
+    const size_t i = get_global_id(0);
+    if (i < size)
+        atomic_xchg(&table[found[i]], (int)i);
+}
+
+/* Keep the entries whose places are in the table. */
+__kernel GROUP void hbf_filter(__global const int *found, __global const int *table,
+                               __global int *kept, __global int *counts, const int size)
+{
+    const size_t i = get_global_id(0);
+    if (i >= size)
+        return;
+    if (table[found[i]] == i)
+        kept[atomic_inc(&counts[FOUND])] = found[i];
+#if PYAPSP_COUNTED
+    else
+        atomic_inc(&counts[AVOIDED]);
+#endif
+}
+#endif
 
 /* Let the frontier be all vertices that are reached. Not the source: its arcs are stored once. */
 __kernel GROUP void hbf_reached(__global const word_t *words, __global int *now,

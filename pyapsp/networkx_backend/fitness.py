@@ -29,6 +29,17 @@ _DIJKSTRA = {
     "single_source_dijkstra_path",
     "single_source_dijkstra_path_length",
 }
+# Functions that search once, in about the time that the conversion of the graph takes.
+_SEARCHED_ONCE = {
+    "connected_components",
+    "is_connected",
+    "is_weakly_connected",
+    "node_connected_component",
+    "number_connected_components",
+    "number_weakly_connected_components",
+    "single_source_shortest_path_length",
+    "weakly_connected_components",
+}
 # Whole numbers up to here are floats without rounding; sums of a row are in 64 bits.
 _EXACT, _LARGEST = 2**53, 2**63
 
@@ -79,7 +90,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     least = nx.config.backends.pyapsp.min_nodes
     if len(graph) < least:
         return f"{len(graph)} nodes are fewer than the setting min_nodes={least}"
-    if name == "single_source_shortest_path_length" and not _is_converted(graph):
+    if name in _SEARCHED_ONCE and not _is_converted(graph):
         return "one search takes less time than the conversion of the graph"
     return True
 

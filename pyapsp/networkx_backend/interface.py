@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from pyapsp.networkx_backend.components import (
     condensation,
+    connected_components,
+    is_connected,
     is_strongly_connected,
+    is_weakly_connected,
+    node_connected_component,
+    number_connected_components,
     number_strongly_connected_components,
+    number_weakly_connected_components,
     strongly_connected_components,
+    weakly_connected_components,
 )
 from pyapsp.networkx_backend.converted import convert_from_nx, convert_to_nx
 from pyapsp.networkx_backend.fitness import can_run, should_run
@@ -54,6 +61,7 @@ __all__ = [
     "center",
     "closeness_centrality",
     "condensation",
+    "connected_components",
     "convert_from_nx",
     "convert_to_nx",
     "diameter",
@@ -62,9 +70,14 @@ __all__ = [
     "floyd_warshall_numpy",
     "floyd_warshall_predecessor_and_distance",
     "global_efficiency",
+    "is_connected",
     "is_strongly_connected",
+    "is_weakly_connected",
     "johnson",
+    "node_connected_component",
+    "number_connected_components",
     "number_strongly_connected_components",
+    "number_weakly_connected_components",
     "periphery",
     "radius",
     "should_run",
@@ -73,5 +86,6 @@ __all__ = [
     "single_source_dijkstra_path_length",
     "single_source_shortest_path_length",
     "strongly_connected_components",
+    "weakly_connected_components",
     "wiener_index",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph as scipy_csgraph
@@ -23,7 +23,9 @@ LIMITS = [0, 2, 5.5, np.inf, np.float32(2.5), np.int16(4), -1, -np.inf]
 @st.composite
 def calls(draw):
     """Draw the name of a function, a function that makes its input anew, and keywords."""
-    name = draw(st.sampled_from(["shortest_path", *csgraph.__all__]))
+    name = draw(
+        st.sampled_from([each for each in csgraph.__all__ if each != "connected_components"])
+    )
     keywords = draw(
         st.fixed_dictionaries(
             {},
@@ -124,3 +126,21 @@ def test_any_call_answers_as_scipy_does(call):
             last = before[row, column]
             expected_length = distances[row, last] + weights[last, column]
             np.testing.assert_allclose(distances[row, column], expected_length, rtol=1e-12)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(call=calls(), connection=st.sampled_from(["weak", "strong"]), directed=st.booleans())
+def test_any_graph_has_the_components_that_scipy_finds(call, connection, directed):
+    _, make, _ = call
+    assume(not isinstance(make(), list))  # which SciPy refuses with an AttributeError
+    keywords = {"connection": connection, "directed": directed}
+    got = outcome(csgraph.connected_components, make(), keywords)
+    expected = outcome(scipy_csgraph.connected_components, make(), keywords)
+    if ValueError in (got, expected):
+        assert got is expected
+        return
+    assert got[0] == expected[0]
+    assert got[1].dtype == expected[1].dtype
+    assert len({*zip(got[1].tolist(), expected[1].tolist(), strict=True)}) == got[0]

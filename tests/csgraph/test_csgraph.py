@@ -40,7 +40,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [*FUNCTIONS, "connected_components"])
 def test_signatures_are_those_of_scipy(name):
     ours, theirs = (
         [(each.name, each.kind, each.default) for each in signature(getattr(module, name))]
@@ -57,7 +57,7 @@ def test_every_name_of_scipy_is_here_and_no_other():
     ours = {name for name in scipy_csgraph.__all__ if hasattr(csgraph, name)}
     assert ours == set(scipy_csgraph.__all__) == set(dir(csgraph))
     differ = {name for name in ours if getattr(csgraph, name) is not getattr(scipy_csgraph, name)}
-    assert differ == set(FUNCTIONS) == set(csgraph.__all__)
+    assert differ == {*FUNCTIONS, "connected_components"} == set(csgraph.__all__)
     assert issubclass(errors.NegativeCycleError, csgraph.NegativeCycleError)
     missing = "no_such"
     with pytest.raises(AttributeError, match="no attribute 'no_such'"):
@@ -104,6 +104,29 @@ def test_positional_order_is_that_of_scipy():
     got = csgraph.shortest_path(matrix, "FW", False, False, True, False, [3, 1])
     expected = scipy_csgraph.shortest_path(matrix, "D", False, False, True, False, [3, 1])
     np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("connection", ["weak", "strong", "STRONG"])
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array, sparse.coo_matrix])
+def test_components(convert, connection, directed):
+    for matrix in (
+        random_matrix(density=0.04),
+        random_matrix(density=0.1, low=-9),
+        *(np.zeros((n, n)) for n in (1, 3)),
+    ):
+        given = convert(matrix)
+        options = {"directed": directed, "connection": connection}
+        count, labels = csgraph.connected_components(given, **options)
+        expected, theirs = scipy_csgraph.connected_components(given, **options)
+        assert count == expected == csgraph.connected_components(given, directed, connection, False)
+        assert (type(count), labels.dtype) == (type(expected), theirs.dtype)
+        assert len({*zip(labels.tolist(), theirs.tolist(), strict=True)}) == count
+        assert labels[0] == 0
+    with pytest.raises(errors.ParameterError, match="connection"):
+        csgraph.connected_components(given, connection="some")
+    with pytest.raises(errors.ParameterError, match="directed"):
+        csgraph.connected_components(given, directed="no")
 
 
 FROM_SOURCES = ["shortest_path", "dijkstra", "bellman_ford", "johnson"]

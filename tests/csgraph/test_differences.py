@@ -150,6 +150,17 @@ def test_zeros_that_fill_a_block(name):
     np.testing.assert_array_equal(theirs(matrix), [[0, 2], [INF if since else 0, 0]])
 
 
+@pytest.mark.difference(
+    "other",
+    "`connected_components` numbers strong components in the order of their smallest vertices;"
+    " SciPy numbers those that can be reached from a component before it",
+)
+def test_numbers_of_components():
+    for ours, theirs in ((csgraph, [0, 1, 2]), (scipy_csgraph, [2, 1, 0])):
+        count, labels = ours.connected_components(LINE, connection="strong")
+        assert (count, labels.tolist()) == (3, theirs)
+
+
 @pytest.mark.difference("other", "`NegativeCycleError`, a subclass of SciPy's, lists one cycle")
 def test_negative_cycles_are_named():
     matrix = np.array([[0, 1.0, 0], [0, 0, -3.0], [1.0, 0, 0]])

@@ -21,6 +21,7 @@ OTHERS = sorted(
     - set(SINGLE)
     - {*PATHS, "all_pairs_dijkstra", "floyd_warshall_predecessor_and_distance"}
     - {"floyd_warshall_numpy", "condensation", "strongly_connected_components"}
+    - {"connected_components", "weakly_connected_components", "node_connected_component"}
 )
 
 

@@ -1,4 +1,4 @@
-"""Strongly connected components of graphs of NetworkX, in an order that their arcs keep."""
+"""Components of graphs of NetworkX; strong ones in an order that their arcs keep."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from pyapsp.networkx_backend import components
 from pyapsp.networkx_backend.converted import ConvertedGraph
 
 
-def both(name, graph):
-    return [getattr(nx, name)(graph, backend=backend) for backend in ("pyapsp", "networkx")]
+def both(name, graph, **options):
+    return [
+        getattr(nx, name)(graph, backend=backend, **options) for backend in ("pyapsp", "networkx")
+    ]
 
 
 def check(graph):
@@ -70,22 +72,73 @@ def test_nodes_of_any_kind_and_edges_of_weight_zero():
     assert found == [{2.5}, {"a", (1, 2)}]
 
 
+UNDIRECTED = {"connected_components", "is_connected", "node_connected_component"}
+UNDIRECTED |= {"number_connected_components"}
+
+
 @pytest.mark.parametrize("name", components.__all__)
-def test_undirected_graphs_have_none(name):
+def test_graphs_of_the_other_kind_have_none(name):
+    graph = nx.path_graph(3, create_using=nx.DiGraph if name in UNDIRECTED else nx.Graph)
     with pytest.raises(nx.NetworkXNotImplemented):
-        getattr(nx, name)(nx.path_graph(3), backend="pyapsp")
+        getattr(nx, name)(graph, *[0] * (name == "node_connected_component"), backend="pyapsp")
 
 
 def test_another_order_of_scipy_is_left_to_networkx(monkeypatch):
-    theirs = components.connected_components
+    theirs = components.csgraph.connected_components
 
     def turned(*arguments, **options):
         count, labels = theirs(*arguments, **options)
         return count, count - 1 - labels
 
-    monkeypatch.setattr(components, "connected_components", turned)
+    monkeypatch.setattr(components.csgraph, "connected_components", turned)
     graph = nx.path_graph(300, create_using=nx.DiGraph)
     with nx.config.backend_priority(algos=["pyapsp"]):
         assert next(nx.strongly_connected_components(graph)) == {299}
     with pytest.raises(NotImplementedError, match="another order"):
         components.strongly_connected_components(ConvertedGraph(graph))
+
+
+def check_weak(graph):
+    names = ("weakly_connected_components", "number_weakly_connected_components")
+    if not graph.is_directed():
+        names = ("connected_components", "number_connected_components")
+    found, expected = map(list, both(names[0], graph))
+    assert found == expected  # in the same order
+    assert all(type(each) is set for each in found)
+    numbers = both(names[1], graph)
+    assert numbers == [len(expected)] * 2
+    assert type(numbers[0]) is int
+    name = "is_weakly_connected" if graph.is_directed() else "is_connected"
+    if len(graph):
+        found, expected = both(name, graph)
+        assert found is expected
+    else:
+        for backend in ("pyapsp", "networkx"):
+            with pytest.raises(nx.NetworkXPointlessConcept, match="null graph"):
+                getattr(nx, name)(graph, backend=backend)
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+@pytest.mark.parametrize("n", [0, 1, 30])
+def test_weak_components(n, kind):
+    graph = nx.empty_graph((f"v{(7 * each) % 31}" for each in range(n)), create_using=kind)
+    nodes = list(graph)
+    for place in range(0, max(n - 3, 0), 2):
+        graph.add_edge(nodes[place + 3], nodes[place])
+    check_weak(graph)
+    if n > 1 and not graph.is_directed():
+        for node in nodes[:4]:
+            found, expected = both("node_connected_component", graph, n=node)
+            assert found == expected
+        for missing, error in (("none", KeyError), ([], TypeError)):
+            for backend in ("pyapsp", "networkx"):
+                with pytest.raises(error):
+                    nx.node_connected_component(graph, missing, backend=backend)
+
+
+def test_one_search_stays_with_networkx_unless_the_graph_is_converted():
+    from pyapsp.networkx_backend.interface import convert_from_nx, should_run
+
+    graph = nx.path_graph(300)
+    assert "conversion" in should_run("connected_components", (graph,), {})
+    assert should_run("is_connected", (convert_from_nx(graph),), {}) is True

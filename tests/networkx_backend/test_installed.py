@@ -61,7 +61,9 @@ def test_four_lines_run_from_a_wheel_in_a_new_environment(tmp_path):
 
 
 SUITE = [
+    "networkx.algorithms.components.tests.test_connected",
     "networkx.algorithms.components.tests.test_strongly_connected",
+    "networkx.algorithms.components.tests.test_weakly_connected",
     "networkx.algorithms.shortest_paths",
     "networkx.algorithms.centrality.tests.test_closeness_centrality",
     "networkx.algorithms.tests.test_distance_measures",

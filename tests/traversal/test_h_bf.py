@@ -15,6 +15,7 @@ from pyapsp.errors import CapabilityError, NegativeCycleError, ParameterError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
 from pyapsp.registry import problem
+from pyapsp.traversal import h_bf as search
 from pyapsp.traversal import sssp_h_bf as module
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -67,7 +68,8 @@ EXPECTED = {name: expected(graph) for name, graph in GRAPHS.items()}
 VALUES = {
     "group": (1, 32),
     "classes": (0, 1),
-    "duplicates": ("kept", "atomic64", "cas64", "tag32"),
+    "duplicates": ("kept", "atomic64", "cas64", "tag32", "table"),
+    "read": ("plain", "read-only", "streamed"),
     "staged": (0, 1),
     "width": (0, 1, 8),
     "load": (1, 32),
@@ -97,9 +99,9 @@ def test_options(number, device, monkeypatch):
     each = dict(SETS[number])
     dtype, room = each.pop("dtype"), each.pop("room")
     monkeypatch.setattr(module, "_HELD", each.pop("held"))
-    if room is not None and each["duplicates"] == "kept":
+    if room is not None and each["duplicates"] in ("kept", "table"):
         # of the arcs, so that a frontier does not fit
-        monkeypatch.setattr(module, "_capacity", lambda graph, parameters: graph.n)
+        monkeypatch.setattr(search, "_capacity", lambda graph, parameters: graph.n)
     method = pyapsp.method(ID, **each)
     for name, graph in GRAPHS.items():
         found = pyapsp.sssp(graph, SOURCES, method, dtype=dtype, predecessors=True, device=device)
@@ -123,7 +125,7 @@ def test_options(number, device, monkeypatch):
 )
 def test_negative_cycles(arcs, cycle, classes, device):
     graph = Graph.from_arcs(40, *zip(*arcs, strict=True))
-    for dtype, form in zip((None, "int16", "float32", "int64"), module._FORMS, strict=True):
+    for dtype, form in zip((None, "int16", "float32", "int64", None), module._FORMS, strict=True):
         method = pyapsp.method(ID, classes=classes, duplicates=form)
         with pytest.raises(NegativeCycleError) as caught:
             pyapsp.sssp(graph, 0, method, dtype=dtype, device=device)
@@ -163,12 +165,38 @@ def test_classes_take_fewer_rounds_and_frontiers_less(device):
     assert rounds == [3, 2]
 
 
+def test_duplicates_are_counted(device):
+    """Three vertices find the fourth, which has three arcs, as in the thesis' figure 8.3."""
+    arcs = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4), (4, 5), (4, 6), (4, 7)]
+    # without classes, because the last three have one entering arc; each offer is better
+    weights = [1, 1, 1, 9, 8, 7, 1, 1, 1]
+    graph = Graph.from_arcs(8, *zip(*arcs, strict=True), weights)
+    for form in module._FORMS:
+        told = []
+        method = pyapsp.method(ID, duplicates=form, classes=0, width=1, load=1, group=1, staged=0)
+        method.on_counts = told.append
+        pyapsp.sssp(graph, 0, method, dtype="int32", device=device)
+        (counts,) = told
+        entered = counts["entries"] - 7  # vertices but the fourth, once
+        assert counts["relaxations"] == 6 + 3 * entered
+        if form == "kept":
+            assert counts["duplicates"] == 0
+            assert 1 <= entered <= 3
+        else:
+            assert entered == 1
+            assert counts["duplicates"] <= 2
+    method = pyapsp.method(ID, width=1)
+    method.on_counts = told.append
+    pyapsp.sssp(graph, 0, method, dtype="int32", device=device)
+    assert told[-1]["relaxations"] == 3
+
+
 def test_the_width_follows_the_frontier(device, monkeypatch):
-    monkeypatch.setattr(module, "_resident", lambda device: 24576)
+    monkeypatch.setattr(search, "_resident", lambda device: 24576)
     widths = []
-    choose = module._Frontiers._width
+    choose = search.Frontiers._width
     monkeypatch.setattr(
-        module._Frontiers,
+        search.Frontiers,
         "_width",
         lambda self, size: widths.append((size, choose(self, size))) or widths[-1][1],
     )
@@ -176,7 +204,7 @@ def test_the_width_follows_the_frontier(device, monkeypatch):
     method = pyapsp.method(ID, width=0, group=64, classes=0)
     pyapsp.sssp(graph, 0, method, device=device)
     assert widths == [(1, 32), (7000, 4), (1, 32)]
-    searcher = object.__new__(module._Frontiers)
+    searcher = object.__new__(search.Frontiers)
     searcher.__dict__.update(_resident=24576, _parameters={"group": 64})
     sizes = (768, 769, 1536, 1537, 3072, 3073, 10**6)
     assert [choose(searcher, size) for size in sizes] == [32, 16, 16, 8, 8, 4, 4]

@@ -55,6 +55,10 @@ TINY = {
             "busato-traversal-rounds": [50],
             "busato-traversal-grids": [50],
             "busato-traversal-searches": [100],
+            "busato-paths-searches": [100],
+            "busato-paths-optimisations": [100],
+            "busato-paths-components": [60],
+            "busato-paths-curnet": [100],
             "matsumoto-tiles": [96],
             "matsumoto-blocks": [256],
             "matsumoto-sizes": [256],
@@ -248,6 +252,9 @@ def test_the_targets_run_to_the_end(checkout):
         "matsumoto": "tiles blocks bandwidth sizes devices",
         "busato-traversal": "table-3.1 table-5.3 figures-5.6-5.9 claims figure-5.10 figure-5.11 "
         "figure-5.12 section-5.2-grids section-5.2-searches",
+        "busato-paths": "table-8.1 table-8.2 figure-8.8 claims-8.2 table-8.3 figure-8.9 claims-8.3 "
+        "table-9.1 table-9.2 table-9.3 figure-9.1 claims-9.3 figure-21.3 figure-21.4 figure-21.5 "
+        "claims-21.3",
         "ino": "figure-7a figure-8a figure-8b figure-8c figure-8d figure-9 figure-10 figure-11",
     }
     whole = expected.keys() - {"busato-traversal"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -11,9 +11,10 @@ from scipy.stats import spearmanr
 
 from pyapsp.papers.busato_traversal.partition.experiments import TECHNIQUES
 from pyapsp.papers.busato_traversal.partition.stand_ins import NAMES
+from pyapsp.papers.claims import Claim
 from pyapsp.papers.exhibits import Measured
 
-__all__ = ["Claim", "best", "claims"]
+__all__ = ["best", "claims"]
 
 _STATIC = ("work-items to threads", *(f"virtual warps of {w}" for w in (2, 4, 8, 16, 32)))
 _WARPS = _STATIC[1:]
@@ -32,24 +33,6 @@ _OURS = (
 # Times that differ by less are equal.
 _EQUAL = 1.1
 _Times = dict[str, float]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement, and whether it holds.
-
-    Attributes
-    ----------
-    id, text : str
-    holds : bool or None
-        None if it was not measured, or one device cannot tell.
-    numbers : str
-    """
-
-    id: str
-    text: str
-    holds: bool | None
-    numbers: str
 
 
 def best(measured: Measured, n: int, name: str) -> dict[str, tuple[float, dict[str, Any]]]:

@@ -7,6 +7,7 @@ from typing import Any
 from pyapsp.papers.busato_traversal.partition.claims import best, claims
 from pyapsp.papers.busato_traversal.partition.experiments import GRIDS, ROUNDS
 from pyapsp.papers.busato_traversal.partition.stand_ins import NAMES
+from pyapsp.papers.claims import claims_table
 from pyapsp.papers.exhibits import (
     Exhibit,
     Line,
@@ -141,21 +142,12 @@ def _techniques(measured: Measured) -> Exhibit:
 
 
 def _claims(measured: Measured) -> Exhibit:
-    rows = [
-        {
-            "claim": each.id,
-            "the text says": each.text,
-            "here: ours": {True: "yes", False: "no", None: "not measured"}[each.holds],
-            "numbers: ours": each.numbers,
-        }
-        for each in claims(measured)
-    ]
     return Exhibit(
         "claims",
         "What sections 5.4 and 4.1 say about the figures, and whether it holds on this device",
         "Each is answered by the measurements with the largest n. The numbers are times in ms, or "
         "quotients of times. The thesis measured GPUs of three architectures.",
-        table_of(rows),
+        claims_table(claims(measured)),
     )
 
 

@@ -1,0 +1,1 @@
+"""[B] chapter 9: components in several steps, with parameters."""
