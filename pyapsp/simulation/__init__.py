@@ -1,0 +1,1 @@
+"""Models of physiology: ordinary differential equations from SBML, PHML, ISML and CellML files, on a device."""
