@@ -1,1 +1,1 @@
-"""Models of physiology: ordinary differential equations from SBML, PHML, ISML and CellML files, on a device."""
+"""Models of physiology: ordinary differential equations from model files, on a device."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 __all__ = ["ARITIES", "Apply", "Expression", "Name", "Number", "names"]
 
-#: How many operands each operator takes, at least and at most (None: any number). The names are those of
-#: content MathML. ``minus`` of one operand is the negative; ``root`` has (degree, x) and ``log`` (base, x);
-#: ``piecewise`` has (value, condition, value, condition, …, otherwise).
+#: How many operands each operator takes, at least and at most (None: any number). The names are
+#: those of content MathML. ``minus`` of one operand is the negative; ``root`` has (degree, x) and
+#: ``log`` (base, x); ``piecewise`` has (value, condition, value, condition, …, otherwise).
 ARITIES: dict[str, tuple[int, int | None]] = {
     **dict.fromkeys(("plus", "times", "and", "or", "xor"), (0, None)),
     **dict.fromkeys(("max", "min"), (1, None)),

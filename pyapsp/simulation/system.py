@@ -1,4 +1,7 @@
-"""A model as a system of ordinary differential equations: what every front end makes and every simulator takes."""
+"""A model as a system of ordinary differential equations.
+
+Every front end makes it, every simulator takes it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ __all__ = ["System"]
 
 @dataclass(frozen=True)
 class System:
-    """An initial value problem. A name belongs to one quantity; ``time`` is the time and no quantity.
+    """An initial value problem.
+
+    A name belongs to one quantity; ``time`` is the time and no quantity.
 
     Attributes
     ----------
@@ -23,11 +28,16 @@ class System:
     constants : mapping of str to Expression
         Values that do not change, from parameters and other constants.
     initial : mapping of str to Expression
-        The value of each state at the start. Any name may occur; the name of a state is its initial value.
+        The value of each state at the start. Any name may occur; the name of a state is its
+        initial value.
     derivatives : mapping of str to Expression
         The derivative of each state with respect to the time. Its keys are those of ``initial``.
     functions : mapping of str to Expression
         Other values that change in time, from any name. They may use each other but not in a cycle.
+    resets : mapping of str to Expression
+        Values that states get after each step, all at once. The names in them have their values
+        at the end of the step. An integrator with its own choice of steps refuses a system that
+        has any.
     start : float
         The time at which ``initial`` holds.
     time_unit : str
@@ -42,6 +52,7 @@ class System:
     initial: Mapping[str, Expression]
     derivatives: Mapping[str, Expression]
     functions: Mapping[str, Expression]
+    resets: Mapping[str, Expression] = field(default_factory=dict)
     start: float = 0.0
     time_unit: str = ""
     units: Mapping[str, str] = field(default_factory=dict)
