@@ -92,9 +92,9 @@ class DeviceEngine(ABC):
         small = build(device, "simulation/steps.cl", self._defines)
         self._sample, self._combine = small.kernel("sample"), small.kernel("combine")
         self._error = small.kernel("error")
-        self._y, self._a, self._b = (self.array(states) for _ in range(3))
+        self._y, self._a, self._b = (self.array(max(states, 1)) for _ in range(3))
         self._f = self.array(max(layout.functions, 1))
-        self._k = self.array(tableau.stages * states)
+        self._k = self.array(max(tableau.stages * states, 1))
         rows = [tableau.rows[i, : i + 1] for i in range(tableau.stages)]
         self._weights = self.constant(np.concatenate(rows).astype(dtype))
         self._slots = self.constant(np.array([*outputs, 0], np.int32))
@@ -122,12 +122,14 @@ class DeviceEngine(ABC):
 
     def put(self, states: np.ndarray) -> None:
         """Set the states, in the order of their slots."""
-        cl.enqueue_copy(self.queue, self._y, np.ascontiguousarray(states, self.dtype))
+        if states.size:
+            cl.enqueue_copy(self.queue, self._y, np.ascontiguousarray(states, self.dtype))
 
     def get(self) -> np.ndarray:
         """Return the states."""
         states = np.empty(self.layout.states, self.dtype)
-        cl.enqueue_copy(self.queue, states, self._y)
+        if states.size:
+            cl.enqueue_copy(self.queue, states, self._y)
         return states
 
     def advance(self, first: int, steps: int) -> np.ndarray:

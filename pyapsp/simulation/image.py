@@ -165,7 +165,7 @@ def encode(layout: Layout, phases: Sequence[Phase] | None = None) -> Image:
         pairs = phase.order.reshape(-1, width, 2)
         first = pairs[:, 0, 0]
         same = ((pairs[..., 0] == first[:, None]) | (pairs[..., 0] < 0)).all(axis=1)
-        whole = same & np.array([not bundle.shape.terms for bundle in phase.bundles])[first]
+        whole = same & np.array([not bundle.shape.terms for bundle in phase.bundles], bool)[first]
         if not layout.options.unify:
             whole[:] = False
         for warp in np.flatnonzero(whole):

@@ -63,4 +63,5 @@ class InterpretedEngine(DeviceEngine):
     def launch(self, phase: int, arguments: tuple[Any, ...]) -> None:
         """Enqueue a phase."""
         kernel, size, numbers = self._launches[phase]
-        kernel(self.queue, (size,), (self.layout.width,), *arguments, *self._arrays, *numbers)
+        if size:
+            kernel(self.queue, (size,), (self.layout.width,), *arguments, *self._arrays, *numbers)

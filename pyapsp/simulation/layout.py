@@ -147,7 +147,7 @@ class Layout:
     @property
     def depth(self) -> int:
         """The number of values on a stack at most."""
-        return max(bundle.shape.depth for phase in self.every for bundle in phase.bundles)
+        return max((each.shape.depth for phase in self.every for each in phase.bundles), default=1)
 
 
 def arrange(model: Model, options: Optimisations, width: int) -> Layout:

@@ -68,7 +68,7 @@ def translation(layout: Layout, *, lanes: int, ranges: bool) -> Translation:
         if ranges:
             body = [line for at, each in placed for line in _loop(each, at, layout, tables, lanes)]
         else:
-            body = _search(placed, layout, tables)
+            body = _search(placed, layout, tables) if placed else []
         parts.append(_kernel(number, body, count, ranges=ranges, summed=bool(sums[-1].any())))
     slots, values = tables.whole
     text = "\n".join(parts)

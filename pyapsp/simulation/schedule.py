@@ -75,8 +75,8 @@ def check(system: System) -> None:
     for name in system.initial:
         if name not in system.derivatives:
             raise ModelError(system.name, f"state {name!r}", "it has no derivative")
-    if not system.initial:
-        raise ModelError(system.name, "system", "it has no states")
+    if not system.initial and not system.functions:
+        raise ModelError(system.name, "system", "it has neither states nor functions")
     for kind, group in (("derivative", system.derivatives), ("reset", system.resets)):
         for name in group:
             if name not in system.initial:
@@ -96,7 +96,12 @@ def _check_names(
 
 
 def compile_model(
-    system: System, values: Mapping[str, float], *, merge: bool = False, sums: bool = False
+    system: System,
+    values: Mapping[str, float],
+    *,
+    merge: bool = False,
+    sums: bool = False,
+    varying: Sequence[str] = (),
 ) -> Model:
     """Return a system in bytecode, scheduled.
 
@@ -109,6 +114,8 @@ def compile_model(
         Whether functions are shifted into earlier phases.
     sums : bool
         Whether sums of `SUMMED` variables and more become one instruction.
+    varying : sequence of str
+        Names that get slots after those of the functions.
 
     Raises
     ------
@@ -117,7 +124,7 @@ def compile_model(
         number of operands.
     """
     states, functions = tuple(system.initial), tuple(system.functions)
-    slots = {name: slot for slot, name in enumerate(states + functions)}
+    slots = {name: slot for slot, name in enumerate((*states, *functions, *varying))}
     many = SUMMED if sums else 0
 
     def bytecodes(
@@ -132,7 +139,10 @@ def compile_model(
 
     codes = bytecodes("function", system.functions, functions)
     first = len(states)
-    needs = [sorted({slot - first for slot in code.slots[:-1] if slot >= first}) for code in codes]
+    last = first + len(functions)
+    needs = [
+        sorted({slot - first for slot in code.slots[:-1] if first <= slot < last}) for code in codes
+    ]
     level = levels(needs)
     if level is None:
         index = {name: number for number, name in enumerate(functions)}
@@ -146,10 +156,10 @@ def compile_model(
     alone = [code.shape.terms > 0 for code in codes]
     found = _threads(needs, level, alone, MERGED if merge else 1)
     phases = [[tuple(codes[each] for each in thread) for thread in phase] for phase in found]
-    last = bytecodes("derivative of", system.derivatives, states)
+    slopes = bytecodes("derivative of", system.derivatives, states)
     resets = bytecodes("reset of", system.resets, system.resets)
     return Model(
-        states, functions, [*phases, [(code,) for code in last]], [(code,) for code in resets]
+        states, functions, [*phases, [(code,) for code in slopes]], [(code,) for code in resets]
     )
 
 

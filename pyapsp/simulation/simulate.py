@@ -6,12 +6,14 @@ import difflib
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyapsp.device import Device, choose
 from pyapsp.errors import ParameterError, PyApspError
+from pyapsp.simulation.ensembles import Reduction, checked_reductions, ensemble
 from pyapsp.simulation.host import HostEngine
 from pyapsp.simulation.integrate import Course, Engine, Plan
 from pyapsp.simulation.layout import Layout, Optimisations, arrange
@@ -46,6 +48,7 @@ def simulate(
     device: Device | str | int | None = None,
     progress: Callable[[int, int], object] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    reduce: Mapping[str, Reduction] | None = None,
 ) -> pd.DataFrame:
     """Integrate a model of ordinary differential equations on a device.
 
@@ -67,7 +70,7 @@ def simulate(
         Steps from one output to the next.
     parameters : mapping or pandas.DataFrame, optional
         Values for parameters and for initial values of states, by name. A frame has a set of values
-        in each row: see `pyapsp.simulation.ensembles`.
+        in each row: the model is integrated for each of them, with "euler" or "rk4".
     engine : {"translator", "interpreter", "host"}
         "translator": a program for the model. "interpreter": bytecodes on the device, without
         compilation. "host": bytecodes on one core; needs Numba.
@@ -86,12 +89,18 @@ def simulate(
     checkpoint : path-like, optional
         A file that is written at each readback. An interrupted simulation continues from it, and
         gives the same numbers. It is removed at the end.
+    reduce : mapping of str to tuple, optional
+        What to return for each set of parameters: for a name ``("last", output)``,
+        ``("min", output)``, ``("max", output)``, or ``("crossing", output, threshold)``, the first
+        time at which the output rises to a threshold, between output times by a straight line, NaN
+        if it does not. They are computed on the device.
 
     Returns
     -------
     pandas.DataFrame
         A column ``time`` and one for each output, in `dtype`; a row for each output time. Its
-        ``attrs`` have the name of the model and the units.
+        ``attrs`` have the name of the model and the units. For many sets: these rows for each set,
+        with the columns of `parameters` before them; with `reduce` one row for each set.
 
     Raises
     ------
@@ -120,12 +129,19 @@ def simulate(
     pandas = _pandas()
     system = opened(model)
     plan = _plan(system, duration, step, method, every, readback, tolerances)
+    if not system.initial:  # nothing to integrate: functions of the time
+        method, plan = "euler", replace(plan, tolerances=None)
     kind = number_type(dtype)
     if engine not in ENGINES:
         raise ParameterError.of("engine", "simulate", f"one of {', '.join(ENGINES)}", engine)
     wanted = outputs_of(system, output)
+    reductions = checked_reductions(reduce)
     if isinstance(parameters, pandas.DataFrame):
-        raise ParameterError("many sets: not yet")
+        if engine != "translator" or checkpoint is not None or optimise is not None:
+            raise ParameterError("many sets take no engine, optimise or checkpoint")
+        return _many(system, parameters, plan, method, wanted, reductions, kind, device, progress)
+    if reductions is not None:
+        raise ParameterError.of("reduce", "simulate", "None without a frame of parameters", reduce)
     given = checked_values(system, parameters)
     constants, initial = at_start(system, given)
     moving = [name for name in wanted if name in system.initial or name in system.functions]
@@ -169,6 +185,45 @@ def simulate(
     return frame
 
 
+def _many(
+    system: System,
+    sets: pd.DataFrame,
+    plan: Plan,
+    method: str,
+    wanted: list[str],
+    reductions: dict[str, Reduction] | None,
+    kind: np.dtype,
+    device: Device | str | int | None,
+    progress: Callable[[int, int], object] | None,
+) -> pd.DataFrame:
+    """Integrate a system for each row of a frame."""
+    pandas = _pandas()
+    checked_values(system, sets)
+    for _, name, *_ in (reductions or {}).values():
+        outputs_of(system, [name])
+    found, _ = ensemble(
+        system,
+        sets,
+        plan,
+        METHODS[method],
+        wanted,
+        reductions,
+        dtype=kind,
+        device=device,
+        progress=progress,
+    )
+    if reductions is not None:
+        return sets.assign(**found)
+    times = plan.times
+    every = np.repeat(np.arange(len(sets)), len(times))
+    frame = sets.iloc[every].assign(time=np.tile(times, len(sets)))
+    for name in wanted:
+        frame[name] = found[name].ravel()
+    frame.attrs.update(model=system.name)
+    assert isinstance(frame, pandas.DataFrame)
+    return frame
+
+
 def opened(model: System | str | os.PathLike[str]) -> System:
     """Return a checked system, which may be in a file."""
     if not isinstance(model, System):
@@ -204,10 +259,11 @@ def outputs_of(system: System, output: Sequence[str] | None) -> list[str]:
 def checked_values(system: System, parameters: Any) -> dict[str, Any]:
     """Return values by name, of parameters and initial states."""
     known = [*system.parameters, *system.initial]
-    for name in parameters if parameters is not None else ():
+    parameters = {} if parameters is None else parameters
+    for name in parameters:
         if name not in system.parameters and name not in system.initial:
             raise _unknown("parameters", name, known)
-    return {name: np.float64(parameters[name]) for name in parameters or ()}
+    return {name: np.float64(parameters[name]) for name in parameters}
 
 
 def _unknown(argument: str, name: str, known: list[str]) -> ParameterError:

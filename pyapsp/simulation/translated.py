@@ -112,7 +112,7 @@ class TranslatedEngine(DeviceEngine):
             rounds = -(-int(sums[:, 0].max(initial=0)) // layout.width)
             each, items = rounds, count
             if self._ranges:
-                each = -(-count // (cores() * _SHARES * lanes)) * lanes
+                each = max(-(-count // (cores() * _SHARES * lanes)) * lanes, 1)
                 items = -(-count // each)
             tables = slots, values, self.constant(np.append(sums.ravel(), np.int32(0)))
             self._kernels.append((kernel, items, (*tables, np.int32(each))))
@@ -122,6 +122,8 @@ class TranslatedEngine(DeviceEngine):
         """Enqueue a phase."""
         kernel, items, more = self._kernels[phase]
         group = self.groups[phase]
+        if items == 0:
+            return
         if self._ranges:
             kernel(self.queue, (items,), (1,), *arguments, *more)
             return

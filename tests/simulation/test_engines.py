@@ -336,6 +336,73 @@ def test_the_work_group_grows_until_it_is_slower():
     assert (group.settled, group.size) == (True, 64)
 
 
+def test_functions_of_the_time_alone(form):
+    system = System("m", {"a": 2.0}, {}, {}, {}, {"ramp": do("times", "a", "time")})
+    for engine in ("host", "interpreter", "translator"):
+        found = run(system, output=["ramp"], engine=engine, method="dopri5", every=10)
+        np.testing.assert_allclose(found["ramp"], [0, 1, 2, 3, 4])
+    found = run(system, output=["ramp"], every=20, parameters=pd.DataFrame({"a": [1.0, 3.0]}))
+    np.testing.assert_allclose(found["ramp"], [0, 1, 2, 0, 3, 6])
+
+
+# -- many sets -----------------------------------------------------------------------------------
+
+SETS = pd.DataFrame(
+    {"g": [0.5, 2.0, 3.0, 1.0, 0.0], "v1": [-1.0, -1.1, -1.2, -1.3, 1.0]}, list("abcde")
+)
+BELOW = {"top": ("max", "v1"), "low": ("min", "total"), "end": ("last", "v2")}
+
+
+def singles(**options):
+    return [run(cells(3), parameters=values, **options) for values in SETS.to_dict("records")]
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler"])
+def test_each_set_is_a_run_of_its_own(form, method):
+    options = {"output": ["v1", "total", "g"], "method": method}
+    found = run(cells(3), parameters=SETS, **options)
+    assert list(found.index) == list(np.repeat(SETS.index, 6))
+    expected = pd.concat(singles(**options))
+    for name in ("time", "v1", "total", "g"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-13)
+
+
+def test_reductions_on_the_device(form):
+    rises = {"up": ("crossing", "v1", -0.95), "never": ("crossing", "v1", 9.0)}
+    found = run(cells(3), parameters=SETS, every=2, reduce=BELOW | rises)
+    assert list(found.columns) == ["g", "v1", *BELOW, *rises]
+    for row, one in zip(
+        found.itertuples(), singles(every=2, output=["v1", "v2", "total"]), strict=True
+    ):
+        assert row.top == pytest.approx(one["v1"].max(), rel=1e-13)
+        assert row.low == pytest.approx(one["total"].min(), rel=1e-13)
+        assert row.end == pytest.approx(one["v2"].iloc[-1], rel=1e-13)
+        v, t = one["v1"].to_numpy(), one["time"].to_numpy()
+        after = np.flatnonzero((v[:-1] < -0.95) & (v[1:] >= -0.95))
+        assert np.isnan(row.never)
+        assert len(after) or np.isnan(row.up)
+        for i in after[:1]:
+            assert row.up == pytest.approx(np.interp(-0.95, v[i : i + 2], t[i : i + 2]), rel=1e-12)
+    assert found["up"].notna().any()
+    assert found["up"].isna().any()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"reduce": {"a": ("mean", "v0")}},
+        {"reduce": {"a": ("crossing", "v0")}},
+        {"reduce": {"a": ("max", "nothing")}},
+        {"method": "dopri5"},
+        {"engine": "host"},
+        {"parameters": None, "reduce": BELOW},
+    ],
+)
+def test_wrong_arguments_of_many_sets_are_refused(options):
+    with pytest.raises(ParameterError):
+        run(cells(3), **{"parameters": SETS, **options})
+
+
 # -- errors --------------------------------------------------------------------------------------
 
 X = {"x": Number(1)}
