@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pyapsp.registry import problem as problem
     from pyapsp.registry import problems as problems
     from pyapsp.result import Result as Result
+    from pyapsp.simulation.simulate import simulate as simulate
     from pyapsp.traversal.bfs import BfsResult as BfsResult
     from pyapsp.traversal.bfs import bfs as bfs
     from pyapsp.traversal.components import Components as Components
@@ -87,6 +88,7 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "radius": ("pyapsp.distances.summaries", "radius"),
     "read": ("pyapsp.graph", "read"),
     "row_blocks": ("pyapsp.distances.rows", "row_blocks"),
+    "simulate": ("pyapsp.simulation.simulate", "simulate"),
     "solve": ("pyapsp.distances.solver", "solve"),
     "solve_each": ("pyapsp.distances.many", "solve_each"),
     "solve_many": ("pyapsp.distances.many", "solve_many"),

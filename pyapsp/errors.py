@@ -20,6 +20,7 @@ __all__ = [
     "FormatError",
     "GraphError",
     "KernelBuildError",
+    "ModelError",
     "NegativeCycleError",
     "NegativeWeightError",
     "NoDeviceError",
@@ -114,6 +115,31 @@ class ProgramError(PyApspError, ValueError):
         self.column = column
         where = ":".join(str(part) for part in (self.path, line, column) if part is not None)
         super().__init__(f"{where}: {message}")
+
+
+class ModelError(PyApspError, ValueError):
+    """A model of differential equations is malformed, or has a construct that is not supported.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    construct : str
+        What is refused, as its format calls it, for instance ``"event 'pulse'"``.
+    message : str
+        Why.
+    line : int, optional
+        Line number, from 1.
+    """
+
+    def __init__(
+        self, path: str | PathLike[str], construct: str, message: str, line: int | None = None
+    ) -> None:
+        self.path = fspath(path)
+        self.construct = construct
+        self.line = line
+        where = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{where}: {construct}: {message}")
 
 
 class NegativeCycleError(PyApspError, _SciPyNegativeCycleError):  # type: ignore[misc]

@@ -68,6 +68,11 @@ class Progress:
         told = f"source {min(max(done, 0), total):,} of {total:,}"
         self._note(*_within(done, total), told, total, "sources")
 
+    def steps(self, done: int, total: int) -> None:
+        """Record that `done` of `total` steps are done; show it if the interval has passed."""
+        told = f"step {min(max(done, 0), total):,} of {total:,}"
+        self._note(*_within(done, total), told, total, "steps")
+
     def _note(self, done: int, total: int, told: str, whole: int, unit: str) -> None:
         """Record a state: its text, and the units of work of the whole run."""
         now, self._fraction = monotonic(), done / total

@@ -30,7 +30,7 @@ LAYERS = [
     {"trials"},
     {"runs"},
     {"bulk", "dense", "sparse", "sweep", "traversal"},
-    {"distances"},
+    {"distances", "simulation"},
     {"csgraph", "networkx_backend", "profiling", "report"},
     {"papers"},
     {"cli"},

@@ -65,6 +65,7 @@ def test_every_argument_is_described(name):
 FREE = {
     *("FROM", "TO", "VERTEX", "NAME=VALUE", "NAME[=VALUE]", "RECIPE"),
     *("N", "M", "K", "P", "LENGTH", "SECONDS", "SIZE"),
+    *("NAME", "NAME=KIND:QUANTITY"),
 }
 
 

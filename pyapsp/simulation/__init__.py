@@ -1,0 +1,1 @@
+"""Models of physiology: ordinary differential equations from model files, on a device."""

@@ -1,0 +1,201 @@
+"""Many sets of parameters of one model: a work-item, or a lane of a vector, for each.
+
+The program has the whole model as one task of a sweep. What does not depend on the sets is in its
+text; constants and initial values that do are computed for all sets at once on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyapsp.device import Device
+from pyapsp.errors import ParameterError
+from pyapsp.kernels.source import flattened
+from pyapsp.simulation.bytecode import Bytecode
+from pyapsp.simulation.integrate import Plan
+from pyapsp.simulation.layout import Bundle
+from pyapsp.simulation.methods import Tableau
+from pyapsp.simulation.schedule import compile_model
+from pyapsp.simulation.system import System
+from pyapsp.simulation.translator import Tables, literal, translate
+from pyapsp.simulation.values import at_start
+from pyapsp.sweep import Array, Outcome, Step, Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["KINDS", "Reduction", "checked_reductions", "ensemble"]
+
+#: What an output is reduced to: its last value, its least and largest one, and the first time at
+#: which it rises to a threshold.
+KINDS = ("last", "min", "max", "crossing")
+#: A kind and an output; for a crossing also the threshold.
+Reduction = tuple[str, str] | tuple[str, str, float]
+
+# For each kind the value at first, and the statement at an output.
+_FIRST = {"last": "NAN", "min": "INFINITY", "max": "-INFINITY", "crossing": "NAN"}
+_STATEMENTS = {
+    "last": "kept[{0}] = {1};",
+    "min": "kept[{0}] = fmin(kept[{0}], {1});",
+    "max": "kept[{0}] = fmax(kept[{0}], {1});",
+    # the value before is behind the reductions
+    "crossing": "kept[{0}] = ((kept[{0}] != kept[{0}]) & (kept[{2}] < {3}) & ({1} >= {3}))"
+    " ? t - every * h * (({1} - {3}) / ({1} - kept[{2}])) : kept[{0}]; kept[{2}] = {1};",
+}
+
+
+def ensemble(
+    system: System,
+    sets: pd.DataFrame,
+    plan: Plan,
+    tableau: Tableau,
+    outputs: Sequence[str],
+    reduce: Mapping[str, Reduction] | None,
+    *,
+    dtype: np.dtype,
+    device: Device | str | int | None,
+    progress: Callable[[int, int], object] | None,
+) -> tuple[dict[str, np.ndarray], Outcome]:
+    """Integrate a model for each row of a frame.
+
+    Returns
+    -------
+    found : dict of str to ndarray
+        By the name of a reduction one value for each set; without reductions by the name of an
+        output (sets, rows) values.
+    outcome : Outcome
+        The sweep.
+
+    Raises
+    ------
+    ParameterError
+        For a method with a choice of steps, an unknown reduction, and too many steps.
+    """
+    if tableau.error is not None:
+        rule = "'euler' or 'rk4' for many sets of parameters"
+        raise ParameterError.of("method", "simulate", rule, tableau.name)
+    if plan.steps >= 2**31:
+        raise ParameterError.of("duration", "simulate", "less than 2^31 steps", plan.steps)
+    values, initial = at_start(system, {name: sets[name].to_numpy(np.float64) for name in sets})
+    varying = [name for name, value in values.items() if np.ndim(value)]
+    fixed = {name: float(value) for name, value in values.items() if not np.ndim(value)}
+    text, count = _text(system, fixed, varying, plan, outputs, reduce)
+    nothing = [np.zeros(len(sets))]  # arrays have at least one entry
+    columns = [np.broadcast_to(initial[name], len(sets)) for name in initial]
+    start = np.stack(columns or nothing, axis=1)
+    given = np.stack([values[name] for name in varying] or nothing, axis=1)
+    kind = dtype.name
+    sweep = Sweep(
+        text,
+        [
+            Array("start", "input", kind, (start.shape[1],)),
+            Array("given", "input", kind, (given.shape[1],)),
+            Array("clock", "common", kind, (2,)),
+            Array("counts", "common", "int32", (2,)),
+            Array("found", "output", kind, (count,)),
+        ],
+        Step("integrate"),
+        device=device,
+        scheme="interleaved",
+        vectors=True,
+        progress=progress,
+        defines={
+            "PYAPSP_REAL": "double" if kind == "float64" else "float",
+            "PYAPSP_SINGLE": int(kind == "float32"),
+            "PYAPSP_STAGES": tableau.stages,
+        },
+    )
+    outcome = sweep(
+        start=start.astype(dtype),
+        given=given.astype(dtype),
+        clock=np.array([plan.start, plan.step], dtype),
+        counts=np.array([plan.steps, plan.every], np.int32),
+    )
+    found = outcome["found"]
+    if reduce is not None:
+        return {name: found[:, place] for place, name in enumerate(reduce)}, outcome
+    rows = found.reshape(len(sets), -1, len(outputs))
+    return {name: rows[:, :, place] for place, name in enumerate(outputs)}, outcome
+
+
+def checked_reductions(
+    reduce: Mapping[str, Any] | None,
+) -> dict[str, Reduction] | None:
+    """Return reductions whose kinds and thresholds are right."""
+    if reduce is None:
+        return None
+    rule = f"a mapping of names to (kind, output), of kind {', '.join(KINDS)}"
+    if not isinstance(reduce, Mapping) or not reduce:
+        raise ParameterError.of("reduce", "simulate", rule, reduce)
+    for each in reduce.values():
+        right = isinstance(each, tuple) and len(each) in (2, 3) and each[0] in KINDS
+        if not right or len(each) != (3 if each[0] == "crossing" else 2):
+            rule += ", for a crossing (kind, output, threshold)"
+            raise ParameterError.of("reduce", "simulate", rule, each)
+    return dict(reduce)
+
+
+def _text(
+    system: System,
+    fixed: Mapping[str, float],
+    varying: Sequence[str],
+    plan: Plan,
+    outputs: Sequence[str],
+    reduce: Mapping[str, Reduction] | None,
+) -> tuple[str, int]:
+    """Return the body of the sweep, and how many values a task returns."""
+    model = compile_model(system, fixed, varying=varying)
+    states = len(model.states)
+    given = max(len(varying), 1)
+    functions = len(model.functions) + given
+    tables = Tables()
+
+    def function(name: str, threads: list[tuple[Bytecode, ...]], arguments: str) -> list[str]:
+        lines = [f"static void {name}(const PYAPSP_REAL t, const real *x, {arguments})", "{"]
+        for code in (code for thread in threads for code in thread):
+            slots = np.array([code.slots], np.int32)
+            constants = np.array([code.constants], np.float64).reshape(1, -1)
+            block = translate(Bundle(code.shape, slots, constants), states, tables)
+            lines += ["    {", *("        " + line for line in block.lines), "    }"]
+        return [*lines, "}"]
+
+    slots = {name: slot for slot, name in enumerate((*model.states, *model.functions, *varying))}
+
+    def value(name: str) -> str:
+        if name in fixed:
+            return f"((real){literal(fixed[name])})"
+        slot = slots[name]
+        return f"x[{slot}]" if slot < states else f"f[{slot - states}]"
+
+    first, sample, last = [], [], []
+    if reduce is None:
+        count, kept = len(plan.times) * len(outputs), 1
+        for place, name in enumerate(outputs):
+            sample.append(f"OUT(found, row * {len(outputs)} + {place}) = {value(name)};")
+    else:
+        count, kept = len(reduce), 2 * len(reduce)
+        for place, (kind, name, *threshold) in enumerate(reduce.values()):
+            limit = f"((real){literal(float(threshold[0]))})" if threshold else ""
+            first += [f"kept[{place}] = {_FIRST[kind]};", f"kept[{place + count}] = INFINITY;"]
+            sample.append(_STATEMENTS[kind].format(place, value(name), place + count, limit))
+            last.append(f"OUT(found, {place}) = kept[{place}];")
+    sizes = {
+        "MODEL": 1,
+        "STATES": max(states, 1),
+        "FUNCTIONS": functions,
+        "GIVEN": given,
+        "KEPT": kept,
+    }
+    lines = [f"#define {name} {size}" for name, size in sizes.items()]
+    lines.append(f"#define RESETS {int(bool(model.resets))}")
+    for name, statements in (("SAMPLE", sample), ("FIRST", first), ("LAST", last)):
+        lines.append(f"#define MODEL_{name} " + " ".join(statements))
+    flat = [thread for phase in model.phases[:-1] for thread in phase]
+    lines += function("model_functions", flat, "real *f")
+    lines += function("model_slopes", model.phases[-1], "const real *f, real *k")
+    lines += function("model_resets", model.resets, "const real *f, real *k")
+    head, tail = flattened("simulation/ensemble.h"), flattened("simulation/ensemble.cl")
+    return "\n".join([head, '#line 1 "model"', *lines, tail]), count

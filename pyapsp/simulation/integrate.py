@@ -1,0 +1,228 @@
+"""From the start to the end of a simulation: steps, outputs, progress, checkpoints."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from pyapsp.errors import CheckpointError, PrecisionError
+from pyapsp.files import atomic_write
+
+__all__ = ["Course", "Engine", "Plan"]
+
+# The bytes of outputs on the device, and the seconds between two reports of progress, at most.
+_BYTES, _SECONDS = 2**25, 0.5
+# How much a step may grow or shrink, and the safety factor: Hairer, Norsett and Wanner, II.4.
+_GROWTH, _SHRINKAGE, _SAFETY = 5.0, 0.2, 0.9
+
+
+class Engine(Protocol):
+    """What integrates a system."""
+
+    def put(self, states: np.ndarray, /) -> None:
+        """Set the states."""
+
+    def get(self) -> np.ndarray:
+        """Return the states."""
+
+    def advance(self, first: int, steps: int, /) -> np.ndarray:
+        """Take steps of equal length, and return the outputs before some of them."""
+
+    def sample(self, time: float, /) -> np.ndarray:
+        """Return the outputs for the present states."""
+
+    def begin(self, time: float, /) -> None:
+        """Compute the first slope of an adaptive method."""
+
+    def attempt(self, time: float, step: float, absolute: float, relative: float, /) -> float:
+        """Try a step, and return its error."""
+
+    def accept(self) -> None:
+        """Go to the states of the last attempt."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The times of a simulation.
+
+    Attributes
+    ----------
+    start, step : float
+    steps : int
+        The number of steps; for an adaptive method, of their longest length.
+    every : int
+        The steps from one output to the next.
+    readback : int or None
+        The steps after which outputs are read from the device; None: chosen.
+    tolerances : tuple of float or None
+        Absolute and relative, for an adaptive method.
+    """
+
+    start: float
+    step: float
+    steps: int
+    every: int
+    readback: int | None = None
+    tolerances: tuple[float, float] | None = None
+
+    @property
+    def times(self) -> np.ndarray:
+        """The times of the outputs."""
+        return self.start + np.arange(0, self.steps + 1, self.every) * self.step
+
+
+class Course:
+    """One simulation, which can be interrupted and continued.
+
+    Parameters
+    ----------
+    engine : Engine
+        With its states at the start.
+    plan : Plan
+    names : sequence of str
+        The names of the states, for errors.
+    progress : callable or None
+        Called with the number of steps done and of all.
+    checkpoint : path-like or None
+        The file of the checkpoint.
+    identity : bytes
+        What decides the result.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        plan: Plan,
+        names: list[str],
+        progress: Callable[[int, int], object] | None,
+        checkpoint: str | os.PathLike[str] | None,
+        identity: bytes,
+    ) -> None:
+        self._engine, self._plan, self._names = engine, plan, names
+        self._progress = progress
+        self._path = None if checkpoint is None else Path(checkpoint)
+        self._identity = hashlib.sha256(identity + repr(plan).encode()).hexdigest()
+        self._rows: list[np.ndarray] = []
+        self._done = 0
+        self._length = plan.step
+
+    def run(self) -> np.ndarray:
+        """Integrate to the end.
+
+        Returns
+        -------
+        (rows, outputs) ndarray
+
+        Raises
+        ------
+        PrecisionError
+            If a state is not finite, or the steps of an adaptive method vanish.
+        CheckpointError
+            If the checkpoint is damaged or of another run.
+        """
+        self._load()
+        if self._plan.tolerances is None:
+            self._fixed()
+        else:
+            self._adaptive(*self._plan.tolerances)
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+        return np.concatenate(self._rows)
+
+    def _fixed(self) -> None:
+        plan, engine = self._plan, self._engine
+        block = plan.readback or plan.every
+        while self._done < plan.steps:
+            began = time.perf_counter()
+            steps = min(block, plan.steps - self._done)
+            rows = engine.advance(self._done, steps)
+            self._rows.append(rows)
+            self._done += steps
+            self._note()
+            if plan.readback is None and time.perf_counter() - began < _SECONDS / 2:
+                row = max(rows[:1].nbytes, 1)
+                block = max(min(2 * block, _BYTES // row * plan.every), plan.every)
+        if plan.steps % plan.every == 0:
+            self._rows.append(engine.sample(plan.start + plan.steps * plan.step)[None])
+
+    def _adaptive(self, absolute: float, relative: float) -> None:
+        plan, engine = self._plan, self._engine
+        now = plan.start + self._done * plan.step
+        if self._done == 0:
+            self._rows.append(engine.sample(now)[None])
+        engine.begin(now)
+        shown = time.perf_counter()
+        while self._done + plan.every <= plan.steps:
+            end = plan.start + (self._done + plan.every) * plan.step
+            while now < end:
+                left = end - now
+                last = left <= self._length * (1 + 1e-9)
+                step = left if last else self._length
+                error = engine.attempt(now, step, absolute, relative)
+                factor = _SAFETY * error**-0.2 if error > 0 else _GROWTH
+                factor = min(max(factor, _SHRINKAGE), _GROWTH) if error == error else _SHRINKAGE
+                if error <= 1:
+                    engine.accept()
+                    now = end if last else now + step
+                    # a step that was shortened to end at an output is no estimate for the next one
+                    if not last or factor < 1:
+                        self._length = step * factor
+                else:
+                    self._length = step * min(factor, 1.0)
+                    if now + self._length / 16 == now:
+                        raise PrecisionError(
+                            f"the steps vanish at time {now:.6g}: the tolerances cannot be met"
+                        )
+            self._done += plan.every
+            self._rows.append(engine.sample(now)[None])
+            if time.perf_counter() - shown > _SECONDS or self._done + plan.every > plan.steps:
+                self._note()
+                shown = time.perf_counter()
+
+    def _note(self) -> None:
+        """Check the states, write the checkpoint, and report progress."""
+        states = self._engine.get()
+        if not np.isfinite(states).all():
+            name = self._names[int(np.flatnonzero(~np.isfinite(states))[0])]
+            raise PrecisionError(
+                f"state {name!r} is not finite before time "
+                f"{self._plan.start + self._done * self._plan.step:.6g}: take smaller steps or "
+                "another method"
+            )
+        if self._path is not None:
+            with atomic_write(self._path, "wb") as file:
+                np.savez(
+                    file,
+                    identity=np.array(self._identity),
+                    done=np.array(self._done),
+                    length=np.array(self._length),
+                    states=states,
+                    rows=np.concatenate(self._rows),
+                )
+        if self._progress is not None:
+            self._progress(self._done, self._plan.steps)
+
+    def _load(self) -> None:
+        """Continue from the checkpoint, if there is one."""
+        if self._path is None or not self._path.exists():
+            return
+        try:
+            with np.load(self._path, allow_pickle=False) as file:
+                found = {name: file[name] for name in file.files}
+            same = str(found["identity"]) == self._identity
+            states, rows = found["states"], found["rows"]
+            self._done, self._length = int(found["done"]), float(found["length"])
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise CheckpointError(f"{self._path}: damaged, or no checkpoint: {error}") from None
+        if not same:
+            raise CheckpointError(f"{self._path}: the checkpoint of another simulation")
+        self._engine.put(states)
+        self._rows.append(rows)

@@ -1,0 +1,247 @@
+"""Which work-item evaluates which bytecode, and where each variable is.
+
+A *bundle* is the bytecodes of a phase that have the same shape, with their operands as columns of
+two tables::
+
+    shape      VARIABLE CONSTANT TIMES ASSIGN        slots      constants
+                                                     4 0        0.5          bytecode 0
+                                                     5 1        0.25         bytecode 1
+
+Source: F. Okuyama's thesis, 2013, section 5.5.1, figures 5.4 to 5.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from itertools import groupby
+
+import numpy as np
+
+from pyapsp.errors import ParameterError
+from pyapsp.simulation.bytecode import Bytecode, Shape
+from pyapsp.simulation.schedule import Model
+
+__all__ = ["SUMS", "Bundle", "Layout", "Optimisations", "Phase", "arrange"]
+
+#: How a warp adds the terms of a sum of many variables; "" leaves sums to one work-item.
+SUMS = ("", "tree", "ordered", "compensated")  # the numbers of sums.h
+
+
+@dataclass(frozen=True)
+class Optimisations:
+    """Which optimisations of the thesis are used.
+
+    Parameters
+    ----------
+    merge : bool
+        Shift functions into earlier phases.
+    reorder : bool
+        Order the bytecodes of a phase by length and opcodes.
+    redundant : bool
+        Begin each group of equal opcodes at a multiple of the warp.
+    unify : bool
+        One bytecode for all that have the same opcodes, with operands in tables: those of a warp
+        in the interpreter, those of a phase in the translator.
+    remap : bool
+        Number variables by their first use.
+    sum : {"ordered", "tree", "compensated", ""}
+        Sums of 32 variables and more by a warp. "tree" adds in another order than one core does.
+        "ordered" loads in parallel and adds in order, so that its sums are those of one core.
+        "compensated" adds the rounding errors too (Neumaier), so that the order hardly matters.
+        "" computes them by one work-item.
+    export : bool
+        Whether the translator keeps tables out of the program text.
+    """
+
+    merge: bool = True
+    reorder: bool = True
+    redundant: bool = True
+    unify: bool = True
+    remap: bool = True
+    sum: str = "ordered"
+    export: bool = True
+
+    def __post_init__(self) -> None:
+        if self.sum not in SUMS:
+            raise ParameterError.of("sum", "Optimisations", f"one of {SUMS}", self.sum)
+
+    @classmethod
+    def none(cls) -> Optimisations:
+        """Return these with every switch off."""
+        return cls(**{each.name: each.type == "str" and "" for each in fields(cls)})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Bytecodes of the same shape.
+
+    Attributes
+    ----------
+    shape : Shape
+    slots : (n, p) ndarray of int32
+        The slots that each bytecode uses, in the order of their use.
+    constants : (n, q) ndarray of float64
+    """
+
+    shape: Shape
+    slots: np.ndarray
+    constants: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Bytecodes that do not depend on each other.
+
+    Attributes
+    ----------
+    bundles : list of Bundle
+    order : (m, 2) ndarray of int32
+        Bundle and row of the bytecode of each work-item, or -1 for a work-item without one.
+    """
+
+    bundles: list[Bundle]
+    order: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """The number of bytecodes."""
+        return sum(len(bundle) for bundle in self.bundles)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The phases of a model for warps of a width.
+
+    Attributes
+    ----------
+    phases : list of Phase
+        The last one has the derivatives.
+    resets : Phase or None
+        What states get after a step.
+    states, functions : int
+        How many there are.
+    slots : dict of str to int
+        The slot of each variable: states first, then functions.
+    width : int
+        Work-items of a warp.
+    options : Optimisations
+    """
+
+    phases: list[Phase]
+    resets: Phase | None
+    states: int
+    functions: int
+    slots: dict[str, int]
+    width: int
+    options: Optimisations
+
+    @property
+    def every(self) -> list[Phase]:
+        """All phases; that of the resets, if there is one, is the last."""
+        return self.phases + ([self.resets] if self.resets else [])
+
+    @property
+    def depth(self) -> int:
+        """The number of values on a stack at most."""
+        return max((each.shape.depth for phase in self.every for each in phase.bundles), default=1)
+
+
+def arrange(model: Model, options: Optimisations, width: int) -> Layout:
+    """Return the layout of a model for warps of `width` work-items."""
+    joined: dict[tuple[Shape, ...], Shape] = {}
+    phases = [_phase(threads, options, width, joined) for threads in model.phases]
+    resets = _phase(model.resets, options, width, joined) if model.resets else None
+    count, functions = len(model.states), len(model.functions)
+    new = np.arange(count + functions, dtype=np.int32)
+    every = phases + ([resets] if resets else [])
+    if options.remap:
+        new = _first_uses(every, count, functions, columns=options.unify)
+        for phase in every:
+            for bundle in phase.bundles:
+                bundle.slots[...] = new[bundle.slots]
+    slots = dict(zip(model.states + model.functions, new.tolist(), strict=True))
+    return Layout(phases, resets, count, functions, slots, width, options)
+
+
+def _phase(
+    threads: list[tuple[Bytecode, ...]],
+    options: Optimisations,
+    width: int,
+    joined: dict[tuple[Shape, ...], Shape],
+) -> Phase:
+    members: dict[Shape, list[int]] = {}
+    for number, thread in enumerate(threads):
+        shapes = tuple(code.shape for code in thread)
+        if shapes not in joined:
+            joined[shapes] = Shape(tuple(each for shape in shapes for each in shape.instructions))
+        members.setdefault(joined[shapes], []).append(number)
+    shapes_in_order = sorted(members, key=lambda shape: shape.key) if options.reorder else members
+    bundles: list[Bundle] = []
+    order = np.empty((len(threads), 2), np.int32)
+    for shape in shapes_in_order:
+        chosen = members[shape]
+        slots = [[slot for code in threads[each] for slot in code.slots] for each in chosen]
+        constants = [
+            [value for code in threads[each] for value in code.constants] for each in chosen
+        ]
+        order[chosen, 0], order[chosen, 1] = len(bundles), np.arange(len(chosen))
+        floats = np.array(constants, np.float64).reshape(len(chosen), -1)
+        bundles.append(Bundle(shape, np.array(slots, np.int32), floats))
+    if options.reorder:
+        order = order[np.lexsort((order[:, 1], order[:, 0]))]
+    return Phase(bundles, _padded(order, bundles, width, options))
+
+
+def _padded(
+    order: np.ndarray, bundles: list[Bundle], width: int, options: Optimisations
+) -> np.ndarray:
+    """Return the order with idle work-items, so that groups begin at multiples of the width."""
+    parts: list[np.ndarray] = []
+    filled = 0
+
+    def pad() -> None:
+        nonlocal filled
+        missing = -filled % width
+        parts.append(np.full((missing, 2), -1, np.int32))
+        filled += missing
+
+    for bundle, run in groupby(range(len(order)), key=lambda place: order[place, 0]):
+        places = list(run)
+        if bundles[bundle].shape.terms:  # a warp for each
+            for place in places:
+                pad()
+                parts.append(order[place : place + 1])
+                filled += 1
+            pad()
+            continue
+        if options.redundant:
+            pad()
+        parts.append(order[places[0] : places[-1] + 1])
+        filled += len(places)
+    pad()
+    return np.concatenate(parts)
+
+
+def _first_uses(phases: list[Phase], states: int, functions: int, *, columns: bool) -> np.ndarray:
+    """Return the new slot of each variable, by first use."""
+    uses = np.concatenate(list(_uses(phases, columns)))
+    found, first = np.unique(uses, return_index=True)
+    new = np.empty(states + functions, np.int32)
+    for start, stop in ((0, states), (states, states + functions)):
+        inside = (found >= start) & (found < stop)
+        some = found[inside][np.argsort(first[inside])]
+        new[some] = start + np.arange(len(some))
+    return new
+
+
+def _uses(phases: list[Phase], columns: bool) -> Iterator[np.ndarray]:
+    for phase in phases:
+        if columns:  # as the lanes of a warp use them, operand by operand
+            yield from (bundle.slots.T.ravel() for bundle in phase.bundles)
+        else:
+            rows = phase.order[phase.order[:, 0] >= 0].tolist()
+            yield from (phase.bundles[bundle].slots[row] for bundle, row in rows)

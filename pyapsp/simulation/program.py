@@ -1,0 +1,178 @@
+"""The program of a model: kernels from the blocks of its bundles.
+
+On devices with many work-items, work-item *id* computes one bytecode, and finds its block by a
+search over the first ids of the bundles. On devices whose groups are single work-items, each has a
+range of ids, and loops over the part of each bundle in it, several bytecodes at a time::
+
+    id       0 ........ 79 | 96 ....... 175 | 192 ...        (multiples of the warp)
+    block    bundle 0      | bundle 1       | bundle 2
+
+Source: F. Okuyama's thesis, 2013, section 5.5.2, figures 5.8 and 5.9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyapsp.simulation.layout import Bundle, Layout, Phase
+from pyapsp.simulation.translator import Tables, literal, translate
+
+__all__ = ["Translation", "translation"]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A model in OpenCL C, without the header.
+
+    Attributes
+    ----------
+    text : str
+        A kernel ``phase_N`` for each phase.
+    slots : ndarray of int32
+    values : ndarray of float64
+        The tables.
+    sums : list of ndarray of int32
+        For each phase the terms of the sum of each warp, and where they are in `slots`.
+    items : list of int
+        The ids of each phase.
+    """
+
+    text: str
+    slots: np.ndarray
+    values: np.ndarray
+    sums: list[np.ndarray]
+    items: list[int]
+
+
+def translation(layout: Layout, *, lanes: int, ranges: bool) -> Translation:
+    """Translate a model.
+
+    Parameters
+    ----------
+    layout : Layout
+    lanes : int
+        Bytecodes that are computed at a time, in vectors; only with `ranges`.
+    ranges : bool
+        Whether a work-item computes a range of ids.
+    """
+    tables = Tables()
+    parts: list[str] = []
+    sums: list[np.ndarray] = []
+    items: list[int] = []
+    for number, phase in enumerate(layout.every):
+        placed, count = _places(phase, layout)
+        items.append(count)
+        sums.append(_sums(placed, count, layout.width, tables))
+        if ranges:
+            body = [line for at, each in placed for line in _loop(each, at, layout, tables, lanes)]
+        else:
+            body = _search(placed, layout, tables) if placed else []
+        parts.append(_kernel(number, body, count, ranges=ranges, summed=bool(sums[-1].any())))
+    slots, values = tables.whole
+    text = "\n".join(parts)
+    if not layout.options.export:
+        text = _constants(slots, values) + text
+    return Translation(text, slots, values, sums, items)
+
+
+def _places(phase: Phase, layout: Layout) -> tuple[list[tuple[int, Bundle]], int]:
+    """Return the first id of each bundle, and the number of ids."""
+    placed: list[tuple[int, Bundle]] = []
+    filled = 0
+    for bundle in phase.bundles:
+        whole = [bundle]
+        if not layout.options.unify:
+            rows = range(len(bundle))
+            slots, constants = bundle.slots, bundle.constants
+            whole = [Bundle(bundle.shape, slots[i : i + 1], constants[i : i + 1]) for i in rows]
+        for each in whole:
+            if layout.options.redundant or each.shape.terms:
+                filled += -filled % layout.width
+            placed.append((filled, each))
+            filled += len(each) * (layout.width if each.shape.terms else 1)
+            if each.shape.terms:
+                filled += -filled % layout.width
+    return placed, filled
+
+
+def _sums(placed: list[tuple[int, Bundle]], count: int, width: int, tables: Tables) -> np.ndarray:
+    """Return the terms of the sum of each warp, and their place."""
+    found = np.zeros((-(-count // width), 2), np.int32)
+    for first, bundle in placed:
+        if terms := bundle.shape.terms:
+            warps = first // width + np.arange(len(bundle))
+            place = tables.slots(bundle.slots[:, bundle.shape.term_columns])
+            found[warps, 0], found[warps, 1] = terms, place + terms * np.arange(len(bundle))
+    return found
+
+
+def _loop(bundle: Bundle, first: int, layout: Layout, tables: Tables, lanes: int) -> list[str]:
+    """Return the loops over the bytecodes of a bundle in a range of ids."""
+    lines = [f"const int last = min(to, {first + len(bundle)}) - {first};"]
+    lines.append(f"int i = max(from, {first}) - {first};")
+    if lanes > 1 and len(bundle) >= lanes and not bundle.shape.terms:
+        block = translate(bundle, layout.states, tables, lanes=lanes)
+        lines += [f"for (; i + {lanes} <= last; i += {lanes}) {{", *_in(block.lines), "}"]
+    block = translate(bundle, layout.states, tables)
+    total = []
+    if bundle.shape.terms:
+        total = [f"const real total = ITEM_SUM({first} + i);"]
+    lines += ["for (; i < last; i++) {", *_in(total + block.lines), "}"]
+    return ["{", *_in(lines), "}"]
+
+
+def _search(placed: list[tuple[int, Bundle]], layout: Layout, tables: Tables) -> list[str]:
+    """Return the search for the block of an id."""
+    if len(placed) == 1:
+        first, bundle = placed[0]
+        width = layout.width if bundle.shape.terms else 1
+        lines = [f"const int i = (id - {first}) / {width};"]
+        if width > 1:
+            lines.append(f"if (i < {len(bundle)} && id % {width} == 0) {{")
+        else:
+            lines.append(f"if (i < {len(bundle)}) {{")
+        return [*lines, *_in(translate(bundle, layout.states, tables).lines), "}"]
+    middle = len(placed) // 2
+    low, high = (_search(part, layout, tables) for part in (placed[:middle], placed[middle:]))
+    return [f"if (id < {placed[middle][0]}) {{", *_in(low), "} else {", *_in(high), "}"]
+
+
+def _kernel(number: int, body: list[str], count: int, *, ranges: bool, summed: bool) -> str:
+    """Return the function and the kernel of a phase."""
+    which = "const int from, const int to" if ranges else "const int id, const real total"
+    lines = [f"static void phase_{number}_part({which}, TABLE_ARGUMENTS, STAGE_ARGUMENTS)", "{"]
+    lines += [*_in(body), "}"]
+    lines += [
+        f"__kernel void phase_{number}(STAGE_ARGUMENTS, TABLE_ARGUMENTS, const int each)",
+        "{",
+    ]
+    if ranges:
+        work = [
+            "const int from = get_global_id(0) * each;",
+            f"phase_{number}_part(from, min(from + each, {count}), TABLES, STAGE_PASSED);",
+        ]
+    else:
+        work = ["const int id = get_global_id(0);"]
+        work.append(f"const real total = {'WARP_SUM(id, each)' if summed else '0'};")
+        work.append(f"phase_{number}_part(id, total, TABLES, STAGE_PASSED);")
+        if summed:
+            work.insert(0, "__local real part[PYAPSP_GROUP], error[PYAPSP_GROUP];")
+    return "\n".join([*lines, *_in(work), "}", ""])
+
+
+def _constants(slots: np.ndarray, values: np.ndarray) -> str:
+    """Return the tables as text."""
+    numbers = ", ".join(map(literal, values.tolist()))
+    return (
+        f"__constant int table_slots[] = {{{', '.join(map(str, slots.tolist()))}}};\n"
+        f"__constant real table_values[] = {{{numbers}}};\n"
+        "#undef SLOT\n#undef VALUE\n"
+        "#define SLOT(i) table_slots[i]\n#define VALUE(i) table_values[i]\n"
+    )
+
+
+def _in(lines: list[str]) -> list[str]:
+    """Return indented lines."""
+    return ["    " + line for line in lines]

@@ -1,0 +1,318 @@
+"""`simulate`: a model in, a data frame out."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyapsp.device import Device, choose
+from pyapsp.errors import ParameterError, PyApspError
+from pyapsp.simulation.ensembles import Reduction, checked_reductions, ensemble
+from pyapsp.simulation.host import HostEngine
+from pyapsp.simulation.integrate import Course, Engine, Plan
+from pyapsp.simulation.layout import Layout, Optimisations, arrange
+from pyapsp.simulation.methods import METHODS
+from pyapsp.simulation.schedule import check, compile_model
+from pyapsp.simulation.system import System
+from pyapsp.simulation.values import at_start
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ENGINES", "simulate"]
+
+#: How expressions are evaluated.
+ENGINES = ("translator", "interpreter", "host")
+
+
+def simulate(
+    model: System | str | os.PathLike[str],
+    *,
+    duration: float,
+    step: float,
+    method: str = "rk4",
+    output: Sequence[str] | None = None,
+    every: int = 1,
+    parameters: Mapping[str, float] | pd.DataFrame | None = None,
+    engine: str = "translator",
+    optimise: Optimisations | None = None,
+    dtype: str = "float64",
+    tolerances: tuple[float, float] = (1e-6, 1e-6),
+    readback: int | None = None,
+    device: Device | str | int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    reduce: Mapping[str, Reduction] | None = None,
+) -> pd.DataFrame:
+    """Integrate a model of ordinary differential equations on a device.
+
+    Parameters
+    ----------
+    model : System or path-like
+        A model, or a file in SBML, PHML, ISML or CellML.
+    duration : float
+        How long, in the unit of time of the model.
+    step : float
+        Length of a step. The number of steps is the largest one that ends within the duration.
+    method : {"rk4", "euler", "dopri5"}
+        The classical method of Runge and Kutta of order 4, Euler's, or the pair of Dormand and
+        Prince of orders 5 and 4. The last one chooses its steps, the first of length `step`, within
+        `tolerances`.
+    output : sequence of str, optional
+        Names of the quantities to return. Default: all states.
+    every : int
+        Steps from one output to the next.
+    parameters : mapping or pandas.DataFrame, optional
+        Values for parameters and for initial values of states, by name. A frame has a set of values
+        in each row: the model is integrated for each of them, with "euler" or "rk4".
+    engine : {"translator", "interpreter", "host"}
+        "translator": a program for the model. "interpreter": bytecodes on the device, without
+        compilation. "host": bytecodes on one core; needs Numba.
+    optimise : Optimisations, optional
+        Default: all.
+    dtype : {"float64", "float32"}
+        Number type.
+    tolerances : tuple of float
+        Absolute and relative tolerance of a step, for "dopri5".
+    readback : int, optional
+        Steps after which outputs are read from the device.
+    device : Device, str or int, optional
+        As in :func:`pyapsp.device.choose`.
+    progress : callable, optional
+        Called with the number of steps done and of all. An exception in it ends the simulation.
+    checkpoint : path-like, optional
+        A file that is written at each readback. An interrupted simulation continues from it, and
+        gives the same numbers. It is removed at the end.
+    reduce : mapping of str to tuple, optional
+        What to return for each set of parameters: for a name ``("last", output)``,
+        ``("min", output)``, ``("max", output)``, or ``("crossing", output, threshold)``, the first
+        time at which the output rises to a threshold, between output times by a straight line, NaN
+        if it does not. They are computed on the device.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A column ``time`` and one for each output, in `dtype`; a row for each output time. Its
+        ``attrs`` have the name of the model and the units. For many sets: these rows for each set,
+        with the columns of `parameters` before them; with `reduce` one row for each set.
+
+    Raises
+    ------
+    ModelError
+        The model cannot be simulated; the message names the construct.
+    ParameterError
+        An argument or a name is wrong.
+    CapabilityError
+        The device has no float64, or Numba is missing.
+    PrecisionError
+        A state is not finite, or the steps of "dopri5" vanish.
+    CheckpointError
+        The checkpoint is damaged or of another simulation.
+
+    References
+    ----------
+    F. Okuyama, Accelerating GPU Programs by Reducing Irregular Control Flow and Memory Access,
+    thesis, 2013, chapter 5.
+
+    Examples
+    --------
+    >>> frame = pyapsp.simulate(  # doctest: +SKIP
+    ...     "cell.phml", duration=500, step=0.01, output=["V"], every=100)
+    >>> frame.plot("time", "V")  # doctest: +SKIP
+    """
+    pandas = _pandas()
+    system = opened(model)
+    plan = _plan(system, duration, step, method, every, readback, tolerances)
+    if not system.initial:  # nothing to integrate: functions of the time
+        method, plan = "euler", replace(plan, tolerances=None)
+    kind = number_type(dtype)
+    if engine not in ENGINES:
+        raise ParameterError.of("engine", "simulate", f"one of {', '.join(ENGINES)}", engine)
+    wanted = outputs_of(system, output)
+    reductions = checked_reductions(reduce)
+    if isinstance(parameters, pandas.DataFrame):
+        if engine != "translator" or checkpoint is not None or optimise is not None:
+            raise ParameterError("many sets take no engine, optimise or checkpoint")
+        return _many(system, parameters, plan, method, wanted, reductions, kind, device, progress)
+    if reductions is not None:
+        raise ParameterError.of("reduce", "simulate", "None without a frame of parameters", reduce)
+    given = checked_values(system, parameters)
+    constants, initial = at_start(system, given)
+    moving = [name for name in wanted if name in system.initial or name in system.functions]
+    if engine == "host":
+        options, width = optimise or Optimisations.none(), 1
+    else:
+        from pyapsp.simulation.interpreter import warp_of
+
+        chosen = choose(device)
+        options, width = optimise or Optimisations(), warp_of(chosen)
+    model_ = compile_model(system, constants, merge=options.merge, sums=bool(options.sum))
+    layout = arrange(model_, options, width)
+    slots = [layout.slots[name] for name in moving]
+    with_values = (layout, METHODS[method], kind, slots, plan.start, plan.step, plan.every)
+    runner: Engine
+    if engine == "host":
+        runner = HostEngine(*with_values)
+    elif engine == "interpreter":
+        from pyapsp.simulation.interpreter import InterpretedEngine
+
+        runner = InterpretedEngine(chosen, *with_values)
+    else:
+        from pyapsp.simulation.translated import TranslatedEngine
+
+        runner = TranslatedEngine(chosen, *with_values)
+    order = sorted(system.initial, key=layout.slots.__getitem__)
+    states = np.array([initial[name] for name in order], kind)
+    runner.put(states)
+    identity = _identity(system, layout, states, engine, method, kind, slots)
+    rows = Course(runner, plan, order, progress, checkpoint, identity).run()
+    columns: dict[str, Any] = {"time": plan.times}
+    for name in wanted:
+        columns[name] = (
+            rows[:, moving.index(name)] if name in moving else kind.type(constants[name])
+        )
+    frame = pandas.DataFrame(columns)
+    units = {name: system.units[name] for name in wanted if name in system.units}
+    if system.time_unit:
+        units["time"] = system.time_unit
+    frame.attrs.update(model=system.name, units=units)
+    return frame
+
+
+def _many(
+    system: System,
+    sets: pd.DataFrame,
+    plan: Plan,
+    method: str,
+    wanted: list[str],
+    reductions: dict[str, Reduction] | None,
+    kind: np.dtype,
+    device: Device | str | int | None,
+    progress: Callable[[int, int], object] | None,
+) -> pd.DataFrame:
+    """Integrate a system for each row of a frame."""
+    pandas = _pandas()
+    checked_values(system, sets)
+    for _, name, *_ in (reductions or {}).values():
+        outputs_of(system, [name])
+    found, _ = ensemble(
+        system,
+        sets,
+        plan,
+        METHODS[method],
+        wanted,
+        reductions,
+        dtype=kind,
+        device=device,
+        progress=progress,
+    )
+    if reductions is not None:
+        return sets.assign(**found)
+    times = plan.times
+    every = np.repeat(np.arange(len(sets)), len(times))
+    frame = sets.iloc[every].assign(time=np.tile(times, len(sets)))
+    for name in wanted:
+        frame[name] = found[name].ravel()
+    frame.attrs.update(model=system.name)
+    assert isinstance(frame, pandas.DataFrame)
+    return frame
+
+
+def opened(model: System | str | os.PathLike[str]) -> System:
+    """Return a checked system, which may be in a file."""
+    if not isinstance(model, System):
+        from pyapsp.simulation.frontend import read_model
+
+        system: System = read_model(model)
+    else:
+        system = model
+    check(system)
+    return system
+
+
+def number_type(dtype: str) -> np.dtype:
+    """Return the number type of this name."""
+    if dtype not in ("float64", "float32"):
+        raise ParameterError.of("dtype", "simulate", "'float64' or 'float32'", dtype)
+    return np.dtype(dtype)
+
+
+def outputs_of(system: System, output: Sequence[str] | None) -> list[str]:
+    """Return the names of the outputs, each once."""
+    if output is None:
+        return list(system.initial)
+    if isinstance(output, str):
+        output = [output]
+    groups = (system.initial, system.functions, system.parameters, system.constants)
+    for name in output:
+        if not any(name in group for group in groups):
+            raise _unknown("output", name, [each for group in groups for each in group])
+    return [name for name in dict.fromkeys(output) if name != "time"]
+
+
+def checked_values(system: System, parameters: Any) -> dict[str, Any]:
+    """Return values by name, of parameters and initial states."""
+    known = [*system.parameters, *system.initial]
+    parameters = {} if parameters is None else parameters
+    for name in parameters:
+        if name not in system.parameters and name not in system.initial:
+            raise _unknown("parameters", name, known)
+    return {name: np.float64(parameters[name]) for name in parameters}
+
+
+def _unknown(argument: str, name: str, known: list[str]) -> ParameterError:
+    near = difflib.get_close_matches(name, known, 3)
+    hint = f"; near: {', '.join(near)}" if near else ""
+    return ParameterError.of(argument, "simulate", f"names of the model{hint}", name)
+
+
+def _plan(
+    system: System,
+    duration: float,
+    step: float,
+    method: str,
+    every: int,
+    readback: int | None,
+    tolerances: tuple[float, float],
+) -> Plan:
+    for name, value in (("duration", duration), ("step", step)):
+        if not (math.isfinite(value) and value > 0):
+            raise ParameterError.of(name, "simulate", "a positive number", value)
+    for name, count in (("every", every), ("readback", readback)):
+        if count is not None and (count != int(count) or count < 1):
+            raise ParameterError.of(name, "simulate", "a positive integer", count)
+    if method not in METHODS:
+        raise ParameterError.of("method", "simulate", f"one of {', '.join(METHODS)}", method)
+    adaptive = METHODS[method].error is not None
+    if adaptive and system.resets:
+        rule = "'euler' or 'rk4' for a model that resets states after a step"
+        raise ParameterError.of("method", "simulate", rule, method)
+    if not all(math.isfinite(each) and each > 0 for each in tolerances) or len(tolerances) != 2:
+        raise ParameterError.of("tolerances", "simulate", "two positive numbers", tolerances)
+    steps = math.floor(duration / step * (1 + 1e-12))
+    limits = (tolerances[0], tolerances[1]) if adaptive else None
+    return Plan(system.start, step, steps, every, readback, limits)
+
+
+def _identity(system: System, layout: Layout, states: np.ndarray, *more: object) -> bytes:
+    """Return bytes that differ for simulations with different results."""
+    parts = [repr((system.name, layout.slots, layout.options, layout.width, more)).encode()]
+    for phase in layout.every:
+        for bundle in phase.bundles:
+            parts += [repr(bundle.shape).encode(), bundle.slots.tobytes()]
+            parts.append(bundle.constants.tobytes())
+    return b"".join([*parts, states.tobytes()])
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise PyApspError("pyapsp.simulate needs pandas: install the extra 'simulation'") from None
+    return pandas

@@ -1,0 +1,394 @@
+"""SBML: what each construct means, against solutions in closed form; what is refused."""
+
+import numpy as np
+import pytest
+from system_oracle import Oracle
+
+from pyapsp.errors import ModelError
+from pyapsp.simulation.frontend import read_model
+
+TIMES = np.linspace(0.0, 2.0, 5)
+CORE = "http://www.sbml.org/sbml/level3/version2/core"
+MATH = "http://www.w3.org/1998/Math/MathML"
+HEAD = f'<sbml xmlns="{CORE}" level="3" version="2"><model id="m" timeUnits="second">'
+
+
+def document(*parts):
+    """Return a model from (list, items) pairs; items are XML."""
+    lists = "".join(f"<listOf{name}>{items}</listOf{name}>" for name, items in parts)
+    return f"{HEAD}{lists}</model></sbml>"
+
+
+def math(content):
+    return f'<math xmlns="{MATH}">{content}</math>'
+
+
+def call(operator, *operands):
+    """Return MathML; operands are names, numbers or MathML."""
+    texts = [
+        part
+        if str(part).startswith("<")
+        else f"<ci>{part}</ci>"
+        if str(part)[0].isalpha()
+        else f"<cn>{part}</cn>"
+        for part in operands
+    ]
+    head = operator if operator.startswith("<") else f"<{operator}/>"
+    return f"<apply>{head}{''.join(texts)}</apply>"
+
+
+def symbol(name, text):
+    url = f"http://www.sbml.org/sbml/symbols/{name}"
+    return f'<csymbol encoding="text" definitionURL="{url}">{text}</csymbol>'
+
+
+def compartment(name="c", size="2", **more):
+    return item(
+        "compartment", id=name, size=size, spatialDimensions="3", **{"constant": "true"} | more
+    )
+
+
+def species(name, **more):
+    fixed = dict.fromkeys(("hasOnlySubstanceUnits", "boundaryCondition", "constant"), "false")
+    return item("species", id=name, compartment="c", **fixed | more)
+
+
+def parameter(name, value=None, **more):
+    given = {} if value is None else {"value": value}
+    return item("parameter", id=name, **given, **{"constant": "true"} | more)
+
+
+def item(tag, content="", **attributes):
+    texts = "".join(f' {key}="{value}"' for key, value in attributes.items())
+    return f"<{tag}{texts}>{content}</{tag}>"
+
+
+def reaction(law, reactants="", products="", name="r", local=""):
+    sides = [
+        f"<listOf{side}>"
+        + "".join(
+            item("speciesReference", species=one, stoichiometry=count, constant="true", **extra)
+            for one, count, extra in (
+                (*part.split("*"), {}) if isinstance(part, str) else part for part in given
+            )
+        )
+        + f"</listOf{side}>"
+        for side, given in (("Reactants", reactants), ("Products", products))
+        if given
+    ]
+    law = item(
+        "kineticLaw",
+        math(law) + (f"<listOfLocalParameters>{local}</listOfLocalParameters>" if local else ""),
+    )
+    return item("reaction", "".join(sides) + law, id=name, reversible="false")
+
+
+def function(name, arguments, body):
+    bound = "".join(f"<bvar><ci>{argument}</ci></bvar>" for argument in arguments)
+    return item("functionDefinition", math(f"<lambda>{bound}{body}</lambda>"), id=name)
+
+
+def rule(kind, variable, content):
+    return item(f"{kind}Rule", math(content), variable=variable)
+
+
+def initially(variable, content):
+    return item("initialAssignment", math(content), symbol=variable)
+
+
+TIME = symbol("time", "t")
+EARLY = call("lt", 0, TIME, 1.2)
+CELL = ("Compartments", compartment())
+DECAY = call("times", "k", "A", "c")
+
+# Name: the parts of a model, and what quantities are at time t.
+CASES = {
+    "concentrations change by flows over volumes": (
+        [
+            CELL,
+            ("Species", species("A", initialAmount="3") + species("B", initialConcentration="1")),
+            ("Parameters", parameter("k", "0.5")),
+            ("Reactions", reaction(DECAY, ["A*1"], ["B*2"])),
+        ],
+        {
+            "A": lambda t: 1.5 * np.exp(-0.5 * t),
+            "B": lambda t: 1 + 3 * (1 - np.exp(-0.5 * t)),
+            "r": lambda t: 1.5 * np.exp(-0.5 * t),
+        },
+    ),
+    "amounts change by flows": (
+        [
+            CELL,
+            ("Species", species("A", initialConcentration="3", hasOnlySubstanceUnits="true")),
+            ("Parameters", parameter("k", "0.5")),
+            ("Reactions", reaction(call("times", "k", "A"), ["A*1"])),
+        ],
+        {"A": lambda t: 6 * np.exp(-0.5 * t)},
+    ),
+    "in a growing compartment amounts are the states": (
+        [
+            ("Compartments", compartment(constant="false")),
+            ("Species", species("A", initialAmount="4") + species("B", initialConcentration="1")),
+            ("Parameters", parameter("k", "0.5") + parameter("x", constant="false")),
+            (
+                "Rules",
+                rule("rate", "c", "<cn>1</cn>")
+                + rule("assignment", "x", call(symbol("rateOf", "rateOf"), "B")),
+            ),
+            ("Reactions", reaction(DECAY, ["A*1"])),
+        ],
+        {
+            "c": lambda t: 2 + t,
+            "A": lambda t: 4 * np.exp(-0.5 * t) / (2 + t),
+            "B": lambda t: 2 / (2 + t),
+            "x": lambda t: -2 / (2 + t) ** 2,
+        },
+    ),
+    "local parameters, boundaries and constant species": (
+        [
+            CELL,
+            (
+                "Species",
+                species("A", initialAmount="2", boundaryCondition="true")
+                + species("B", initialAmount="0"),
+            ),
+            ("Parameters", parameter("k", "9")),
+            (
+                "Reactions",
+                reaction(DECAY, ["A*1"], ["B*1"], local=item("localParameter", id="k", value="3")),
+            ),
+        ],
+        {
+            "A": lambda t: 1 + 0 * t,
+            "B": lambda t: 3 * t,
+            "r.k": lambda t: 3 + 0 * t,
+            "k": lambda t: 9 + 0 * t,
+        },
+    ),
+    "functions are inlined, arguments shadow names": (
+        [
+            (
+                "FunctionDefinitions",
+                function("next", "k", call("plus", "k", 1))
+                + function("over", "ab", call("minus", call("<ci>next</ci>", "a"), "b")),
+            ),
+            ("Parameters", parameter("k", "5") + parameter("x", "0", constant="false")),
+            ("Rules", rule("rate", "x", call("<ci>over</ci>", "k", 2))),
+        ],
+        {"x": lambda t: 4 * t},
+    ),
+    "what an initial assignment gives stays": (
+        [
+            (
+                "Parameters",
+                parameter("a") + parameter("b") + parameter("x", "1", constant="false"),
+            ),
+            (
+                "InitialAssignments",
+                initially("a", call("times", "x", 3))
+                + initially("b", call("plus", "a", 1))
+                + initially("x", "<cn>2</cn>"),
+            ),
+            ("Rules", rule("rate", "x", "<ci>a</ci>")),
+        ],
+        {"a": lambda t: 6 + 0 * t, "b": lambda t: 7 + 0 * t, "x": lambda t: 2 + 6 * t},
+    ),
+    "stoichiometries have names": (
+        [
+            CELL,
+            ("Species", species("A", initialAmount="0", conversionFactor="f")),
+            ("Parameters", parameter("f", "10")),
+            ("InitialAssignments", initially("n", call("plus", 1, 2))),
+            ("Reactions", reaction("<cn>1</cn>", products=[("A", "1", {"id": "n"})])),
+        ],
+        {"A": lambda t: 15 * t, "n": lambda t: 3 + 0 * t},
+    ),
+    "the operators of MathML": (
+        [
+            (
+                "Parameters",
+                "".join(parameter(name, constant="false") for name in "abdefg"),
+            ),
+            (
+                "Rules",
+                rule(
+                    "assignment",
+                    "a",
+                    call("root", "<degree><cn>3</cn></degree>", call("plus", 8, TIME)),
+                )
+                + rule("assignment", "b", call("log", "<logbase><cn>2</cn></logbase>", 8))
+                + rule("assignment", "d", call("log", call("plus", 1, TIME)))
+                + rule(
+                    "assignment",
+                    "e",
+                    f"<piecewise><piece><cn>1</cn>{EARLY}</piece></piecewise>",
+                )
+                + rule("assignment", "f", '<cn type="e-notation">2<sep/>-3</cn>')
+                + rule(
+                    "assignment",
+                    "g",
+                    call("minus", call("implies", "<true/>", "<false/>"), call("rem", -7, 2)),
+                ),
+            ),
+        ],
+        {
+            "a": lambda t: np.cbrt(8 + t),
+            "b": lambda t: 3 + 0 * t,
+            "d": lambda t: np.log10(1 + t),
+            "e": lambda t: np.where((t > 0) & (t < 1.2), 1, np.nan),
+            "f": lambda t: 0.002 + 0 * t,
+            "g": lambda t: 1 + 0 * t,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_construct_gives_its_solution(name, tmp_path):
+    parts, wanted = CASES[name]
+    path = tmp_path / "m.xml"
+    path.write_text(document(*parts))
+    values = Oracle(read_model(path)).solve(TIMES)
+    for quantity, solution in wanted.items():
+        np.testing.assert_allclose(values[quantity], solution(TIMES), 1e-7, 1e-9, err_msg=quantity)
+
+
+def test_quantities_are_sorted_by_what_they_depend_on(tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(
+        document(
+            (
+                "Parameters",
+                parameter("p", "2", units="second")
+                + "".join(parameter(name, constant="false") for name in "qrs"),
+            ),
+            ("InitialAssignments", initially("s", "<cn>0</cn>")),
+            (
+                "Rules",
+                rule("assignment", "q", call("times", "p", 2))
+                + rule("assignment", "r", call("times", "q", "s"))
+                + rule("rate", "s", "<ci>q</ci>"),
+            ),
+        )
+    )
+    system = read_model(path)
+    assert (system.name, system.time_unit, system.units) == ("m", "second", {"p": "second"})
+    assert dict(system.parameters) == {"p": 2.0}
+    assert (set(system.constants), set(system.functions)) == ({"q"}, {"r"})
+    assert set(system.initial) == set(system.derivatives) == {"s"}
+
+
+def test_submodels_are_merged(tmp_path):
+    comp = "http://www.sbml.org/sbml/level3/version1/comp/version1"
+    inner = document(
+        ("Parameters", parameter("x", "1", constant="false")),
+        ("Rules", rule("rate", "x", call("minus", "x"))),
+    )
+    inner = inner[len(HEAD) : -len("</model></sbml>")]
+    path = tmp_path / "m.xml"
+    path.write_text(
+        f'<sbml xmlns="{CORE}" xmlns:comp="{comp}" level="3" version="2" comp:required="true">'
+        '<model id="m"><comp:listOfSubmodels><comp:submodel comp:id="s" comp:modelRef="d"/>'
+        "</comp:listOfSubmodels></model><comp:listOfModelDefinitions>"
+        f'<comp:modelDefinition id="d">{inner}</comp:modelDefinition>'
+        "</comp:listOfModelDefinitions></sbml>"
+    )
+    values = Oracle(read_model(path)).solve(TIMES)
+    np.testing.assert_allclose(values["s__x"], np.exp(-TIMES), 1e-7)
+    path.write_text(path.read_text().replace("modelDefinition id", "externalModelDefinition id"))
+    with pytest.raises(ModelError):
+        read_model(path)
+
+
+def test_level_2_has_stoichiometry_mathematics_and_default_sizes(tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(
+        '<sbml xmlns="http://www.sbml.org/sbml/level2/version4" level="2" version="4"><model>'
+        '<listOfCompartments><compartment id="c" size="2"/></listOfCompartments>'
+        '<listOfSpecies><species id="A" compartment="c" initialAmount="4"/></listOfSpecies>'
+        '<listOfReactions><reaction id="r"><listOfReactants><speciesReference species="A">'
+        f"<stoichiometryMath>{math(call('plus', 1, 1))}</stoichiometryMath></speciesReference>"
+        f"</listOfReactants><kineticLaw>{math('<ci>A</ci>')}</kineticLaw></reaction>"
+        "</listOfReactions></model></sbml>"
+    )
+    values = Oracle(read_model(path)).solve(TIMES)
+    np.testing.assert_allclose(values["A"], 2 * np.exp(-TIMES), 1e-7)
+
+
+P = ("Parameters", parameter("p", "1", constant="false"))
+TRIGGER = item("trigger", math("<true/>"), initialValue="true", persistent="true")
+DOUBLE = call("plus", "x", "x")
+REFUSED = {
+    r"m\.xml:1: event 'e'": [
+        P,
+        ("Events", item("event", TRIGGER, id="e", useValuesFromTriggerTime="true")),
+    ],
+    "algebraic rule": [P, ("Rules", item("algebraicRule", math("<ci>p</ci>")))],
+    "constraint": [P, ("Constraints", item("constraint", math("<true/>")))],
+    "csymbol delay": [
+        P,
+        ("Rules", rule("assignment", "p", call(symbol("delay", "d"), TIME, 1))),
+    ],
+    "rate rule 'p': has no math": [P, ("Rules", item("rateRule", variable="p"))],
+    "'q': is used but not defined": [P, ("Rules", rule("rate", "p", "<ci>q</ci>"))],
+    "'p': depends on itself: p -> p": [P, ("Rules", rule("assignment", "p", call("plus", "p", 1)))],
+    "'p': has no value": [("Parameters", parameter("p"))],
+    "'time': is the name of the time": [("Parameters", parameter("time", "1"))],
+    "reaction 'r': has no kinetic law": [
+        CELL,
+        ("Reactions", item("reaction", id="r", reversible="false")),
+    ],
+    "species 'A': has no value": [CELL, ("Species", species("A"))],
+    "function 'f': calls itself": [
+        ("FunctionDefinitions", function("f", "", call("<ci>f</ci>"))),
+        P,
+        ("Rules", rule("rate", "p", call("<ci>f</ci>"))),
+    ],
+    "function 'f': takes 1 arguments, not 0": [
+        ("FunctionDefinitions", function("f", "x", "<ci>x</ci>")),
+        P,
+        ("Rules", rule("rate", "p", call("<ci>f</ci>"))),
+    ],
+    # Thirty functions, each of which adds the one before to itself: 2**30 terms.
+    "expression: it has": [
+        (
+            "FunctionDefinitions",
+            "".join(
+                function(f"f{n}", "x", call(f"<ci>f{n - 1}</ci>" if n else "abs", DOUBLE))
+                for n in range(30)
+            ),
+        ),
+        P,
+        ("Rules", rule("rate", "p", call("<ci>f29</ci>", "p"))),
+    ],
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_not_supported_is_refused_by_name(message, tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(document(*REFUSED[message]))
+    with pytest.raises(ModelError, match=message):
+        read_model(path)
+
+
+def test_packages_that_change_the_mathematics_are_refused(tmp_path):
+    path = tmp_path / "m.xml"
+    fbc = "http://www.sbml.org/sbml/level3/version1/fbc/version2"
+    path.write_text(
+        f'<sbml xmlns="{CORE}" xmlns:fbc="{fbc}" fbc:required="false" level="3" version="2">'
+        '<model fbc:strict="true"/></sbml>'
+    )
+    with pytest.raises(ModelError, match="package 'fbc'"):
+        read_model(path)
+
+
+def test_a_fast_reaction_is_refused(tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(
+        '<sbml xmlns="http://www.sbml.org/sbml/level2/version4" level="2" version="4"><model>'
+        f'<listOfReactions><reaction id="r" fast="true"><kineticLaw>{math("<cn>1</cn>")}'
+        "</kineticLaw></reaction></listOfReactions></model></sbml>"
+    )
+    with pytest.raises(ModelError, match="fast reaction 'r'"):
+        read_model(path)

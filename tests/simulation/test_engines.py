@@ -1,0 +1,454 @@
+"""The engines against each other, SciPy and NumPy, with every switch."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import solve_ivp
+
+import pyapsp
+from pyapsp.device import Device
+from pyapsp.errors import (
+    CapabilityError,
+    CheckpointError,
+    ModelError,
+    ParameterError,
+    PrecisionError,
+)
+from pyapsp.simulation.expressions import ARITIES, Apply, Name, Number
+from pyapsp.simulation.layout import SUMS, Optimisations, arrange
+from pyapsp.simulation.schedule import compile_model
+from pyapsp.simulation.system import System
+from pyapsp.simulation.translated import GroupSize
+from pyapsp.simulation.values import at_start, evaluated
+
+
+def do(operator, *operands):
+    """Apply an operator to names, numbers and expressions."""
+    kinds = {str: Name, int: lambda value: Number(float(value)), float: Number}
+    return Apply(operator, tuple(kinds.get(type(x), lambda each: each)(x) for x in operands))
+
+
+@pytest.fixture(params=["ranges", "items"])
+def form(request, monkeypatch):
+    """Both forms of kernels: for groups that are single work-items, and for others."""
+    traits = Device.traits.fget
+
+    def changed(self):
+        single = request.param == "ranges"
+        return dataclasses.replace(traits(self), scalar_groups=single)
+
+    monkeypatch.setattr(Device, "traits", property(changed))
+    return request.param
+
+
+def cells(n=34):
+    """Coupled cells of FitzHugh and Nagumo, with a sum over all of them and a pulse."""
+    initial, derivatives, functions = {}, {}, {}
+    for i in range(n):
+        v, w, s, pulse, drive = f"v{i}", f"w{i}", f"s{i}", f"pulse{i}", f"drive{i}"
+        initial |= {v: Number(-1.2 + 0.01 * i), w: Number(-0.6)}
+        functions[s] = do("divide", 1, do("plus", 1, do("exp", do("minus", v))))
+        functions[pulse] = do("piecewise", 0.5 + 0.1 * i, do("lt", "time", 0.7), 0)
+        coupling = do("minus", do("divide", "total", n), s)
+        functions[drive] = do("plus", pulse, do("times", "g", coupling))
+        cubic = do("minus", v, do("divide", do("power", v, 3), 3))
+        derivatives[v] = do("plus", do("minus", cubic, w), drive)
+        derivatives[w] = do("times", 0.08, do("minus", do("plus", v, 0.7), do("times", 0.8, w)))
+    functions["total"] = do("plus", *(f"s{i}" for i in range(n)))
+    return System("cells", {"g": 2.0}, {}, initial, derivatives, functions)
+
+
+OUTPUT = ["v0", "w3", "drive33", "total"]
+
+
+def run(system, **options):
+    return pyapsp.simulate(system, **{"duration": 2.0, "step": 0.05, "every": 8, **options})
+
+
+@pytest.fixture(scope="module")
+def oracle():
+    return run(cells(), output=OUTPUT, engine="host")
+
+
+def right_hand_side(system):
+    constants, initial = at_start(system)
+    names = list(initial)
+
+    def slope(t, y):
+        known = {**constants, **dict(zip(names, y, strict=True)), "time": t}
+
+        def value(name):
+            if name not in known:
+                known[name] = evaluated(system.functions[name], value)
+            return known[name]
+
+        return [evaluated(system.derivatives[name], value) for name in names]
+
+    return slope, [float(initial[name]) for name in names], names
+
+
+@pytest.mark.parametrize(("engine", "method"), [("host", "rk4"), ("translator", "dopri5")])
+def test_against_scipy(engine, method):
+    system = cells(3)
+    slope, start, names = right_hand_side(system)
+    found = pyapsp.simulate(
+        system,
+        duration=0.5,  # before the end of the pulse, where the slope jumps
+        step=0.005,
+        every=20,
+        method=method,
+        engine=engine,
+        tolerances=(1e-10, 1e-10),
+    )
+    exact = solve_ivp(slope, (0, 0.5), start, t_eval=found["time"], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found[names].to_numpy().T, exact.y, rtol=1e-8, atol=1e-9)
+
+
+# -- optimisations -------------------------------------------------------------------------------
+
+SWITCHES = [field.name for field in dataclasses.fields(Optimisations) if field.name != "sum"]
+
+
+def pairwise():
+    """Return settings in which every two switches have all combinations of values."""
+    domains = {**dict.fromkeys(SWITCHES, (True, False)), "sum": SUMS}
+    domains |= {"engine": ("interpreter", "translator"), "form": ("ranges", "items")}
+    rows = [dict(zip(domains, each, strict=True)) for each in product(*domains.values())]
+
+    def pairs(row):
+        return set(combinations(row.items(), 2))
+
+    missing, chosen = set().union(*map(pairs, rows)), []
+    while missing:
+        best = max(rows, key=lambda row: len(pairs(row) & missing))
+        chosen.append(best)
+        missing -= pairs(best)
+    return [
+        pytest.param(each, each.pop("form"), id="-".join(map(str, each.values())))
+        for each in chosen
+    ]
+
+
+@pytest.mark.parametrize(("setting", "form"), pairwise(), indirect=["form"])
+def test_switches_do_not_change_the_numbers(setting, form, oracle):
+    setting = dict(setting)
+    engine = setting.pop("engine")
+    found = run(cells(), output=OUTPUT, engine=engine, optimise=Optimisations(**setting))
+    pd.testing.assert_frame_equal(found, oracle, rtol=1e-13, atol=0)
+
+
+def test_merging_shifts_functions():
+    """Figure 5.3: d follows a, the only function that it reads in the phase before."""
+    functions = {
+        "b": do("times", "x", 2),
+        "c": do("times", "y", 2),
+        "a": do("plus", "x", "b", "c"),
+        "d": do("plus", "y", "a"),
+    }
+    slopes = {"x": Name("d"), "y": Name("b")}
+    system = System("figure", {}, {}, {"x": Number(1), "y": Number(2)}, slopes, functions)
+    plain, merged = (compile_model(system, {}, merge=merge) for merge in (False, True))
+    assert [len(phase) for phase in plain.phases] == [2, 1, 1, 2]
+    assert [len(phase) for phase in merged.phases] == [2, 1, 2]
+    assert [len(thread) for thread in merged.phases[1]] == [2]
+    layout = arrange(merged, Optimisations(), 4)
+    assert [len(phase.order) for phase in layout.phases] == [4, 4, 4]
+
+
+def test_a_chain_is_cut_after_three_functions():
+    functions = {"f0": Name("x")} | {f"f{i}": do("times", f"f{i - 1}", 2) for i in range(1, 7)}
+    system = System("chain", {}, {}, {"x": Number(1)}, {"x": Name("f6")}, functions)
+    found = compile_model(system, {}, merge=True)
+    assert [[len(thread) for thread in phase] for phase in found.phases] == [[3], [3], [1], [1]]
+
+
+@pytest.mark.parametrize("kind", SUMS)
+def test_sums(kind, form):
+    """Only a sum with its rounding errors is right, where large terms cancel."""
+    terms = [1e16, 1.0, -1e16] * 16
+    states = {f"x{i}": Number(each) for i, each in enumerate(terms)}
+    slopes = {name: Number(0) for name in states}
+    functions = {"total": do("plus", *states), "twice": do("times", 2, "total")}
+    system = System("sum", {}, {}, states, slopes, functions)
+    for engine in ("interpreter", "translator"):
+        found = run(
+            system, output=["total", "twice"], engine=engine, optimise=Optimisations(sum=kind)
+        )
+        expected = {"compensated": 16.0, "": sum(terms), "ordered": sum(terms)}.get(kind)
+        if expected is not None:
+            assert found["total"].iloc[-1] == expected
+            assert found["twice"].iloc[0] == 2 * expected
+
+
+# -- expressions ---------------------------------------------------------------------------------
+
+DOMAINS = {
+    "arcsin": (-0.9, 0.9), "arccos": (-0.9, 0.9), "arctanh": (-0.9, 0.9), "arccosh": (1.1, 3),
+    "arcsec": (1.1, 3), "arccsc": (1.1, 3), "arccoth": (1.1, 3), "arcsech": (0.1, 0.9),
+    "ln": (0.1, 3), "power": (0.1, 3), "root": (0.5, 3), "log": (1.5, 3), "factorial": (0, 4),
+}  # fmt: skip
+
+
+def test_every_operator(form):
+    """For several cells, so that operands differ, and some are computed in vectors."""
+    rng = np.random.default_rng(5)
+    states, functions = {}, {}
+    for operator, (least, most) in ARITIES.items():
+        counts = {least, least + 1 if most is None else most, 3 if most is None else least}
+        for count in counts - ({2} if operator == "piecewise" else set()):
+            for cell in range(5):
+                operands = []
+                for number in range(count):
+                    name = f"{operator}_{count}_{cell}_{number}"
+                    states[name] = Number(rng.uniform(*DOMAINS.get(operator, (-2, 2))))
+                    odd = operator == "piecewise" and number % 2
+                    operands.append(do("gt", name, 0.3) if odd else name)
+                functions[f"{operator}_{count}_{cell}"] = do(operator, *operands)
+    for power in (2, 3, 4, 5):
+        functions[f"power{power}"] = do("power", "ln_1_0_0", power)
+        functions[f"root{power}"] = do("root", power, "ln_1_1_0")
+    functions["log10"] = do("log", 10, "ln_1_2_0")
+    functions["boolean"] = do("plus", do("gt", "ln_1_0_0", 1), do("not", "ln_1_0_0"), 1)
+    deep = Name("ln_1_0_0")
+    for number in range(200):
+        deep = do("minus", do("times", deep, 0.9), number)
+    functions["deep"] = deep
+    system = System("all", {}, {}, states, {name: Number(0) for name in states}, functions)
+    values = {name: each.value for name, each in states.items()}
+    expected = {name: evaluated(each, values.__getitem__) for name, each in functions.items()}
+    for engine in ("host", "interpreter", "translator"):
+        found = run(system, output=list(functions), engine=engine, duration=0.05, every=1)
+        for name, value in expected.items():
+            got = found[name].iloc[0]
+            assert got == pytest.approx(value, rel=2e-13, abs=1e-15, nan_ok=True), (engine, name)
+
+
+def test_branches_evaluate_one_value(form):
+    """A value that is not taken may be no number."""
+    root = do("piecewise", do("root", 2, "x"), do("gt", "x", 0), do("minus", "x"))
+    nested = do("piecewise", do("piecewise", 1, do("lt", "x", 0.5), 2), do("gt", "x", 0), 3)
+    initial = {"x": Number(-1), "y": Number(0)}
+    slopes = {"x": Number(1), "y": do("plus", root, nested)}
+    system = System("branch", {}, {}, initial, slopes, {"n": nested})
+    found = [run(system, engine=engine) for engine in ("host", "interpreter", "translator")]
+    for other in found[1:]:
+        pd.testing.assert_frame_equal(other, found[0], rtol=1e-14)
+    assert found[0]["y"].iloc[-1] == pytest.approx(3 + 0.5 + 0.5 + 1 + 2 / 3, abs=0.05)
+
+
+def test_resets_follow_a_step(form):
+    """A neuron that integrates and fires: a reset uses the values at the end of the step."""
+    fired = do("geq", "v", "limit")
+    system = System(
+        "neuron",
+        {"limit": 1.0},
+        {},
+        {"v": Number(0), "spikes": Number(0), "idle": Number(2)},
+        {"v": Name("drive"), "spikes": Number(0), "idle": Name("v")},
+        {"drive": do("minus", 3, "v")},
+        resets={
+            "v": do("piecewise", do("minus", "drive", 2), fired, "v"),
+            "spikes": do("piecewise", do("plus", "spikes", 1), fired, "spikes"),
+        },
+    )
+    v, spikes, expected = 0.0, 0, []
+    for _ in range(41):
+        expected.append((v, spikes))
+        v += 0.05 * (3 - v)
+        if v >= 1:
+            v, spikes = (3 - v) - 2, spikes + 1
+    for engine in ("host", "interpreter", "translator"):
+        found = run(system, method="euler", every=1, engine=engine)
+        np.testing.assert_allclose(found[["v", "spikes"]], expected, rtol=1e-12)
+    with pytest.raises(ParameterError, match="'euler' or 'rk4'"):
+        run(system, method="dopri5")
+
+
+# -- runs ----------------------------------------------------------------------------------------
+
+
+class StopError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_an_interrupted_run_continues_with_the_same_numbers(tmp_path, method):
+    path, seen = tmp_path / "run.npz", []
+    options = {"output": OUTPUT, "method": method, "every": 4, "readback": 8}
+
+    def stop(done, total):
+        seen.append((done, total))
+        if done >= 16:
+            raise StopError
+
+    whole = run(cells(), **options)
+    with pytest.raises(StopError):
+        run(cells(), checkpoint=path, progress=stop, **options)
+    if method == "rk4":
+        assert seen == [(8, 40), (16, 40)]
+    with pytest.raises(CheckpointError, match="another simulation"):
+        run(cells(), checkpoint=path, parameters={"g": 1.0}, **options)
+    rest = run(
+        cells(), checkpoint=path, progress=lambda done, total: seen.append((done, total)), **options
+    )
+    assert seen[-1] == (40, 40)
+    pd.testing.assert_frame_equal(rest, whole, check_exact=True)
+    assert not path.exists()
+    path.write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match="damaged"):
+        run(cells(), checkpoint=path, **options)
+
+
+def test_frames_have_what_was_asked_for():
+    found = run(cells(2), output=["total", "g", "v1"], every=3, parameters={"g": 0.5, "v1": 1.25})
+    assert list(found.columns) == ["time", "total", "g", "v1"]
+    np.testing.assert_allclose(found["time"], np.arange(14) * 0.15)
+    assert found["v1"].iloc[0] == 1.25
+    assert (found["g"] == 0.5).all()
+    assert list(run(cells(2)).columns) == ["time", "v0", "w0", "v1", "w1"]
+    single = run(cells(2), dtype="float32", engine="interpreter", output=["v1"])
+    assert single["v1"].dtype == np.float32
+    double = run(cells(2), output=["v1"])
+    np.testing.assert_allclose(single["v1"], double["v1"], rtol=1e-5)
+
+
+def test_a_device_without_double_is_refused(monkeypatch, device):
+    lacking = dataclasses.replace(device.capabilities, fp64=False)
+    monkeypatch.setattr(Device, "capabilities", lacking)
+    with pytest.raises(CapabilityError, match="float64"):
+        run(cells(2))
+
+
+def test_the_work_group_grows_until_it_is_slower():
+    for seconds, expected in (({32: 3, 64: 2, 96: 2.5}, 64), ({32: 1, 64: 2}, 32)):
+        group = GroupSize(32, 256)
+        while not group.settled:
+            group.add(seconds[group.size])
+        assert group.size == expected
+    group = GroupSize(32, 64)
+    for _ in range(200):
+        group.add(1 / group.size)
+    assert (group.settled, group.size) == (True, 64)
+
+
+def test_functions_of_the_time_alone(form):
+    system = System("m", {"a": 2.0}, {}, {}, {}, {"ramp": do("times", "a", "time")})
+    for engine in ("host", "interpreter", "translator"):
+        found = run(system, output=["ramp"], engine=engine, method="dopri5", every=10)
+        np.testing.assert_allclose(found["ramp"], [0, 1, 2, 3, 4])
+    found = run(system, output=["ramp"], every=20, parameters=pd.DataFrame({"a": [1.0, 3.0]}))
+    np.testing.assert_allclose(found["ramp"], [0, 1, 2, 0, 3, 6])
+
+
+# -- many sets -----------------------------------------------------------------------------------
+
+SETS = pd.DataFrame(
+    {"g": [0.5, 2.0, 3.0, 1.0, 0.0], "v1": [-1.0, -1.1, -1.2, -1.3, 1.0]}, list("abcde")
+)
+BELOW = {"top": ("max", "v1"), "low": ("min", "total"), "end": ("last", "v2")}
+
+
+def singles(**options):
+    return [run(cells(3), parameters=values, **options) for values in SETS.to_dict("records")]
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler"])
+def test_each_set_is_a_run_of_its_own(form, method):
+    options = {"output": ["v1", "total", "g"], "method": method}
+    found = run(cells(3), parameters=SETS, **options)
+    assert list(found.index) == list(np.repeat(SETS.index, 6))
+    expected = pd.concat(singles(**options))
+    for name in ("time", "v1", "total", "g"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-13)
+
+
+def test_reductions_on_the_device(form):
+    rises = {"up": ("crossing", "v1", -0.95), "never": ("crossing", "v1", 9.0)}
+    found = run(cells(3), parameters=SETS, every=2, reduce=BELOW | rises)
+    assert list(found.columns) == ["g", "v1", *BELOW, *rises]
+    for row, one in zip(
+        found.itertuples(), singles(every=2, output=["v1", "v2", "total"]), strict=True
+    ):
+        assert row.top == pytest.approx(one["v1"].max(), rel=1e-13)
+        assert row.low == pytest.approx(one["total"].min(), rel=1e-13)
+        assert row.end == pytest.approx(one["v2"].iloc[-1], rel=1e-13)
+        v, t = one["v1"].to_numpy(), one["time"].to_numpy()
+        after = np.flatnonzero((v[:-1] < -0.95) & (v[1:] >= -0.95))
+        assert np.isnan(row.never)
+        assert len(after) or np.isnan(row.up)
+        for i in after[:1]:
+            assert row.up == pytest.approx(np.interp(-0.95, v[i : i + 2], t[i : i + 2]), rel=1e-12)
+    assert found["up"].notna().any()
+    assert found["up"].isna().any()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"reduce": {"a": ("mean", "v0")}},
+        {"reduce": {"a": ("crossing", "v0")}},
+        {"reduce": {"a": ("max", "nothing")}},
+        {"method": "dopri5"},
+        {"engine": "host"},
+        {"parameters": None, "reduce": BELOW},
+    ],
+)
+def test_wrong_arguments_of_many_sets_are_refused(options):
+    with pytest.raises(ParameterError):
+        run(cells(3), **{"parameters": SETS, **options})
+
+
+# -- errors --------------------------------------------------------------------------------------
+
+X = {"x": Number(1)}
+FAULTY = {
+    "name 'z' is unknown": System("m", {}, {}, X, {"x": Name("z")}, {}),
+    "also a parameter": System("m", {"x": 1.0}, {}, X, {"x": Number(0)}, {}),
+    "no derivative": System("m", {}, {}, X, {}, {}),
+    "no state": System("m", {}, {}, X, {"x": Number(0), "y": Number(0)}, {}),
+    "a -> b -> a": System(
+        "m", {}, {}, X, {"x": Name("a")}, {"a": Name("b"), "b": do("plus", "a", "x")}
+    ),
+    "c -> c": System("m", {}, {"c": do("plus", "c", 1)}, X, {"x": Name("c")}, {}),
+    "'divide' has 3 operands": System("m", {}, {}, X, {"x": do("divide", 1, 2, 3)}, {}),
+    "'wavelet' is unknown": System("m", {}, {}, X, {"x": do("wavelet", 1)}, {}),
+    "no value for otherwise": System("m", {}, {}, X, {"x": do("piecewise", 1, 2)}, {}),
+}
+
+
+@pytest.mark.parametrize("message", FAULTY)
+def test_systems_without_a_meaning_are_refused(message):
+    with pytest.raises(ModelError, match=message):
+        run(FAULTY[message])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"duration": -1.0}, "'duration'"),
+        ({"step": float("nan")}, "'step'"),
+        ({"every": 0}, "'every'"),
+        ({"method": "rk5"}, "'method'"),
+        ({"engine": "gpu"}, "'engine'"),
+        ({"dtype": "float16"}, "'dtype'"),
+        ({"output": ["v01"]}, "near: v1, v0"),
+        ({"parameters": {"h": 1.0}}, "'parameters'"),
+        ({"tolerances": (0, 1)}, "'tolerances'"),
+    ],
+)
+def test_wrong_arguments_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        run(cells(2), **options)
+
+
+def test_states_that_are_not_finite_are_an_error():
+    blow_up = System("m", {}, {}, X, {"x": do("power", "x", 2)}, {})
+    with pytest.raises(PrecisionError, match="'x' is not finite"):
+        run(blow_up, duration=100.0, method="euler", step=1.0)
+    with pytest.raises(PrecisionError, match="vanish at time 1"):
+        run(blow_up, method="dopri5", engine="host")
