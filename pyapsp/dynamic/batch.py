@@ -160,9 +160,8 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
             update = duplicates == "update"
             entered = _enter(store, n, batch, last=update)
             found = entered.table, entered.slot, _match(store, batch, entered), where
-            sizes = np.int32(count), np.int32(update)
             given = batch.tails, store.degree, store.added, *found, store.state
-            store.launch("batch_select", count, *given, *sizes)
+            store.launch("batch_select", count, *given, np.int32(count), np.int32(update))
         state = _plan(store, touched, most, shrink=False)
         if state[BAD] != _NONE:
             raise _refusal(store, n, batch, int(state[BAD]))
@@ -174,8 +173,8 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
         raise
     _move(store, touched, most, state)
     for column, values in enumerate((batch.heads, *batch.items)):
-        given = batch.tails, where, values, store.place, np.int32(count)
-        store.launch_column("column_write", count, column, *given)
+        written = batch.tails, where, values, store.place, np.int32(count)
+        store.launch_column("column_write", count, column, *written)
     _finish(store, touched, most, keep=True)
     return count - int(state[LOOPS]) if duplicates == "keep" else int(state[KEPT])
 
@@ -288,9 +287,7 @@ def _close_gaps(store: Store, rows: Any, touched: Any, most: int, total: int) ->
     except BaseException:
         any_ = store.trees
         undo = any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
-        store.launch(
-            "batch_mark", store.all_items, rows, store.state, *undo, *store.arenas(0)
-        )
+        store.launch("batch_mark", store.all_items, rows, store.state, *undo, *store.arenas(0))
         raise
     store.fill(counts, 0, 2 * most)
     store.fill(gaps, -1, total)
@@ -335,9 +332,7 @@ def find(store: Store, n: int, batch: Batch) -> NDArray[np.bool_]:
         _finish(store, touched, most, keep=False)
 
 
-def load(
-    store: Store, indptr: NDArray[np.int64], arrays: Sequence[NDArray[Any]]
-) -> None:
+def load(store: Store, indptr: NDArray[np.int64], arrays: Sequence[NDArray[Any]]) -> None:
     """Fill an empty container from compressed sparse rows.
 
     Parameters

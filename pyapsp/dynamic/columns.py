@@ -40,9 +40,7 @@ class Column:
         return ITEMS[self.dtype.itemsize]
 
 
-def columns_of(
-    owner: str, weight: Any, properties: Mapping[str, Any], layout: str
-) -> list[Column]:
+def columns_of(owner: str, weight: Any, properties: Mapping[str, Any], layout: str) -> list[Column]:
     """Return the columns of weights and properties.
 
     Parameters
@@ -81,7 +79,7 @@ def columns_of(
 
 def _simple(owner: str, name: str, dtype: Any) -> np.dtype[Any]:
     try:
-        found = np.dtype(dtype)
+        found: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         found = np.dtype(object)
     if found.kind not in "biuf" or found.itemsize > 8:

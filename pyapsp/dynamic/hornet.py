@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -155,9 +155,7 @@ class Hornet:
             memory_limit = validation.integer("memory_limit", "Hornet", memory_limit, 0)
         chosen = device if isinstance(device, Device) else choose(device)
         self._store = Store(chosen, self._n, bits, least, self._columns, memory_limit)
-        self._properties = {
-            name: np.zeros(self._n, dtype) for name, dtype in self._types.items()
-        }
+        self._properties = {name: np.zeros(self._n, dtype) for name, dtype in self._types.items()}
         self._there = np.ones(self._n, bool)
         self._m = 0
         if self._n:
@@ -246,11 +244,13 @@ class Hornet:
     def degree(self, vertices: ArrayLike | None = None) -> NDArray[np.int32]:
         """Return the number of edges of all vertices, or of some; 0 for deleted ones."""
         with self._using():
-            found = np.maximum(self._store.fetch(self._store.degree, self._n, np.int32), 0)
+            found: NDArray[np.int32] = self._store.fetch(self._store.degree, self._n, np.int32)
+        found = found.clip(0)
         if vertices is None:
             return found
         numbers = self._numbers("vertices", "degree", vertices)
-        return found[numbers]
+        some: NDArray[np.int32] = found[numbers]
+        return some
 
     def neighbors(self, vertex: int) -> NDArray[np.int32]:
         """Return the heads of the edges of a vertex, ascending."""
@@ -513,9 +513,9 @@ class Hornet:
         if ends[0].shape != ends[1].shape:
             raise GraphError(f"{ends[0].size} tails do not go with {ends[1].size} heads")
         count = validation.integer("edges", "a batch", ends[0].size, 0, 2**29)
-        buffers = [store.bring(f"end {number}", array) for number, array in enumerate(ends)]
+        sent = [store.bring(f"end {number}", array) for number, array in enumerate(ends)]
         values = [store.bring(f"item {number}", array) for number, array in enumerate(items)]
-        return Batch(*buffers, values, count)
+        return Batch(sent[0], sent[1], values, count)
 
 
 def _on_device(store: Store, tails: Any, heads: Any, items: list[NDArray[Any]]) -> Batch:
@@ -561,5 +561,3 @@ def _logarithm(parameter: str, value: Any, low: int, high: int) -> int:
     if number & (number - 1) or number < low:
         raise ParameterError.of(parameter, "Hornet", "a power of two", value)
     return number.bit_length() - 1
-
-

@@ -125,7 +125,7 @@ class Store:
     def fill(self, buffer: cl.Buffer, value: int, count: int) -> None:
         """Set ints of a buffer to a value."""
         if count:
-            cl.enqueue_fill_buffer(self.queue, buffer, np.int32(value), 0, 4 * count)
+            cl.enqueue_fill_buffer(self.queue, buffer, np.full(1, value, np.int32), 0, 4 * count)
 
     def fetch(self, buffer: cl.Buffer, count: int, dtype: Any) -> NDArray[Any]:
         """Copy the first values of a buffer to the host."""
@@ -158,12 +158,10 @@ class Store:
             hint = "the limit of this container would be exceeded"
             raise DeviceMemoryError(size, self.limit - self.bytes_of_arenas, hint)
         with device_errors(self.device, size):
-            buffers = [
-                self.device.buffer(slots * column.dtype.itemsize) for column in self.columns
-            ]
+            buffers = [self.device.buffer(slots * column.dtype.itemsize) for column in self.columns]
             # some drivers allocate at the first use, when it is too late to fail
             for buffer in buffers:
-                cl.enqueue_fill_buffer(self.queue, buffer, np.int8(0), 0, 1)
+                cl.enqueue_fill_buffer(self.queue, buffer, np.zeros(1, np.int8), 0, 1)
             self.queue.finish()
         self._arenas[arena] = buffers
 
@@ -192,8 +190,7 @@ class Store:
         known = self._known()
         any_ = next(iter(self._arenas.values()))[column] if self._arenas else self._trees
         return [
-            self._arenas[arena][column] if arena in self._arenas else any_
-            for arena in range(known)
+            self._arenas[arena][column] if arena in self._arenas else any_ for arena in range(known)
         ]
 
     def _known(self) -> int:
@@ -295,7 +292,8 @@ class Store:
         self._sent.clear()
         freed = state[FREED:]
         if freed.any():
-            cl.enqueue_fill_buffer(self.queue, self._state, np.int32(0), 4 * FREED, 4 * known)
+            zero = np.zeros(1, np.int32)
+            cl.enqueue_fill_buffer(self.queue, self._state, zero, 4 * FREED, 4 * known)
             self.blocks.release(freed)
         return state
 

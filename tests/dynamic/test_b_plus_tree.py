@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pyapsp.dynamic.b_plus_tree import BPlusTree
 
 KEYS = st.tuples(st.integers(0, 5), st.integers(0, 9))

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
 from pyapsp.dynamic import Hornet
 from pyapsp.errors import DeviceMemoryError, GraphError
 
@@ -60,7 +61,9 @@ class World(RuleBasedStateMachine):
         random, tails, heads = self.batch(seed, count)
         weights, days = random.integers(-50, 50, (2, count))
         before = len(self.edges)
-        for tail, head, weight, day in zip(*map(np.ndarray.tolist, (tails, heads, weights, days))):
+        for tail, head, weight, day in zip(
+            *map(np.ndarray.tolist, (tails, heads, weights, days)), strict=True
+        ):
             ways = [(tail, head)] if self.graph.directed else [(tail, head), (head, tail)]
             for way in ways:
                 if update or way not in self.edges:
@@ -78,7 +81,7 @@ class World(RuleBasedStateMachine):
             return
         _, tails, heads = self.batch(seed, count)
         before = len(self.edges)
-        for tail, head in zip(tails.tolist(), heads.tolist()):
+        for tail, head in zip(tails.tolist(), heads.tolist(), strict=True):
             self.edges.pop((tail, head), None)
             if not self.graph.directed:
                 self.edges.pop((head, tail), None)
@@ -127,7 +130,7 @@ class World(RuleBasedStateMachine):
         try:
             new = ~self.graph.has_edges(tails, heads)
             if self.graph.insert_edges(tails, heads, 1, properties={"day": 1, "kind": 1}):
-                for tail, head in zip(tails[new].tolist(), heads[new].tolist()):
+                for tail, head in zip(tails[new].tolist(), heads[new].tolist(), strict=True):
                     self.edges[tail, head] = 1, 1, 1
                     if not self.graph.directed:
                         self.edges[head, tail] = 1, 1, 1
@@ -139,7 +142,7 @@ class World(RuleBasedStateMachine):
     @rule()
     def empty(self):
         if self.edges:
-            tails, heads = map(list, zip(*self.edges))
+            tails, heads = map(list, zip(*self.edges, strict=True))
             assert self.graph.delete_edges(tails, heads) == len(self.edges)
             self.edges.clear()
         assert self.graph.memory.edges == 0
@@ -152,7 +155,9 @@ class World(RuleBasedStateMachine):
         assert (graph.n, graph.m) == (self.size, len(self.edges))
         tails = np.repeat(np.arange(self.size), np.diff(now.indptr))
         columns = [tails, now.indices, *(now.values[name] for name in ("weight", "day", "kind"))]
-        found = {(a, b): tuple(c) for a, b, *c in zip(*map(np.ndarray.tolist, columns))}
+        found = {
+            (a, b): tuple(c) for a, b, *c in zip(*map(np.ndarray.tolist, columns), strict=True)
+        }
         assert found == self.edges
         assert graph.vertices.tolist() == sorted(self.vertices)
         sizes = graph.vertex_property("size")
@@ -176,7 +181,7 @@ class World(RuleBasedStateMachine):
         store.read_state()
         taken = store.blocks.blocks_in_use
         assert {c: n for c, n in enumerate(taken) if n} == {
-            int(c): int(n) for c, n in zip(*np.unique(kinds, return_counts=True))
+            int(c): int(n) for c, n in zip(*np.unique(kinds, return_counts=True), strict=True)
         }
 
 
