@@ -130,8 +130,8 @@ static inline void set_list(__local list_t *list, __global const int *counts)
 static inline int class_of_tile(__local const list_t *list, const uint tile)
 {
     int c = 0;
-    while (list->tiles[c + 1] <= tile)
-        c++;
+    for (int step = 32; step > 0; step /= 2)
+        c += c + step < CLASSES && list->tiles[c + step] <= tile ? step : 0;
     return c;
 }
 

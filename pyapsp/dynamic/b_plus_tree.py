@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import TypeAlias
+from itertools import pairwise
+from typing import TypeAlias, TypeVar
 
 __all__ = ["BPlusTree"]
 
 _Key: TypeAlias = tuple[int, int]
+_T = TypeVar("_T")
 
 
 class _Node:
@@ -18,6 +20,13 @@ class _Node:
 
     def __init__(self, keys: list[_Key], children: list[_Node], after: _Node | None) -> None:
         self.keys, self.children, self.after = keys, children, after
+
+
+def _parts(items: list[_T], most: int) -> list[list[_T]]:
+    """Cut a list into the fewest parts of at most this many items, of about equal length."""
+    count = -(-len(items) // most)
+    ends = [len(items) * part // count for part in range(count + 1)] if count else []
+    return [items[start:stop] for start, stop in pairwise(ends)]
 
 
 class BPlusTree:
@@ -38,6 +47,23 @@ class BPlusTree:
     def __init__(self, order: int = 32) -> None:
         self._order, self._size = order, 0
         self._root: _Node = _Node([], [], None)
+
+    @classmethod
+    def of(cls, keys: list[_Key], order: int = 32) -> BPlusTree:
+        """Make a tree of ascending keys, from the leaves up."""
+        tree = cls(order)
+        tree._size = len(keys)
+        leaves = [_Node(part, [], None) for part in _parts(keys, order)]
+        for leaf, after in pairwise(leaves):
+            leaf.after = after
+        level = [(leaf.keys[0], leaf) for leaf in leaves]
+        while len(level) > 1:
+            # a node has one key less than children
+            groups = [list(zip(*group, strict=True)) for group in _parts(level, order + 1)]
+            level = [(keys[0], _Node([*keys[1:]], [*nodes], None)) for keys, nodes in groups]
+        if level:
+            tree._root = level[0][1]
+        return tree
 
     def __len__(self) -> int:
         return self._size

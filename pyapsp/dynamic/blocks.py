@@ -41,6 +41,8 @@ ARENAS = 16
 NEW = 2**31
 # A new arena is at least this part of all, so that 16 arenas are enough to grow by 1,000 times.
 _GROWTH = 0.625
+# A tree is made anew if more of its keys change.
+_FEW = 8
 # The number of the last slot is left for vertices without a block.
 _SLOTS = 2**32 - 1
 
@@ -93,6 +95,7 @@ class BlockArrays:
         self._free = np.zeros(0, np.int64)  # blocks of each block array
         self._used = np.zeros(0, bool)  # regions that are block arrays, or parts of them
         self._arena = np.zeros(0, np.int8)  # of each region; -1: none
+        self._first = np.zeros(ARENAS, np.int64)  # region of each arena
         self._trees = [BPlusTree() for _ in range(NO_BLOCK)]
         self._sums = [0] * NO_BLOCK  # free blocks of each class
         self._spare: list[list[int]] = [[] for _ in range(NO_BLOCK)]  # words of former Vec-Trees
@@ -154,16 +157,38 @@ class BlockArrays:
         takes, before = [np.zeros((0, 4), np.int64)], 0
         for kind in range(NO_BLOCK):
             missing = need[kind]
-            while missing and len(self._trees[kind]):
-                free, region = self._trees[kind].first()
-                amount = min(free, missing)
-                self._set_free(region, kind, free - amount)
-                takes.append(np.array([[region, amount, before, 0]]))
-                missing, before = missing - amount, before + amount
+            if missing and self._sums[kind]:
+                takes.append(self._take(kind, min(missing, self._sums[kind]), before))
+                missing -= (amount := int(takes[-1][:, 1].sum()))
+                before += amount
             if missing:
                 takes.append(self._open(kind, places[kind], missing, before))
                 before += missing
         return np.concatenate(takes).astype(np.uint32)
+
+    def _take(self, kind: int, amount: int, before: int) -> NDArray[np.int64]:
+        """Take some of the free blocks, from the fullest block arrays."""
+        free, region = self._trees[kind].first()
+        if free >= amount:
+            self._set_free(region, kind, free - amount)
+            return np.array([[region, amount, before, 0]])
+        keys = np.array(list(self._trees[kind]))
+        taken = np.minimum(keys[:, 0], (amount - np.cumsum(keys[:, 0]) + keys[:, 0]).clip(0))
+        self._free[keys[:, 1]] -= taken
+        self._sort(kind, keys[:, 1])
+        some = taken > 0
+        takes = np.zeros((np.count_nonzero(some), 4), np.int64)
+        takes[:, 0], takes[:, 1] = keys[some, 1], taken[some]
+        takes[1:, 2] = np.cumsum(takes[:-1, 1])
+        takes[:, 2] += before
+        return takes
+
+    def _sort(self, kind: int, regions: NDArray[np.int64]) -> None:
+        """Make the tree of a class anew, from all block arrays that may have free blocks."""
+        free = self._free[regions]
+        keys = sorted(zip(free[free > 0].tolist(), regions[free > 0].tolist(), strict=True))
+        self._trees[kind] = BPlusTree.of(keys)
+        self._sums[kind] = int(free.sum())
 
     def _set_free(self, region: int, kind: int, free: int) -> None:
         tree, before = self._trees[kind], int(self._free[region])
@@ -183,12 +208,11 @@ class BlockArrays:
         size = tree_words(blocks)
         words = self.words + size * np.arange(count - len(reused))
         self.words += size * words.size
-        firsts = np.array([np.argmax(self._arena == number) for number in range(ARENAS)])
         # a slot in any region of a block tells where the block is
         all_ = (regions[:, None] + np.arange(self._span(kind))).ravel()
         arenas = self._arena[all_]
         self.table[all_, 0] = kind + 256 * arenas.astype(np.int64)
-        self.table[all_, 1] = firsts[arenas] << self.bits
+        self.table[all_, 1] = self._first[arenas] << self.bits
         self.table[regions, 2] = np.concatenate([np.array(reused, np.int64), words])
         # in the last column, the regions of a block but the first are marked
         self.table[all_, 3], self.table[regions, 3] = 1, 0
@@ -258,7 +282,7 @@ class BlockArrays:
             count = least
             first = self._numbers(count)
             self._opened(arena, count)
-        self._arena[first : first + count] = arena
+        self._arena[first : first + count], self._first[arena] = arena, first
         return arena
 
     def _numbers(self, count: int) -> int:
@@ -288,15 +312,22 @@ class BlockArrays:
         freed : (regions,) int ndarray
             Number of blocks that have become free, by the region of their block array.
         """
-        for region in np.flatnonzero(freed).tolist():
-            kind = int(self.table[region, 0]) & 255
-            free = int(self._free[region] + freed[region])
-            if free < self._blocks(kind):
-                self._set_free(region, kind, free)
-                continue
-            self._set_free(region, kind, 0)
-            self._used[region : region + self._span(kind)] = False
-            self._spare[kind].append(int(self.table[region, 2]))
+        changed = np.flatnonzero(freed)
+        kinds = (self.table[changed, 0] & 255).astype(np.int64)
+        free = self._free[changed] + freed[changed]
+        for kind in np.unique(kinds).tolist():
+            mine = kinds == kind
+            full = changed[mine & (free == self._blocks(kind))]
+            self._used[(full[:, None] + np.arange(self._span(kind))).ravel()] = False
+            self._spare[kind] += self.table[full, 2].tolist()
+            rest = np.where(free == self._blocks(kind), 0, free)
+            if np.count_nonzero(mine) <= _FEW:
+                for region, now in zip(changed[mine].tolist(), rest[mine].tolist(), strict=True):
+                    self._set_free(region, kind, now)
+            else:
+                self._free[changed[mine]] = rest[mine]
+                own = self._used & (self.table[:, 0] & 255 == kind) & (self.table[:, 3] == 0)
+                self._sort(kind, np.flatnonzero(own))
 
     def give_back(self) -> None:
         """Free the arenas without block arrays."""

@@ -546,9 +546,10 @@ def _ends(what: str, given: ArrayLike) -> NDArray[np.int32]:
             f"the {what} of the edges must be a one-dimensional array of integers, "
             f"not {array.ndim}-dimensional of {array.dtype}"
         )
-    if array.dtype != np.int32:
-        array = np.where((array >= 0) & (array < 2**31), array, -1)
-    return np.ascontiguousarray(array, np.int32)
+    ends = np.ascontiguousarray(array, np.int32)
+    if array.dtype != np.int32 and (ends != array).any():
+        ends[ends != array] = -1
+    return ends
 
 
 def _weights(found: Hornet, source: Graph) -> dict[str, Any]:

@@ -26,7 +26,7 @@ _CLEAR[BAD] = np.iinfo(np.int32).max
 # Groups of a launch for each compute unit, and the work-items of a group of a GPU. A CPU runs
 # groups of one work-item.
 _GROUPS, _GROUP, _UNITS = 16, 256, 4
-_TILE = {True: 4096, False: 1024}
+_TILE = {True: 4096, False: 2048}
 _HEADS = np.dtype(np.int32)
 
 
@@ -77,6 +77,7 @@ class Store:
         self._arenas: dict[int, list[cl.Buffer]] = {}
         self._scratch: dict[str, cl.Buffer] = {}
         self._regions: cl.Buffer | None = None
+        self._programs: dict[tuple[str | int, ...], Program] = {}
         self._sent: list[NDArray[Any]] = []
         self._trees = self.allocate(4)
         self._state = self.allocate(4 * FREED)
@@ -212,7 +213,11 @@ class Store:
 
     def program(self, name: str, **defines: str | int) -> Program:
         """Return a program for the arenas that there are."""
-        return build_warps(self.device, f"dynamic/{name}.cl", self.defines() | defines)
+        key = name, self._known(), *defines.values()
+        if key not in self._programs:
+            file, macros = f"dynamic/{name}.cl", self.defines() | defines
+            self._programs[key] = build_warps(self.device, file, macros)
+        return self._programs[key]
 
     def tiles(self, counts: NDArray[np.int32]) -> int:
         """Return the work-items for rows, from the number of rows of each class."""

@@ -32,3 +32,5 @@ def test_a_set_of_keys_in_order(order, keys):
         assert len(depths(tree._root, order)) == 1
         if model:
             assert tree.first() == min(model)
+        if len(model) % 7 == 3:
+            tree = BPlusTree.of(sorted(model), order)
