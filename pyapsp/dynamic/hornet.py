@@ -181,6 +181,7 @@ class Hornet:
         items = packed("Hornet.from_graph", found._columns, _weights(found, source), source.m)
         with found._using():
             batches.load(found._store, source.indptr, [source.indices, *items])
+            found.release_scratch()
         found._m = source.m
         return found
 

@@ -216,7 +216,8 @@ class Store:
         key = name, self._known(), *defines.values()
         if key not in self._programs:
             file, macros = f"dynamic/{name}.cl", self.defines() | defines
-            self._programs[key] = build_warps(self.device, file, macros)
+            optimise = self._group == 1 or self.device.traits.optimises_barriers
+            self._programs[key] = build_warps(self.device, file, macros, optimise=optimise)
         return self._programs[key]
 
     def tiles(self, counts: NDArray[np.int32]) -> int:

@@ -185,7 +185,7 @@ class World(RuleBasedStateMachine):
         }
 
 
-def test_random_updates(device):
+def test_random_updates(device, form):
     World.device = device
     World.TestCase.settings = settings(
         max_examples=EXAMPLES,

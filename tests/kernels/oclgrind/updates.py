@@ -1,8 +1,9 @@
 """A graph that changes: every kernel of batches and of columns, against a set of edges."""
 
 import numpy as np
+from scipy.sparse import csgraph
 
-from pyapsp.dynamic import Hornet
+from pyapsp.dynamic import Hornet, analytics
 from pyapsp.graph import Graph
 
 random = np.random.default_rng(3)
@@ -26,6 +27,16 @@ for directed in (True, False):
     model = {edge for edge in model if not set(edge) & {3, 4, 5}}
     graph.insert_vertices(2)
     assert set(zip(*map(np.ndarray.tolist, graph.to_csr().nonzero()), strict=True)) == model
+    matrix, x = graph.to_csr(), np.arange(30, dtype=np.float32)
+    for rows in (graph, analytics.CsrRows(graph.to_graph())):
+        assert np.allclose(analytics.spmv(rows, x), matrix @ x)
+        levels = csgraph.dijkstra(matrix, unweighted=True, indices=0)
+        assert (analytics.bfs(rows, 0) == np.where(np.isinf(levels), -1, levels)).all()
+        count, labels = csgraph.connected_components(matrix, directed=False)
+        assert np.unique(analytics.connected_components(rows)).size == count
+        assert abs(analytics.pagerank(rows, limit=3).sum() - 1) < 1e-4
+    plain = analytics.CsrRows(Graph(matrix.indptr, matrix.indices, np.ones(matrix.nnz)))
+    assert np.allclose(analytics.spmv(plain, x), (matrix != 0) @ x)
     tails, heads = zip(*model, strict=True)
     graph.delete_edges(tails, heads)
     assert (graph.m, graph.memory.edges) == (0, 0)
