@@ -96,15 +96,18 @@ typedef struct {
 /* Set a list from the number of rows of each class. */
 static inline void set_list(__local list_t *list, __global const int *counts)
 {
+    for (int c = GROUP_PLACE; c < CLASSES; c += PYAPSP_GROUP)
+        list->rows[c] = counts[c];
+    group_sync();
     if (GROUP_PLACE == 0) {
         uint rows = 0, tiles = 0;
         for (int c = 0; c <= CLASSES; c++) {
+            const uint own = c < CLASSES ? list->rows[c] : 0;
             list->rows[c] = rows;
             list->tiles[c] = tiles;
-            if (c < CLASSES)
-                rows += counts[c];
+            rows += own;
             if (c < NO_BLOCK)
-                tiles += (((ulong)counts[c] << c) + PYAPSP_TILE - 1) / PYAPSP_TILE;
+                tiles += (((ulong)own << c) + PYAPSP_TILE - 1) / PYAPSP_TILE;
         }
     }
     group_sync();

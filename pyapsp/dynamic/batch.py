@@ -21,6 +21,8 @@ from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError
 __all__ = ["Batch", "delete", "delete_at", "find", "insert", "load", "mirrored", "pack", "put"]
 
 _NONE = np.iinfo(np.int32).max
+# Places of the hash table for each edge, at least.
+_PLACES = 4
 # Edges that are loaded at a time.
 _LOADED = 2**27
 
@@ -62,7 +64,7 @@ def mirrored(store: Store, batch: Batch) -> Batch:
 
 def _begin(store: Store, most: int, touched: int = 0) -> None:
     """Clear the state, and have the memory that no batch may lack half-way."""
-    _ = store.regions, store.scratch("goals", 16 * most)
+    _ = store.regions, store.added, store.scratch("goals", 16 * most)
     store.clear(touched)
 
 
@@ -78,7 +80,7 @@ class _Entered:
 
 def _enter(store: Store, n: int, batch: Batch, *, last: bool = False) -> _Entered:
     count = batch.count
-    size = 1 << max((2 * count - 1).bit_length(), 6)
+    size = 1 << max((_PLACES * count - 1).bit_length(), 6)
     table, slot = store.scratch("table", 4 * size), store.scratch("slot", 4 * count)
     touched, mask = _touched(store, n, count), np.uint32(size - 1)
     store.fill(table, -1, size)

@@ -45,7 +45,7 @@ class Memory:
     block_arrays : int
         The part of it that belongs to block arrays.
     vertices : int
-        Of degrees, places and properties of the vertices.
+        Of degrees and places of the vertices. Their properties are in the memory of the host.
     management : int
         Of Vec-Trees and tables.
     scratch : int
@@ -233,7 +233,7 @@ class Hornet:
         return Memory(
             edges=store.bytes_of_arenas,
             block_arrays=(store.blocks.occupied << store.blocks.bits) * slot,
-            vertices=12 * store.room,
+            vertices=8 * store.room,
             management=store.bytes_of_trees,
             scratch=store.bytes_of_scratch,
         )

@@ -50,7 +50,7 @@ class Store:
     Attributes
     ----------
     blocks : BlockArrays
-    degree, place, added : pyopencl.Buffer
+    degree, place : pyopencl.Buffer
         For each vertex, see the kernel file.
     """
 
@@ -82,7 +82,7 @@ class Store:
         self._trees = self.allocate(4)
         self._state = self.allocate(4 * FREED)
         self.room = 0
-        self.degree = self.place = self.added = self.allocate(4)
+        self.degree = self.place = self.allocate(4)
         self.make_room(n)
 
     def allocate(self, size: int) -> cl.Buffer:
@@ -139,16 +139,23 @@ class Store:
         """Have room for n vertices; those that are new have the degree -1."""
         if n <= self.room:
             return
-        sizes = [4 * n] * 3
-        fresh = [self.allocate(size) for size in sizes]
-        for buffer, value in zip(fresh, (-1, -1, 0), strict=True):
-            self.fill(buffer, value, n)
-        if self.room:
-            for old, new in zip((self.degree, self.place, self.added), fresh, strict=True):
+        fresh = [self.allocate(4 * n), self.allocate(4 * n)]
+        for old, new in zip((self.degree, self.place), fresh, strict=True):
+            self.fill(new, -1, n)
+            if self.room:
                 cl.enqueue_copy(self.queue, new, old, byte_count=4 * self.room)
         self.queue.finish()
-        self.degree, self.place, self.added = fresh
+        self.degree, self.place = fresh
         self.room = n
+
+    @property
+    def added(self) -> cl.Buffer:
+        """A counter for each vertex, 0 between batches."""
+        kept = self._scratch.get("added")
+        if kept is None or kept.size < 4 * self.room:
+            kept = self.scratch("added", 4 * self.room)
+            self.fill(kept, 0, kept.size // 4)
+        return kept
 
     # -- arenas ----------------------------------------------------------------------------------
 
