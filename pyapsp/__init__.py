@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyapsp import bulk as bulk
     from pyapsp import csgraph as csgraph
+    from pyapsp import dynamic as dynamic
     from pyapsp import errors as errors
     from pyapsp import sweep as sweep
     from pyapsp import verify as verify
@@ -77,6 +78,7 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "devices": ("pyapsp.device", "devices"),
     "diameter": ("pyapsp.distances.summaries", "diameter"),
     "distance_histogram": ("pyapsp.distances.summaries", "distance_histogram"),
+    "dynamic": ("pyapsp.dynamic", None),
     "eccentricity": ("pyapsp.distances.summaries", "eccentricity"),
     "errors": ("pyapsp.errors", None),
     "explain": ("pyapsp.distances.solver", "explain"),

@@ -29,7 +29,7 @@ LAYERS = [
     {"tuning", "verify"},
     {"trials"},
     {"runs"},
-    {"bulk", "dense", "sparse", "sweep", "traversal"},
+    {"bulk", "dense", "dynamic", "sparse", "sweep", "traversal"},
     {"distances", "simulation"},
     {"csgraph", "networkx_backend", "profiling", "report"},
     {"papers"},

@@ -19,6 +19,7 @@ MODULES = (
     "pyapsp",
     "pyapsp.bulk",
     "pyapsp.csgraph",
+    "pyapsp.dynamic",
     "pyapsp.errors",
     "pyapsp.graph.generators",
     "pyapsp.sweep",

@@ -1,0 +1,249 @@
+/* analytics: searches, products, ranks and components, on a Hornet or on compressed sparse rows.
+ *
+ * Purpose   The same kernels for both, so that they can be compared: a row is an array and a size
+ *           (rows.h). `lanes` neighbouring work-items share a row. Rows that are longer than
+ *           `limit` go into a list, and a second launch has a group for each of them.
+ *
+ * Layout    list[0 .. *count - 1]   vertices; with `listed` 0, the vertices are 0 .. *count - 1
+ *           longer[0 .. *longer_count - 1]   the vertices with long rows
+ *
+ *             work-items   0 1 2 3   4 5 6 7      lanes = 4
+ *             rows         a a a a   b b b b
+ *                          a a a .   b . . .
+ *
+ *           search        distance[v], or -1; `next` is the next level
+ *           components    two arrays of pointers to smaller vertices, read and written in turn
+ *
+ * Parameters  those of rows.h, and
+ *             PYAPSP_VALUE     float     type of the vectors of products
+ *             PYAPSP_MIN_PLUS  0         1: products in (min, +)
+ *             PYAPSP_NONE      INFINITY  the sum of nothing in (min, +)
+ *
+ * Cost      One read of each row, and one of a vector or an atomic operation for each edge.
+ *
+ * Source    F. Busato, thesis, University of Verona, 2018, sections 18.4.5 and 18.4.6 (one text for
+ *           both formats), https://iris.univr.it/handle/11562/979445; ranks: L. Page et al., The
+ *           PageRank citation ranking, Stanford 1999; components: Y. Shiloach, U. Vishkin, J.
+ *           Algorithms 3, 1982, doi:10.1016/0196-6774(82)90008-6.
+ */
+#include "dynamic/rows.h"
+#ifndef PYAPSP_VALUE
+#define PYAPSP_VALUE float
+#endif
+#ifndef PYAPSP_MIN_PLUS
+#define PYAPSP_MIN_PLUS 0
+#endif
+#ifndef PYAPSP_NONE
+#define PYAPSP_NONE INFINITY
+#endif
+#ifndef PYAPSP_HAS_FP64
+#define PYAPSP_HAS_FP64 0
+#endif
+#if PYAPSP_HAS_FP64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+typedef PYAPSP_VALUE value_t;
+
+#if PYAPSP_MIN_PLUS
+#define ADD(a, b) ((b) < (a) ? (b) : (a))
+/* Nothing plus a weight is nothing: integers would overflow. */
+#define TIMES(w, x) ((x) == (value_t)PYAPSP_NONE ? (x) : (value_t)(w) + (x))
+#define NOTHING ((value_t)PYAPSP_NONE)
+#else
+#define ADD(a, b) ((a) + (b))
+#define TIMES(w, x) ((value_t)(w) * (x))
+#define NOTHING ((value_t)0)
+#endif
+
+/* Run over rows: the same number of turns for all work-items of a group. `at` may be too large in
+ * the last turn. */
+#define FOR_ROWS(at, count, lanes)                                                                 \
+    for (uint at##_ = get_group_id(0) * (PYAPSP_GROUP / (lanes)),                                  \
+              at = at##_ + GROUP_PLACE / (lanes);                                                  \
+         at##_ < (uint)(count); at##_ += get_num_groups(0) * (PYAPSP_GROUP / (lanes)),             \
+              at = at##_ + GROUP_PLACE / (lanes))
+
+/* The row at a place of the list, or -1 if it is too long: then it is listed. */
+#define TAKE_ROW(v, size, at)                                                                      \
+    int v = -1, size = 0;                                                                          \
+    if (at < (uint)*count) {                                                                       \
+        v = listed ? list[at] : (int)at;                                                           \
+        size = ROW_SIZE(v);                                                                        \
+        if (size > limit) {                                                                        \
+            if (lane == 0)                                                                         \
+                longer[atomic_inc(longer_count)] = v;                                              \
+            v = -1;                                                                                \
+            size = 0;                                                                              \
+        }                                                                                          \
+    }
+
+#define LISTS                                                                                      \
+    __global const int *list, __global const int *count, const int listed, const int lanes,        \
+        const int limit, __global int *longer, volatile __global int *longer_count
+
+/* The sum of the lanes of a row, in lane 0. */
+static inline value_t sum_of_lanes(const value_t own, const int lane, const int lanes,
+                                   __local value_t *sums)
+{
+#if PYAPSP_GROUP == 1
+    return own;
+#else
+    sums[GROUP_PLACE] = own;
+    for (int step = lanes / 2; step > 0; step /= 2) {
+        group_sync();
+        if (lane < step)
+            sums[GROUP_PLACE] = ADD(sums[GROUP_PLACE], sums[GROUP_PLACE + step]);
+    }
+    const value_t sum = sums[GROUP_PLACE];
+    group_sync();
+    return sum;
+#endif
+}
+
+/* Visit the neighbours of a level. */
+__kernel GROUP void rows_search(LISTS, volatile __global int *distance, __global int *next,
+                                volatile __global int *next_count, const int level, ROWS)
+{
+    const int lane = GROUP_PLACE % lanes;
+    FOR_ROWS (at, *count, lanes) {
+        TAKE_ROW(v, size, at)
+        if (size > 0) {
+            __global const int *row = ROW_HEADS(v);
+            for (int k = lane; k < size; k += lanes) {
+                const int w = row[k];
+                if (atomic_cmpxchg(&distance[w], -1, level) == -1)
+                    next[atomic_inc(next_count)] = w;
+            }
+        }
+    }
+}
+
+/* y = A x with weights. */
+__kernel GROUP void rows_product(LISTS, __global const value_t *x, __global value_t *y,
+                                 ROWS_WEIGHTS)
+{
+    __local value_t sums[PYAPSP_GROUP];
+    const int lane = GROUP_PLACE % lanes;
+    FOR_ROWS (at, *count, lanes) {
+        TAKE_ROW(v, size, at)
+        value_t own = NOTHING;
+        if (size > 0) {
+            __global const int *row = ROW_HEADS(v);
+            __global const weight_t *weight = ROW_WEIGHTS(v);
+            for (int k = lane; k < size; k += lanes)
+                own = ADD(own, TIMES(weight[k], x[row[k]]));
+        }
+        const value_t sum = sum_of_lanes(own, lane, lanes, sums);
+        if (v >= 0 && lane == 0)
+            y[v] = sum;
+    }
+}
+
+/* y = A x without weights: all are 1. */
+__kernel GROUP void rows_sum(LISTS, __global const value_t *x, __global value_t *y, ROWS)
+{
+    __local value_t sums[PYAPSP_GROUP];
+    const int lane = GROUP_PLACE % lanes;
+    FOR_ROWS (at, *count, lanes) {
+        TAKE_ROW(v, size, at)
+        value_t own = NOTHING;
+        if (size > 0) {
+            __global const int *row = ROW_HEADS(v);
+            for (int k = lane; k < size; k += lanes)
+                own = ADD(own, TIMES(1, x[row[k]]));
+        }
+        const value_t sum = sum_of_lanes(own, lane, lanes, sums);
+        if (v >= 0 && lane == 0)
+            y[v] = sum;
+    }
+}
+
+static inline void add_to(volatile __global uint *at, const float value)
+{
+    uint old = 0, seen = as_uint(value);
+    while ((seen = atomic_cmpxchg(at, old, as_uint(as_float(old) + value))) != old)
+        old = seen;
+}
+
+/* Add the share of each vertex to its neighbours. */
+__kernel GROUP void rows_push(LISTS, __global const float *share, volatile __global uint *y, ROWS)
+{
+    const int lane = GROUP_PLACE % lanes;
+    FOR_ROWS (at, *count, lanes) {
+        TAKE_ROW(v, size, at)
+        if (size > 0) {
+            __global const int *row = ROW_HEADS(v);
+            for (int k = lane; k < size; k += lanes)
+                add_to(&y[row[k]], share[v]);
+        }
+    }
+}
+
+/* New ranks from what neighbours gave. Each group sums how much they change, and the ranks of
+ * vertices without edges, whose share goes to all. */
+__kernel GROUP void rows_rank(__global const float *given, __global float *rank,
+                              __global float *share, __global float *sums, const int n,
+                              const float base, const float damping, ROWS)
+{
+    __local float slots[PYAPSP_GROUP];
+    float change = 0, hanging = 0;
+    FOR_ALL (v, n) {
+        if (v < (uint)n && IS_VERTEX(v)) {
+            const float now = base + damping * given[v];
+            const int size = ROW_SIZE(v);
+            change += fabs(now - rank[v]);
+            hanging += size ? 0 : now;
+            rank[v] = now;
+            share[v] = size ? now / size : 0;
+        }
+    }
+    for (int which = 0; which < 2; which++) {
+        slots[GROUP_PLACE] = which ? hanging : change;
+        for (int step = PYAPSP_GROUP / 2; step > 0; step /= 2) {
+            group_sync();
+            if (GROUP_PLACE < step)
+                slots[GROUP_PLACE] += slots[GROUP_PLACE + step];
+        }
+        if (GROUP_PLACE == 0)
+            sums[2 * get_group_id(0) + which] = slots[0];
+        group_sync();
+    }
+}
+
+/* Hook the larger root of two neighbours to the smaller one. */
+__kernel GROUP void rows_hook(LISTS, __global const int *now, volatile __global int *next,
+                              __global int *changed, ROWS)
+{
+    const int lane = GROUP_PLACE % lanes;
+    FOR_ROWS (at, *count, lanes) {
+        TAKE_ROW(v, size, at)
+        if (size > 0) {
+            __global const int *row = ROW_HEADS(v);
+            const int own = now[v];
+            int found = 0;
+            for (int k = lane; k < size; k += lanes) {
+                const int other = now[row[k]];
+                if (other != own) {
+                    atomic_min(&next[max(own, other)], min(own, other));
+                    found = 1;
+                }
+            }
+            if (found)
+                *changed = 1;
+        }
+    }
+}
+
+/* Let all vertices point to their roots. */
+__kernel GROUP void rows_shorten(__global const int *next, __global int *now, const int n)
+{
+    FOR_ALL (v, n) {
+        if (v < (uint)n) {
+            int root = next[v];
+            while (next[root] != root)
+                root = next[root];
+            now[v] = root;
+        }
+    }
+}

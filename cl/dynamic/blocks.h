@@ -1,0 +1,166 @@
+/* The memory of a container: slots, regions, arenas, and lists of rows by class.
+ *
+ * A vertex has a degree and the place of its block, a slot number. Slots come in regions of
+ * 2^PYAPSP_BITS, and the entry of a region tells all about the blocks in it:
+ *
+ *     regions[place >> PYAPSP_BITS]   x  class c of its blocks, of 2^c slots, + 256 arena
+ *                                     y  the first slot of the arena
+ *                                     z  the first word of the Vec-Tree
+ *
+ * A column of the edges (heads, weights, ...) has one buffer for each arena. Kernels get them as
+ * ARENAS(type, name) and find the row of a vertex by ROW(name, region, place). Arenas that do not
+ * exist have any buffer.
+ *
+ * A list of rows is sorted by class, so that work is divided without a search: rows of class c are
+ * count << c units of work, at least half of which are edges if the blocks are not too large, and
+ * unit u belongs to row u >> c. Groups take *tiles* of TILE units of one class:
+ *
+ *     class     0                1                    2
+ *     rows      a b c d          e f                  g
+ *     units     a b c d          e e f f              g g g g
+ *     tiles     [0            ]  [1            ]      [2            ]
+ *
+ *     macro             default  meaning
+ *     PYAPSP_GROUP      64       work-items of a group
+ *     PYAPSP_WARP       1        width of logical warps
+ *     PYAPSP_BITS       16       log2 of the slots of a region
+ *     PYAPSP_ARENAS     1        arenas that kernels know: 1, 4 or 16
+ *     PYAPSP_TILE       1024     units of a tile
+ */
+#ifndef DYNAMIC_BLOCKS_H
+#define DYNAMIC_BLOCKS_H
+#ifndef PYAPSP_GROUP
+#define PYAPSP_GROUP 64
+#endif
+#ifndef PYAPSP_WARP
+#define PYAPSP_WARP 1
+#endif
+#ifndef PYAPSP_BITS
+#define PYAPSP_BITS 16
+#endif
+#ifndef PYAPSP_ARENAS
+#define PYAPSP_ARENAS 1
+#endif
+#ifndef PYAPSP_TILE
+#define PYAPSP_TILE 1024
+#endif
+#include "common/logical_warp.h"
+
+#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+
+#define NOWHERE 0xffffffffu
+/* Classes 0 to 31, and that of vertices without a block. */
+#define CLASSES 33
+#define NO_BLOCK 32
+/* The number of slots of a block of class c, and the class of a region. */
+#define ROOM(c) (1u << (c))
+#define CLASS_OF(region) ((region).x & 255)
+
+#if PYAPSP_ARENAS == 1
+#define ARENAS(type, name) __global type *name##0
+#define PICK(name, a) name##0
+#elif PYAPSP_ARENAS == 4
+#define ARENAS(type, name)                                                                         \
+    __global type *name##0, __global type *name##1, __global type *name##2, __global type *name##3
+#define PICK(name, a) ((a) < 2 ? (a) == 0 ? name##0 : name##1 : (a) == 2 ? name##2 : name##3)
+#else
+#define ARENAS(type, name)                                                                         \
+    __global type *name##0, __global type *name##1, __global type *name##2,                       \
+        __global type *name##3, __global type *name##4, __global type *name##5,                   \
+        __global type *name##6, __global type *name##7, __global type *name##8,                   \
+        __global type *name##9, __global type *name##10, __global type *name##11,                 \
+        __global type *name##12, __global type *name##13, __global type *name##14,                \
+        __global type *name##15
+#define PICK4(a, w, x, y, z) ((a) % 4 < 2 ? (a) % 4 == 0 ? w : x : (a) % 4 == 2 ? y : z)
+#define PICK(name, a)                                                                              \
+    ((a) < 8 ? (a) < 4 ? PICK4(a, name##0, name##1, name##2, name##3)                              \
+                       : PICK4(a, name##4, name##5, name##6, name##7)                              \
+             : (a) < 12 ? PICK4(a, name##8, name##9, name##10, name##11)                           \
+                        : PICK4(a, name##12, name##13, name##14, name##15))
+#endif
+#define REGION(place) regions[(place) >> PYAPSP_BITS]
+#define ROW(name, region, place) (PICK(name, (region).x >> 8) + ((place) - (region).y))
+
+/* Run over 0 .. count - 1 in pieces of a group: the same number of turns for all its work-items.
+ * `i` may be count or more in the last turn. */
+#define FOR_ALL(i, count)                                                                          \
+    for (uint i##_ = get_group_id(0) * PYAPSP_GROUP, i = i##_ + GROUP_PLACE; i##_ < (uint)(count); \
+         i##_ += get_num_groups(0) * PYAPSP_GROUP, i = i##_ + GROUP_PLACE)
+
+/* A list of rows in a kernel: where the classes begin in the list, and in the tiles. */
+typedef struct {
+    uint rows[CLASSES + 1];
+    uint tiles[CLASSES + 1];
+} list_t;
+
+/* Set a list from the number of rows of each class. */
+static inline void set_list(__local list_t *list, __global const int *counts)
+{
+    for (int c = GROUP_PLACE; c < CLASSES; c += PYAPSP_GROUP)
+        list->rows[c] = counts[c];
+    group_sync();
+    if (GROUP_PLACE == 0) {
+        uint rows = 0, tiles = 0;
+        for (int c = 0; c <= CLASSES; c++) {
+            const uint own = c < CLASSES ? list->rows[c] : 0;
+            list->rows[c] = rows;
+            list->tiles[c] = tiles;
+            rows += own;
+            if (c < NO_BLOCK)
+                tiles += (((ulong)own << c) + PYAPSP_TILE - 1) / PYAPSP_TILE;
+        }
+    }
+    group_sync();
+}
+
+/* Run over the units of the tiles of a list: `at` is the place of a row in the list, `k` the number
+ * of the unit in its row. */
+#define FOR_TILES(tile, list)                                                                      \
+    for (uint tile = get_group_id(0); tile < (list)->tiles[CLASSES]; tile += get_num_groups(0))
+#define FOR_UNITS(c, u, tile, list)                                                                \
+    const int c = class_of_tile(list, tile);                                                       \
+    const ulong u##0 = (ulong)(tile - (list)->tiles[c]) * PYAPSP_TILE;                             \
+    for (ulong u = u##0 + GROUP_PLACE; u < u##0 + PYAPSP_TILE; u += PYAPSP_GROUP)
+#define UNIT_AT(c, u, list) ((list)->rows[c] + (uint)((u) >> (c)))
+#define UNIT_IN(c, u) ((uint)(u) & (ROOM(c) - 1))
+/* Go on behind the row of a unit that is behind its last edge. */
+#if PYAPSP_GROUP == 1
+#define SKIP_ROW(c, u) (u) |= ROOM(c) - 1
+#else
+#define SKIP_ROW(c, u)
+#endif
+
+static inline int class_of_tile(__local const list_t *list, const uint tile)
+{
+    int c = 0;
+    for (int step = 32; step > 0; step /= 2)
+        c += c + step < CLASSES && list->tiles[c + step] <= tile ? step : 0;
+    return c;
+}
+
+/* The place of a work-item with a flag among all of a class, in any order. `sums` has 2 CLASSES
+ * ints of local memory. Called by all work-items of a group. */
+static inline int class_rank(const int flag, const int c, volatile __global int *counts,
+                             __local int *sums)
+{
+#if PYAPSP_GROUP == 1
+    return flag ? atomic_inc(&counts[c]) : 0;
+#else
+    int rank = 0;
+    for (int k = GROUP_PLACE; k < CLASSES; k += PYAPSP_GROUP)
+        sums[k] = 0;
+    group_sync();
+    if (flag)
+        rank = atomic_inc(&sums[c]);
+    group_sync();
+    for (int k = GROUP_PLACE; k < CLASSES; k += PYAPSP_GROUP)
+        sums[CLASSES + k] = sums[k] ? atomic_add(&counts[k], sums[k]) : 0;
+    group_sync();
+    if (flag)
+        rank += sums[CLASSES + c];
+    group_sync();
+    return rank;
+#endif
+}
+
+#endif /* DYNAMIC_BLOCKS_H */

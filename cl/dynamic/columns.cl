@@ -1,0 +1,130 @@
+/* columns: move the items of a column of edges: heads, weights, or properties.
+ *
+ * Purpose   An edge has an item in every column, at the same slot. Whatever an item is, it is
+ *           copied: from the block of a row to another one, from a batch into rows, from the end of
+ *           a row into its gaps, and between rows and compressed sparse rows (CSR).
+ *
+ * Layout    See blocks.h, and batch.cl for the arrays of a batch. A column with items of 8 bytes:
+ *
+ *             arena 0    |item item item item|item item  .    .  |
+ *             slot        0                   4
+ *
+ * Parameters  those of blocks.h, and
+ *             PYAPSP_ITEM  uint  a type of the size of an item: uchar, ushort, uint, uint2, uint4,
+ *                                uint8 or uint16
+ *
+ * Cost      One read and one write of each item, neighbouring work-items at neighbouring items;
+ *           those of a batch are written where their rows end.
+ *
+ * Source    F. Busato, thesis, University of Verona, 2018, sections 18.2.4 to 18.2.6,
+ *           https://iris.univr.it/handle/11562/979445
+ */
+#include "dynamic/blocks.h"
+#ifndef PYAPSP_ITEM
+#define PYAPSP_ITEM uint
+#endif
+
+typedef PYAPSP_ITEM item_t;
+
+/* Copy rows to their new blocks. state[counts + c] is the number of rows of class c. */
+__kernel GROUP void column_move(__global const uint4 *moves, __global const int *state,
+                                const int counts, __global const uint4 *regions, ARENAS(item_t, items))
+{
+    __local list_t list;
+    set_list(&list, state + counts);
+    FOR_TILES (tile, &list) {
+        FOR_UNITS (c, u, tile, &list) {
+            const uint r = UNIT_AT(c, u, &list), k = UNIT_IN(c, u);
+            if (r >= list.rows[c + 1])
+                break;
+            const uint4 row = moves[r];
+            if (k >= row.z) {
+                SKIP_ROW(c, u);
+                continue;
+            }
+            ROW(items, REGION(row.y), row.y)[k] = ROW(items, REGION(row.x), row.x)[k];
+        }
+    }
+}
+
+/* Write the items of a batch to their places in the rows of their tails. */
+__kernel GROUP void column_write(__global const int *tails, __global const int *where,
+                                 __global const item_t *values, __global const uint *place,
+                                 const int count, __global const uint4 *regions,
+                                 ARENAS(item_t, items))
+{
+    FOR_ALL (i, count) {
+        if (i < (uint)count && where[i] >= 0) {
+            const uint first = place[tails[i]];
+            ROW(items, REGION(first), first)[where[i]] = values[i];
+        }
+    }
+}
+
+/* Repeat each item, for an edge and its reverse. */
+__kernel GROUP void column_mirror(__global const item_t *values, __global item_t *both,
+                                  const int count)
+{
+    FOR_ALL (i, count) {
+        if (i < (uint)count)
+            both[2 * i] = both[2 * i + 1] = values[i];
+    }
+}
+
+/* Fill gaps. */
+__kernel GROUP void column_fill(__global const uint *gaps, __global const uint *fillers,
+                                const int count, __global const uint4 *regions,
+                                ARENAS(item_t, items))
+{
+    FOR_ALL (i, count) {
+        if (i < (uint)count && gaps[i] != NOWHERE) {
+            const uint to = gaps[i], from = fillers[i];
+            *ROW(items, REGION(to), to) = *ROW(items, REGION(from), from);
+        }
+    }
+}
+
+/* Copy rows from CSR: that of vertex v begins at first[v] - skipped. */
+__kernel GROUP void column_load(__global const uint4 *rows, __global const int *state,
+                                const int counts, __global const long *first, const long skipped,
+                                __global const item_t *csr, __global const uint4 *regions,
+                                ARENAS(item_t, items))
+{
+    __local list_t list;
+    set_list(&list, state + counts);
+    FOR_TILES (tile, &list) {
+        FOR_UNITS (c, u, tile, &list) {
+            const uint r = UNIT_AT(c, u, &list), k = UNIT_IN(c, u);
+            if (r >= list.rows[c + 1])
+                break;
+            const uint4 row = rows[r];
+            if (k >= row.z) {
+                SKIP_ROW(c, u);
+                continue;
+            }
+            ROW(items, REGION(row.x), row.x)[k] = csr[first[row.w] - skipped + k];
+        }
+    }
+}
+
+/* Copy rows to CSR. */
+__kernel GROUP void column_pack(__global const uint4 *rows, __global const int *state,
+                                const int counts, __global const long *first, __global item_t *csr,
+                                __global const uint4 *regions, ARENAS(const item_t, items))
+{
+    __local list_t list;
+    set_list(&list, state + counts);
+    FOR_TILES (tile, &list) {
+        FOR_UNITS (c, u, tile, &list) {
+            const uint r = UNIT_AT(c, u, &list), k = UNIT_IN(c, u);
+            if (r >= list.rows[c + 1])
+                break;
+            const uint4 row = rows[r];
+            if (k >= row.z) {
+                SKIP_ROW(c, u);
+                continue;
+            }
+            csr[first[row.w] + k] = ROW(items, REGION(row.x), row.x)[k];
+        }
+    }
+}

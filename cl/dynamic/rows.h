@@ -1,0 +1,48 @@
+/* The rows of a graph, whatever holds it: a kernel is written once.
+ *
+ *     macro          default  meaning
+ *     PYAPSP_HORNET  1        1: blocks of a Hornet (blocks.h); 0: compressed sparse rows
+ *     PYAPSP_OFFSET  long     type of the offsets of compressed sparse rows
+ *     PYAPSP_WEIGHT  float    type of the weights
+ *
+ *     ROWS           parameters of a kernel that reads rows
+ *     ROWS_WEIGHTS   the same, with weights
+ *     IS_VERTEX(v)   whether v is a vertex
+ *     ROW_SIZE(v)    number of its edges
+ *     ROW_HEADS(v), ROW_WEIGHTS(v)   their arrays, for vertices with edges
+ */
+#ifndef DYNAMIC_ROWS_H
+#define DYNAMIC_ROWS_H
+#ifndef PYAPSP_HORNET
+#define PYAPSP_HORNET 1
+#endif
+#ifndef PYAPSP_OFFSET
+#define PYAPSP_OFFSET long
+#endif
+#ifndef PYAPSP_WEIGHT
+#define PYAPSP_WEIGHT float
+#endif
+#include "dynamic/blocks.h"
+
+typedef PYAPSP_OFFSET offset_t;
+typedef PYAPSP_WEIGHT weight_t;
+
+#if PYAPSP_HORNET
+#define ROWS                                                                                       \
+    __global const int *degree, __global const uint *place, __global const uint4 *regions,         \
+        ARENAS(const int, heads)
+#define ROWS_WEIGHTS ROWS, ARENAS(const weight_t, weights)
+#define IS_VERTEX(v) (degree[v] >= 0)
+#define ROW_SIZE(v) max(degree[v], 0)
+#define ROW_HEADS(v) ROW(heads, REGION(place[v]), place[v])
+#define ROW_WEIGHTS(v) ROW(weights, REGION(place[v]), place[v])
+#else
+#define ROWS __global const offset_t *first, __global const int *heads
+#define ROWS_WEIGHTS ROWS, __global const weight_t *weights
+#define IS_VERTEX(v) 1
+#define ROW_SIZE(v) (int)(first[(v) + 1] - first[v])
+#define ROW_HEADS(v) (heads + first[v])
+#define ROW_WEIGHTS(v) (weights + first[v])
+#endif
+
+#endif /* DYNAMIC_ROWS_H */

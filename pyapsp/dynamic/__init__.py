@@ -1,0 +1,11 @@
+"""Graphs that change, in the memory of a device.
+
+:class:`Hornet` is a container to which edges and vertices are added, and from which they are
+deleted, in batches. :mod:`~pyapsp.dynamic.analytics` has searches, products, ranks and components,
+with the same kernels for a container and for compressed sparse rows.
+"""
+
+from pyapsp.dynamic import analytics
+from pyapsp.dynamic.hornet import Hornet, Memory, Snapshot
+
+__all__ = ["Hornet", "Memory", "Snapshot", "analytics"]

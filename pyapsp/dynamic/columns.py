@@ -1,0 +1,153 @@
+"""The columns of edges: what an edge has besides its ends, and how that is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyapsp.errors import GraphError, ParameterError
+
+__all__ = ["ITEMS", "LAYOUTS", "Column", "columns_of", "packed", "unpacked"]
+
+#: Types of OpenCL C by the bytes of an item: those that one access loads.
+ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "uint2", 16: "uint4", 32: "uint8", 64: "uint16"}
+#: Layouts of properties: an array of records, an array for each property, or what fits.
+LAYOUTS = ("adaptive", "records", "arrays")
+
+
+@dataclass(frozen=True)
+class Column:
+    """An array with one item for each edge.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        Of a value, or a structured type of several values.
+    names : tuple of str
+        The names of the values.
+    """
+
+    dtype: np.dtype[Any]
+    names: tuple[str, ...]
+
+    @property
+    def type(self) -> str:
+        """The type of an item in kernels."""
+        return ITEMS[self.dtype.itemsize]
+
+
+def columns_of(owner: str, weight: Any, properties: Mapping[str, Any], layout: str) -> list[Column]:
+    """Return the columns of weights and properties.
+
+    Parameters
+    ----------
+    owner : str
+        For messages.
+    weight : dtype-like or None
+        None: edges have no weights.
+    properties : mapping of str to dtype-like
+    layout : {"adaptive", "records", "arrays"}
+        "adaptive" makes one record of all properties if one access can load it: if it has 4, 8, 16,
+        32 or 64 bytes.
+
+    Raises
+    ------
+    ParameterError
+        A type has no values of 1, 2, 4 or 8 bytes, a name is "weight", or records would not fit.
+    """
+    if layout not in LAYOUTS:
+        raise ParameterError.of("layout", owner, f"one of {', '.join(LAYOUTS)}", layout)
+    types = {name: _simple(owner, name, dtype) for name, dtype in properties.items()}
+    if "weight" in types:
+        raise ParameterError.of("edge_properties", owner, "without the name 'weight'", "weight")
+    columns = []
+    if weight is not None:
+        columns.append(Column(_simple(owner, "weight", weight), ("weight",)))
+    record = np.dtype(list(types.items())) if types else np.dtype([])
+    fits = record.itemsize in ITEMS and record.itemsize >= 4
+    if layout == "records" and types and not fits:
+        rule = "'arrays' or 'adaptive' for a record that has not 4, 8, 16, 32 or 64 bytes"
+        raise ParameterError.of("layout", owner, rule, layout)
+    if types and fits and layout != "arrays":
+        return [*columns, Column(record, tuple(types))]
+    return columns + [Column(dtype, (name,)) for name, dtype in types.items()]
+
+
+def _simple(owner: str, name: str, dtype: Any) -> np.dtype[Any]:
+    try:
+        found: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    if found.kind not in "biuf" or found.itemsize > 8:
+        rule = "a type of booleans, integers or floats of at most 8 bytes"
+        raise ParameterError.of(name, owner, rule, dtype)
+    return found
+
+
+def values_of(owner: str, name: str, dtype: np.dtype[Any], values: ArrayLike) -> NDArray[Any]:
+    """Return values in the type of their column, which must hold each of them."""
+    given = np.asarray(values)
+    if given.dtype.kind not in "biuf":
+        raise ParameterError.of(name, owner, "numbers", given.dtype.name)
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = given.astype(dtype)
+    exact = dtype.kind == "f" or np.array_equal(cast, given)
+    if dtype.kind == "f":
+        exact = bool((np.isfinite(cast) == np.isfinite(given)).all())
+    if not exact:
+        raise ParameterError.of(name, owner, f"values that {dtype} can hold", given.dtype.name)
+    return cast
+
+
+def packed(
+    owner: str, columns: list[Column], given: Mapping[str, ArrayLike | None], count: int
+) -> list[NDArray[Any]]:
+    """Return the items of each column for `count` edges.
+
+    Parameters
+    ----------
+    given : mapping of str to array_like or None
+        The values of each name: as many as edges, or one for all. Without them a weight is 1, and a
+        property is 0.
+
+    Raises
+    ------
+    ParameterError
+        A name is unknown, or its type cannot hold a value.
+    GraphError
+        There are not as many values as edges.
+    """
+    known = [name for column in columns for name in column.names]
+    for name in given:
+        if name not in known and given[name] is not None:
+            raise ParameterError.of(name, owner, f"one of {', '.join(known) or 'no names'}", name)
+    found = []
+    for column in columns:
+        items = np.empty(count, column.dtype)
+        for name in column.names:
+            values = given.get(name)
+            dtype = column.dtype if column.dtype.names is None else column.dtype[name]
+            if values is None:
+                values = 1 if name == "weight" else 0
+            cast = values_of(owner, name, dtype, values)
+            if cast.shape not in ((), (count,)):
+                raise GraphError(f"{count} edges and {name!r} of shape {cast.shape}")
+            if column.dtype.names is None:
+                items[...] = cast
+            else:
+                items[name] = cast
+        found.append(items)
+    return found
+
+
+def unpacked(columns: list[Column], items: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the values of each name."""
+    values = {}
+    for column, array in zip(columns, items, strict=True):
+        for name in column.names:
+            values[name] = array if column.dtype.names is None else array[name].copy()
+    return values

@@ -1,0 +1,178 @@
+"""The rows of a graph for kernels, whatever holds it: a container, or compressed sparse rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device, choose
+from pyapsp.dynamic.hornet import Hornet
+from pyapsp.graph import Graph, as_graph
+from pyapsp.kernels import Program, Stopwatch, build_warps, upload
+
+__all__ = ["CsrRows", "HornetRows", "Rows", "rows_of"]
+
+# Work-items of a group of a GPU, groups for each compute unit, and the most that share a row.
+_GROUP, _GROUPS, _LANES = 256, 16, 32
+# A longer row, for each of the work-items that share it, gets a group.
+_LONG = 32
+_TYPES = {
+    "float32": "float",
+    "float64": "double",
+    "int8": "char",
+    "uint8": "uchar",
+    "bool": "uchar",
+    "int16": "short",
+    "uint16": "ushort",
+    "int32": "int",
+    "uint32": "uint",
+    "int64": "long",
+    "uint64": "ulong",
+    "float16": "half",
+}
+
+
+class Rows(ABC):
+    """Rows on a device.
+
+    Attributes
+    ----------
+    device : Device
+    queue : pyopencl.CommandQueue
+    n, m : int
+        Vertices, and stored edges.
+    symmetric : bool
+        Whether every edge is known to have its reverse.
+    """
+
+    device: Device
+    queue: cl.CommandQueue
+    n: int
+    m: int
+    symmetric: bool
+
+    @property
+    @abstractmethod
+    def weight(self) -> np.dtype[Any] | None:
+        """The type of the weights; None: all are 1."""
+
+    @abstractmethod
+    def arguments(self, *, weights: bool = False) -> list[cl.Buffer]:
+        """Return the arguments that ROWS or ROWS_WEIGHTS of the kernels stand for."""
+
+    @abstractmethod
+    def defines(self) -> dict[str, str | int]:
+        """Return the macros of this kind of rows."""
+
+    @property
+    def group(self) -> int:
+        """Work-items of a group."""
+        return 1 if self.device.traits.scalar_groups else _GROUP
+
+    @property
+    def items(self) -> int:
+        """The most work-items of a launch."""
+        return self.device.capabilities.compute_units * _GROUPS * self.group
+
+    @property
+    def lanes(self) -> int:
+        """Work-items that share a row."""
+        most = min(_LANES, self.group)
+        return min(1 << max(self.m // max(self.n, 1), 1).bit_length() - 1, most)
+
+    @property
+    def limit(self) -> int:
+        """Edges of a row that does not get a group."""
+        return _LONG * self.lanes if self.group > 1 else 2**31 - 1
+
+    def program(self, **defines: str | int) -> Program:
+        """Return the kernels."""
+        weight = "float" if self.weight is None else _TYPES[self.weight.name]
+        own: dict[str, str | int] = {
+            "PYAPSP_GROUP": self.group,
+            "PYAPSP_WARP": min(self.group, 32),
+            "PYAPSP_WEIGHT": weight,
+        }
+        optimise = self.group == 1 or self.device.traits.optimises_barriers
+        macros = own | self.defines() | defines
+        return build_warps(self.device, "dynamic/analytics.cl", macros, optimise=optimise)
+
+
+class HornetRows(Rows):
+    """The rows of a container, as they are now."""
+
+    def __init__(self, held: Hornet) -> None:
+        self._held, self._store = held, held._store
+        self.device, self.queue = held.device, held._store.queue
+        self.n, self.m, self.symmetric = held.n, held.m, not held.directed
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        """The type of the weights; None: all are 1."""
+        columns = self._store.columns
+        return columns[1].dtype if len(columns) > 1 and columns[1].names == ("weight",) else None
+
+    def arguments(self, *, weights: bool = False) -> list[cl.Buffer]:
+        """Return the vertices, the regions, and the arenas."""
+        store = self._store
+        own = [store.degree, store.place, store.regions, *store.arenas(0)]
+        return own + (store.arenas(1) if weights else [])
+
+    def defines(self) -> dict[str, str | int]:
+        """Return the macros of this kind of rows."""
+        given = self._store.defines()
+        return {"PYAPSP_HORNET": 1} | {
+            name: given[name] for name in ("PYAPSP_BITS", "PYAPSP_ARENAS")
+        }
+
+
+class CsrRows(Rows):
+    """Compressed sparse rows on a device.
+
+    Parameters
+    ----------
+    graph : graph-like
+        As for `pyapsp.solve`.
+    weight : dtype-like, optional
+        Type of the weights; None: that of the graph.
+    device : optional
+        As for `pyapsp.solve`.
+    """
+
+    def __init__(self, graph: Any, *, weight: Any = None, device: Any = None) -> None:
+        source: Graph = as_graph(graph)
+        self.device = device if isinstance(device, Device) else choose(device)
+        self.queue = self.device.queue()
+        self.n, self.m, self.symmetric = source.n, source.m, not source.directed
+        unweighted = source.is_unweighted and weight is None
+        self._weight = None if unweighted else np.dtype(weight or source.dtype)
+        watch = Stopwatch()
+        self._arrays = source.indptr, source.indices  # a CPU uses their memory
+        self._rows = [upload(self.queue, array, watch) for array in self._arrays]
+        self._weights: list[cl.Buffer] = []
+        if self._weight is not None:
+            values = source.weights.astype(self._weight)
+            self._weights = [upload(self.queue, values, watch)]
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        """The type of the weights; None: all are 1."""
+        return self._weight
+
+    def arguments(self, *, weights: bool = False) -> list[cl.Buffer]:
+        """Return the offsets and the heads, and the weights."""
+        return [*self._rows, *(self._weights if weights else [])]
+
+    def defines(self) -> dict[str, str | int]:
+        """Return the macros of this kind of rows."""
+        return {"PYAPSP_HORNET": 0}
+
+
+def rows_of(graph: Any) -> Rows:
+    """Return the rows of a container, or of a graph-like object, which is uploaded."""
+    if isinstance(graph, Rows):
+        return graph
+    return HornetRows(graph) if isinstance(graph, Hornet) else CsrRows(graph)

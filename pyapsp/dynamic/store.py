@@ -1,0 +1,342 @@
+"""The buffers of a container on its device, and the launches of its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import NDArray
+
+from pyapsp.device import Device, device_errors
+from pyapsp.dynamic.blocks import ARENAS, NEW, BlockArrays
+from pyapsp.dynamic.columns import Column
+from pyapsp.errors import DeviceMemoryError
+from pyapsp.kernels import Program, build_warps
+
+__all__ = ["BAD", "FREED", "HELD", "KEPT", "LEFT", "LOOPS", "NEED", "REMOVED", "TOUCHED", "Store"]
+
+# Places in the state, see the kernel file.
+BAD, TOUCHED, KEPT, REMOVED, LOOPS = range(5)
+HELD, NEED, LEFT, FREED = 32, 72, 112, 160
+_CLEAR = np.zeros(FREED, np.int32)
+_CLEAR[BAD] = np.iinfo(np.int32).max
+
+# Groups of a launch for each compute unit, and the work-items of a group of a GPU. A CPU runs
+# groups of one work-item.
+_GROUPS, _GROUP, _UNITS = 16, 256, 4
+_TILE = {True: 4096, False: 2048}
+_HEADS = np.dtype(np.int32)
+
+
+class Store:
+    """Vertices, block arrays and scratch memory on a device.
+
+    Parameters
+    ----------
+    device : Device
+    n : int
+        Vertices that there is room for.
+    bits : int
+        Binary logarithm of the slots of a region.
+    least : int
+        The smallest class of blocks.
+    columns : list of Column
+        Of an edge, besides its head.
+    limit : int or None
+        The most bytes of arenas.
+
+    Attributes
+    ----------
+    blocks : BlockArrays
+    degree, place : pyopencl.Buffer
+        For each vertex, see the kernel file.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        n: int,
+        bits: int,
+        least: int,
+        columns: list[Column],
+        limit: int | None,
+    ) -> None:
+        self.device, self.queue = device, device.queue()
+        self.least, self.limit = least, limit
+        self.columns = [Column(_HEADS, ("head",)), *columns]
+        self._bits = bits
+        alone = device.traits.scalar_groups
+        self._group = 1 if alone else _GROUP
+        self._tile = _TILE[alone]
+        self._many = device.capabilities.compute_units * (_UNITS if alone else _GROUPS)
+        widest = max(column.dtype.itemsize for column in self.columns)
+        largest = max(device.capabilities.max_allocation // widest >> bits, 1)
+        self.blocks = BlockArrays(bits, largest, self._open, self._close)
+        self._arenas: dict[int, list[cl.Buffer]] = {}
+        self._scratch: dict[str, cl.Buffer] = {}
+        self._regions: cl.Buffer | None = None
+        self._programs: dict[tuple[str | int, ...], Program] = {}
+        self._sent: list[NDArray[Any]] = []
+        self._trees = self.allocate(4)
+        self._state = self.allocate(4 * FREED)
+        self.room = 0
+        self.degree = self.place = self.allocate(4)
+        self.make_room(n)
+
+    def allocate(self, size: int) -> cl.Buffer:
+        """Return a new buffer.
+
+        Raises
+        ------
+        DeviceMemoryError
+            There is no memory for it.
+        """
+        with device_errors(self.device, size):
+            return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, max(size, 4))
+
+    def upload(self, array: NDArray[Any]) -> cl.Buffer:
+        """Return a new buffer with the content of an array."""
+        buffer = self.allocate(array.nbytes)
+        if array.nbytes:
+            cl.enqueue_copy(self.queue, buffer, array)
+        return buffer
+
+    def scratch(self, name: str, size: int) -> cl.Buffer:
+        """Return memory for a batch, which is kept for the next one."""
+        kept = self._scratch.get(name)
+        if kept is None or kept.size < size:
+            self._scratch.pop(name, None)
+            kept = self._scratch[name] = self.allocate(max(size, 64))
+        return kept
+
+    def release_scratch(self) -> None:
+        """Free the memory for batches."""
+        self.queue.finish()
+        self._scratch.clear()
+
+    def bring(self, name: str, array: NDArray[Any]) -> cl.Buffer:
+        """Copy an array to scratch memory."""
+        buffer = self.scratch(name, array.nbytes)
+        if array.nbytes:
+            cl.enqueue_copy(self.queue, buffer, array)
+        return buffer
+
+    def fill(self, buffer: cl.Buffer, value: int, count: int) -> None:
+        """Set ints of a buffer to a value."""
+        if count:
+            cl.enqueue_fill_buffer(self.queue, buffer, np.full(1, value, np.int32), 0, 4 * count)
+
+    def fetch(self, buffer: cl.Buffer, count: int, dtype: Any) -> NDArray[Any]:
+        """Copy the first values of a buffer to the host."""
+        array = np.empty(count, dtype)
+        if array.nbytes:
+            cl.enqueue_copy(self.queue, array, buffer)
+        return array
+
+    def make_room(self, n: int) -> None:
+        """Have room for n vertices; those that are new have the degree -1."""
+        if n <= self.room:
+            return
+        fresh = [self.allocate(4 * n), self.allocate(4 * n)]
+        for old, new in zip((self.degree, self.place), fresh, strict=True):
+            self.fill(new, -1, n)
+            if self.room:
+                cl.enqueue_copy(self.queue, new, old, byte_count=4 * self.room)
+        self.queue.finish()
+        self.degree, self.place = fresh
+        self.room = n
+
+    @property
+    def added(self) -> cl.Buffer:
+        """A counter for each vertex, 0 between batches."""
+        kept = self._scratch.get("added")
+        if kept is None or kept.size < 4 * self.room:
+            kept = self.scratch("added", 4 * self.room)
+            self.fill(kept, 0, kept.size // 4)
+        return kept
+
+    # -- arenas ----------------------------------------------------------------------------------
+
+    def _open(self, arena: int, regions: int) -> None:
+        slots = regions << self._bits
+        size = sum(slots * column.dtype.itemsize for column in self.columns)
+        if self.limit is not None and size + self.bytes_of_arenas > self.limit:
+            hint = "the limit of this container would be exceeded"
+            raise DeviceMemoryError(size, self.limit - self.bytes_of_arenas, hint)
+        with device_errors(self.device, size):
+            buffers = [self.device.buffer(slots * column.dtype.itemsize) for column in self.columns]
+            # some drivers allocate at the first use, when it is too late to fail
+            for buffer in buffers:
+                cl.enqueue_fill_buffer(self.queue, buffer, np.zeros(1, np.int8), 0, 1)
+            self.queue.finish()
+        self._arenas[arena] = buffers
+
+    def _close(self, arena: int) -> None:
+        self.queue.finish()
+        del self._arenas[arena]
+
+    @property
+    def bytes_of_arenas(self) -> int:
+        """Bytes of all arenas."""
+        return sum(buffer.size for buffers in self._arenas.values() for buffer in buffers)
+
+    @property
+    def bytes_of_scratch(self) -> int:
+        """Bytes of the memory for batches."""
+        return sum(buffer.size for buffer in self._scratch.values())
+
+    @property
+    def bytes_of_trees(self) -> int:
+        """Bytes of the Vec-Trees, the table of regions and the state."""
+        table = 0 if self._regions is None else self._regions.size
+        return self._trees.size + table + self._state.size
+
+    def arenas(self, column: int) -> list[cl.Buffer]:
+        """Return the arguments of a kernel for a column."""
+        known = self._known()
+        any_ = next(iter(self._arenas.values()))[column] if self._arenas else self._trees
+        return [
+            self._arenas[arena][column] if arena in self._arenas else any_ for arena in range(known)
+        ]
+
+    def _known(self) -> int:
+        """Return the number of arenas that kernels must know."""
+        most = max(self._arenas, default=0)
+        return 1 if most == 0 else 4 if most < 4 else ARENAS
+
+    # -- kernels ---------------------------------------------------------------------------------
+
+    def defines(self) -> dict[str, str | int]:
+        """Return the macros of all kernels."""
+        return {
+            "PYAPSP_GROUP": self._group,
+            "PYAPSP_WARP": min(self._group, 32),
+            "PYAPSP_BITS": self._bits,
+            "PYAPSP_ARENAS": self._known(),
+            "PYAPSP_TILE": self._tile,
+        }
+
+    def program(self, name: str, **defines: str | int) -> Program:
+        """Return a program for the arenas that there are."""
+        key = name, self._known(), *defines.values()
+        if key not in self._programs:
+            file, macros = f"dynamic/{name}.cl", self.defines() | defines
+            optimise = self._group == 1 or self.device.traits.optimises_barriers
+            self._programs[key] = build_warps(self.device, file, macros, optimise=optimise)
+        return self._programs[key]
+
+    def tiles(self, counts: NDArray[np.int32]) -> int:
+        """Return the work-items for rows, from the number of rows of each class."""
+        tiles = sum(-(-(int(rows) << c) // self._tile) for c, rows in enumerate(counts))
+        return tiles * self._group
+
+    @property
+    def all_items(self) -> int:
+        """The most work-items of a launch, for work that the host does not know."""
+        return self._many * self._group
+
+    def launch(self, name: str, items: int, *arguments: Any) -> None:
+        """Enqueue a kernel of a batch for a number of work-items, or fewer that share the work."""
+        self._launch(self.program("batch"), name, items, arguments)
+
+    def launch_column(self, name: str, items: int, column: int, *arguments: Any) -> None:
+        """Enqueue a kernel for a column; the arguments end with the regions and the arenas."""
+        program = self.program("columns", PYAPSP_ITEM=self.columns[column].type)
+        self._launch(program, name, items, (*arguments, self.regions, *self.arenas(column)))
+
+    def launch_items(self, name: str, items: int, column: int, *arguments: Any) -> None:
+        """Enqueue a kernel for items of a column that are in no arena."""
+        program = self.program("columns", PYAPSP_ITEM=self.columns[column].type)
+        self._launch(program, name, items, arguments)
+
+    def _launch(self, program: Program, name: str, items: int, arguments: Sequence[Any]) -> None:
+        groups = max(min(-(-items // self._group), self._many), 1)
+        size = (groups * self._group,), (self._group,)
+        program.kernel(name)(self.queue, *size, *arguments)
+
+    # -- state -----------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> cl.Buffer:
+        """The state of a batch."""
+        return self._state
+
+    @property
+    def trees(self) -> cl.Buffer:
+        """The words of the Vec-Trees."""
+        return self._trees
+
+    @property
+    def regions(self) -> cl.Buffer:
+        """The table of regions, as the manager has it."""
+        table = self.blocks.table
+        if self._regions is None or self._regions.size < table.nbytes:
+            # the state ends with a number for each region
+            more = max(2 * len(table), 64)
+            state = self.allocate(4 * (FREED + more))
+            self.fill(state, 0, FREED + more)
+            cl.enqueue_copy(self.queue, state, self._state, byte_count=self._state.size)
+            regions = self.allocate(16 * more)
+            self._state, self._regions, self.blocks.changed = state, regions, True
+        if self.blocks.changed:
+            if table.size:
+                cl.enqueue_copy(self.queue, self._regions, table)
+            self.blocks.changed = False
+        return self._regions
+
+    def clear(self, touched: int = 0) -> None:
+        """Clear the state, but for the freed blocks; set the number of vertices of a batch."""
+        start = _CLEAR.copy()
+        start[TOUCHED] = touched
+        self._send(self._state, start)
+
+    def _send(self, buffer: cl.Buffer, array: NDArray[Any]) -> None:
+        """Copy a small array, which is kept until the state is read."""
+        cl.enqueue_copy(self.queue, buffer, array, is_blocking=False)
+        self._sent.append(array)
+
+    def read_state(self) -> NDArray[np.int32]:
+        """Wait for the kernels, and return the state; tell the manager what was freed."""
+        regions = len(self.blocks.table)
+        known = 0 if self._regions is None else min(self._regions.size // 16, regions)
+        state = self.fetch(self._state, FREED + known, np.int32)
+        self._sent.clear()
+        freed = state[FREED:]
+        if freed.any():
+            zero = np.zeros(1, np.int32)
+            cl.enqueue_fill_buffer(self.queue, self._state, zero, 4 * FREED, 4 * known)
+            self.blocks.release(freed)
+        return state
+
+    def reserve(self, need: NDArray[np.int32]) -> None:
+        """Take blocks of each class; their places are in the scratch memory "fresh".
+
+        Raises
+        ------
+        DeviceMemoryError, CapabilityError
+            There is no memory. Then nothing is taken.
+        """
+        count = int(need.sum())
+        fresh = self.scratch("fresh", 4 * count)
+        if count == 0:
+            return
+        takes = self.blocks.reserve([int(each) for each in need])
+        try:
+            words = 4 * self.blocks.words
+            if self._trees.size < words:
+                trees = self.allocate(2 * words)
+                cl.enqueue_copy(self.queue, trees, self._trees, byte_count=self._trees.size)
+                self._trees = trees
+            given, regions = self.scratch("takes", takes.nbytes), self.regions
+        except BaseException:
+            # what was not taken from a Vec-Tree is free again when the manager counts it
+            amounts = (takes[:, 1] & (NEW - 1)).astype(np.int64)
+            freed = np.bincount(takes[:, 0], amounts, len(self.blocks.table))
+            self.blocks.release(freed.astype(np.int64))
+            self.blocks.give_back()
+            raise
+        self._send(given, takes)
+        arguments = given, np.int32(len(takes)), regions, self.trees, fresh
+        self.launch("batch_take", len(takes) * self._group, *arguments)

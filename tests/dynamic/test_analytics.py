@@ -1,0 +1,94 @@
+"""Analytics on a container and on compressed sparse rows, after updates, against other packages."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+from pyapsp.dynamic import Hornet, analytics
+from pyapsp.errors import GraphError, ParameterError
+from pyapsp.graph import Graph
+
+
+@pytest.fixture(params=[True, False], ids=["directed", "undirected"])
+def pair(request, device, form):
+    """A container after updates and the same graph, with a hub and vertices that are deleted."""
+    random = np.random.default_rng(8)
+    held = Hornet(400, directed=request.param, weight="float32", block_array=256, device=device)
+    held.insert_edges(*random.integers(0, 400, (2, 500)), random.random(500))
+    held.insert_edges(np.full(400, 7), np.arange(400), 2.5, duplicates="update")
+    held.delete_edges(*random.integers(0, 400, (2, 3000)))
+    held.delete_vertices(random.integers(0, 400, 30))
+    return held, held.to_graph()
+
+
+def test_both_hold_the_same_rows(pair, device):
+    held, graph = pair
+    csr = analytics.CsrRows(graph, device=device)
+    matrix = held.to_csr()
+    x = np.random.default_rng(1).random(400).astype(np.float32)
+    for rows in (held, csr):
+        assert np.allclose(analytics.spmv(rows, x), matrix @ x, rtol=1e-5)
+        dense = np.full((400, 400), np.inf)
+        dense[matrix.nonzero()] = matrix.data
+        least = (dense + x[None, :]).min(axis=1)
+        assert np.allclose(analytics.spmv(rows, x, semiring="min-plus"), least, rtol=1e-6)
+        levels = csgraph.dijkstra(matrix, unweighted=True, indices=7)
+        levels[np.isinf(levels)] = -1
+        source = int(held.vertices[0])
+        for start, right in ((7, levels), (source, None)):
+            if right is None:
+                right = csgraph.dijkstra(matrix, unweighted=True, indices=start)
+                right[np.isinf(right)] = -1
+            assert (analytics.bfs(rows, start) == right).all()
+        _, labels = csgraph.connected_components(matrix, directed=False)
+        least_of = np.full(labels.max() + 1, 400)
+        np.minimum.at(least_of, labels, np.arange(400))
+        assert (analytics.connected_components(rows) == least_of[labels]).all()
+
+
+def test_ranks(pair, device):
+    held, _ = pair
+    matrix = held.to_csr()
+    there = held.vertices
+    graph = nx.DiGraph(zip(*matrix.nonzero(), strict=True))
+    graph.add_nodes_from(there.tolist())
+    right = nx.pagerank(graph, tol=1e-9, weight=None)
+    found = analytics.pagerank(held)
+    assert found.sum() == pytest.approx(1, abs=1e-4)
+    assert np.allclose(found[there], [right[vertex] for vertex in there], rtol=1e-3, atol=1e-7)
+    gone = np.setdiff1d(np.arange(400), there)
+    assert (found[gone] == 0).all()
+
+
+def test_whole_numbers(device):
+    graph = Graph.from_arcs(4, [0, 0, 1], [1, 2, 2], [5, 7, -3])
+    for rows in (graph, Hornet.from_graph(graph, device=device)):
+        x = np.array([1, 2, 2**31 - 1, 4], np.int32)
+        none = 2**31 - 1
+        assert analytics.spmv(rows, x, semiring="min-plus").tolist() == [7, none, none, none]
+        assert analytics.spmv(rows, x.astype(np.int64)).tolist() == [
+            10 + 7 * (2**31 - 1),
+            -3 * (2**31 - 1),
+            0,
+            0,
+        ]
+
+
+def test_arguments(device):
+    held = Hornet(3, device=device)
+    with pytest.raises(GraphError, match="3 vertices"):
+        analytics.spmv(held, [1.0, 2])
+    with pytest.raises(ParameterError, match="one of plus-times, min-plus"):
+        analytics.spmv(held, [1.0, 2, 3], semiring="max")
+    with pytest.raises(ParameterError, match="float32"):
+        analytics.spmv(held, ["a", "b", "c"])
+    with pytest.raises(ParameterError, match="source"):
+        analytics.bfs(held, 3)
+    with pytest.raises(ParameterError, match="tolerance"):
+        analytics.pagerank(held, tolerance=-1)
+    assert analytics.pagerank(held).tolist() == pytest.approx([1 / 3] * 3)
+    assert analytics.pagerank(Hornet(0, device=device)).size == 0
+    assert analytics.connected_components(held).tolist() == [0, 1, 2]

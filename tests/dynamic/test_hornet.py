@@ -1,0 +1,287 @@
+"""The container: its memory, its arguments, and what its formats hold."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+import pytest
+
+from pyapsp.dynamic import Hornet
+from pyapsp.dynamic.blocks import NEW, BlockArrays, tree_words
+from pyapsp.dynamic.store import Store
+from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
+from pyapsp.graph import Graph, generators
+
+
+def classes(graph):
+    """The class and the blocks of each block array."""
+    table = graph._store.blocks.table
+    return sorted(int(kind) & 255 for kind in table[graph._store.blocks._used, 0])
+
+
+def test_the_example_of_the_thesis(device):
+    """Figures 18.1 and 18.2: block arrays of 8 edges; two vertices outgrow their blocks."""
+    degrees = [1, 2, 2, 2, 2, 2, 4]
+    tails = np.repeat(np.arange(7), degrees)
+    heads = np.concatenate([np.arange(degree) for degree in degrees])
+    graph = Hornet.from_graph(Graph.from_arcs(8, tails, heads), block_array=8, device=device)
+    assert classes(graph) == [0, 1, 1, 2]
+    assert graph.insert_edges([1, 4, 0], [7, 7, 7], duplicates="keep") == 3
+    assert classes(graph) == [0, 1, 1, 2, 2] or classes(graph) == [1, 1, 2, 2]
+    assert graph.neighbors(1).tolist() == [0, 1, 7]
+    assert graph.degree().tolist() == [2, 3, 2, 2, 3, 2, 4, 0]
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_graph_in_and_out(directed, device):
+    arcs = generators.random_graph(300, m=2500, seed=3)
+    graph = arcs if directed else arcs.symmetrized()
+    held = Hornet.from_graph(graph, block_array=64, device=device)
+    assert held.m == graph.m
+    assert held.to_graph() == graph
+    rows = held.to_csr()
+    assert (rows.indptr == graph.indptr).all()
+    assert (rows.data == graph.weights).all()
+    assert (held.degree([5, 7]) == np.diff(graph.indptr)[[5, 7]]).all()
+    row = held.row(9)
+    part = slice(*graph.indptr[9:11])
+    assert row["head"].tolist() == graph.indices[part].tolist()
+    assert row["weight"].tolist() == graph.weights[part].tolist()
+
+
+def test_a_networkx_graph(device):
+    graph = nx.karate_club_graph()
+    held = Hornet.from_networkx(graph, device=device)
+    tails, heads = np.array(graph.edges()).T
+    assert held.has_edges(tails, heads).all()
+    assert held.has_edges(heads, tails).all()
+    assert held.m == 2 * graph.number_of_edges()
+    weights = dict(zip(held.row(0)["head"].tolist(), held.row(0)["weight"].tolist(), strict=True))
+    assert weights == {head: graph[0][head]["weight"] for head in graph[0]}
+
+
+def test_growth_by_a_thousand_moves_no_row_that_fits(device):
+    graph = Hornet(64, block_array=16, device=device)
+    graph.insert_edges([0, 1, 2], [1, 2, 3])
+    first = graph._store._arenas[0][0]
+    random = np.random.default_rng(5)
+    for step in range(14):
+        graph.insert_vertices(graph.n // 2)
+        ends = random.integers(3, graph.n, (2, 60 << min(step, 6)))
+        graph.insert_edges(*ends, duplicates="keep")
+    assert graph.m > 3000
+    assert graph._store._arenas[0][0] is first
+    assert len(graph._store.blocks.arenas) <= 16
+    assert [graph.neighbors(v).tolist() for v in range(3)] == [[1], [2], [3]]
+    random = np.random.default_rng(5)
+    tails, heads = graph.to_csr().nonzero()
+    graph.delete_edges(tails, heads)
+    assert graph.m == 0
+    assert graph.memory.edges == 0
+
+
+def test_equal_edges_that_are_kept(device):
+    graph = Hornet(5, directed=False, weight="float32", device=device)
+    assert graph.insert_edges([0, 0, 2], [1, 1, 2], [1.5, 2.5, 4], duplicates="keep") == 5
+    assert graph.neighbors(0).tolist() == [1, 1]
+    assert graph.to_graph().m == 3
+    assert graph.to_graph().weights.tolist() == [1.5, 1.5, 4]
+    assert graph.delete_edges([1, 2, 2], [0, 2, 2]) == 5
+    assert graph.m == 0
+
+
+def test_both_ways_of_an_edge_have_one_weight(device):
+    graph = Hornet(3, directed=False, weight="int32", device=device)
+    for duplicates, weight in (("ignore", 5), ("update", 9)):
+        weights = [5, 6] if duplicates == "ignore" else [8, 9]
+        graph.insert_edges([0, 1], [1, 0], weights, duplicates=duplicates)
+        assert graph.row(0)["weight"].tolist() == graph.row(1)["weight"].tolist() == [weight]
+
+
+@pytest.mark.parametrize("layout", ["adaptive", "records", "arrays"])
+def test_layouts_hold_the_same(layout, device):
+    types = {"a": "int32", "b": "float32", "c": "int16", "d": "uint8", "e": "bool"}
+    graph = Hornet(40, edge_properties=types, layout="adaptive", device=device)
+    assert len(graph._columns) == 5  # 12 bytes are in no vector
+    if layout == "records":
+        with pytest.raises(ParameterError, match="layout"):
+            Hornet(4, edge_properties=types, layout=layout, device=device)
+        types.pop("c"), types.pop("d"), types.pop("e")
+    graph = Hornet(40, edge_properties=types, layout=layout, device=device)
+    assert len(graph._columns) == (1 if layout == "records" else 5)
+    random = np.random.default_rng(2)
+    tails, heads = random.integers(0, 40, (2, 300))
+    values = {name: random.integers(0, 2, 300) for name in types}
+    graph.insert_edges(tails, heads, properties=values)
+    now = graph.snapshot()
+    first = {edge: i for i, edge in reversed(list(enumerate(zip(tails, heads, strict=True))))}
+    rows = np.repeat(np.arange(40), np.diff(now.indptr))
+    order = [first[edge] for edge in zip(rows, now.indices, strict=True)]
+    for name, dtype in types.items():
+        assert now.values[name].dtype == dtype
+        assert (now.values[name] == values[name][order].astype(dtype)).all()
+
+
+def test_edges_that_are_on_the_device(device):
+    graph = Hornet(100, directed=False, device=device)
+    queue = cl.CommandQueue(device.context)
+    ends = np.random.default_rng(1).integers(0, 100, (2, 400)).astype(np.int32)
+    tails, heads = (cl_array.to_device(queue, each) for each in ends)
+    model = set(zip(*ends.tolist(), strict=True))
+    model |= {(head, tail) for tail, head in model}
+    assert graph.insert_edges(tails, heads) == len(model)
+    assert graph.has_edges(tails, heads).all()
+    with pytest.raises(ParameterError, match="tails"):
+        graph.insert_edges(tails[1:], heads[1:])
+    with pytest.raises(ParameterError, match="heads"):
+        graph.insert_edges(tails, ends[1])
+    assert graph.delete_edges(tails, heads) == len(model)
+
+
+@pytest.mark.parametrize("update", ["insert", "delete", "vertices"])
+def test_memory_that_ends_anywhere_loses_nothing(update, device, monkeypatch):
+    """Each allocation of a batch fails in turn."""
+    random = np.random.default_rng(4)
+    old, new = random.integers(0, 60, (2, 500)), random.integers(0, 60, (2, 900))
+    allocate, left = Store.allocate, [0]
+
+    def failing(self, size):
+        left[0] -= 1
+        if left[0] == 0:
+            raise DeviceMemoryError(size, 0, "none left")
+        return allocate(self, size)
+
+    graph = Hornet(60, block_array=16, device=device)
+    graph.insert_edges(*old)
+    monkeypatch.setattr(Store, "allocate", failing)
+    failures = 0
+    for turn in range(1, 60):
+        before = graph.to_csr()
+        graph.release_scratch()
+        left[0] = turn
+        try:
+            if update == "insert":
+                graph.insert_edges(*new)
+            elif update == "delete":
+                graph.delete_edges(*old)
+            else:
+                graph.delete_vertices(np.arange(20))
+        except DeviceMemoryError:
+            failures += 1
+        else:
+            break
+        finally:
+            left[0] = 0
+        after = graph.to_csr()
+        assert (after != before).nnz == 0
+        assert graph.m == after.nnz == before.nnz
+    assert failures >= 8
+    monkeypatch.undo()
+    left_over = {"insert": old, "delete": old[:, :0], "vertices": old}[update]
+    model = set(zip(*left_over.tolist(), strict=True))
+    if update == "insert":
+        model |= set(zip(*new.tolist(), strict=True))
+    if update == "vertices":
+        model = {edge for edge in model if min(edge) >= 20}
+    assert set(zip(*map(np.ndarray.tolist, graph.to_csr().nonzero()), strict=True)) == model
+
+
+def test_the_manager_takes_and_returns(device):
+    opened, most = {}, [100]
+
+    def open_(arena, regions):
+        if sum(opened.values()) + regions > most[0]:
+            raise DeviceMemoryError(regions, most[0], "none")
+        opened[arena] = regions
+
+    manager = BlockArrays(4, 40, open_, opened.pop)
+    need = [0] * 32
+    need[2], need[6] = 5, 2  # two block arrays of 4 blocks, and two blocks of 4 regions
+    takes = manager.reserve(need)
+    assert opened == {0: 10}
+    assert [int(take[1] & (NEW - 1)) for take in takes] == [4, 1, 1, 1]
+    assert manager.blocks_in_use[2] == 5
+    need[6] = 0
+    need[2] = 2
+    again = manager.reserve(need)  # from the block array that has room
+    assert again.tolist() == [[int(takes[1][0]), 2, 0, 0]]
+    most[0] = 12
+    need[2] = 4 * 9
+    before = manager.blocks_in_use
+    with pytest.raises(DeviceMemoryError):
+        manager.reserve(need)
+    assert manager.blocks_in_use == before
+    assert opened == {0: 10}
+    need[2] = 4 * 2 + 1  # more than two regions would be opened for growth
+    last = manager.reserve(need)
+    assert len(last) == 3
+    freed = np.zeros(len(manager.table), np.int64)
+    for region, amount, *_ in [*takes, *again, last[0]]:
+        freed[region] += int(amount & (NEW - 1))
+    manager.release(freed)
+    manager.give_back()
+    assert opened == {1: 2}
+    need[2], need[31] = 0, 1
+    with pytest.raises(DeviceMemoryError, match="too many edges"):
+        manager.reserve(need)
+    assert [tree_words(blocks) for blocks in (1, 32, 33, 1025)] == [1, 1, 3, 36]
+
+
+def test_too_many_slots(device):
+    opened = {}
+    manager = BlockArrays(28, 16, opened.__setitem__, opened.pop)
+    need = [0] * 32
+    need[28] = 16
+    with pytest.raises(CapabilityError, match="slots"):
+        manager.reserve(need)
+    assert opened == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"block_array": 12}, "a power of two"),
+        ({"least_block": 3}, "a power of two"),
+        ({"block_array": 8, "least_block": 16}, "from 1 to 8"),
+        ({"weight": "complex64"}, "at most 8 bytes"),
+        ({"edge_properties": {"weight": "int8"}}, "without the name 'weight'"),
+        ({"layout": "both"}, "one of adaptive, records, arrays"),
+        ({"directed": 1}, "True or False"),
+        ({"memory_limit": -1}, "at least 0"),
+    ],
+)
+def test_arguments_of_a_container(arguments, message, device):
+    with pytest.raises(ParameterError, match=message):
+        Hornet(4, device=device, **arguments)
+
+
+def test_arguments_of_updates(device):
+    graph = Hornet(4, weight="int8", vertex_properties={"size": "int32"}, device=device)
+    with pytest.raises(GraphError, match="do not go with"):
+        graph.insert_edges([1, 2], [3])
+    with pytest.raises(GraphError, match="integers"):
+        graph.insert_edges([1.5], [3])
+    with pytest.raises(GraphError, match="edge number 1 has 2, -1"):
+        graph.insert_edges([0, 2], [3, 2**40])
+    with pytest.raises(GraphError, match="shape"):
+        graph.insert_edges([1, 2], [3, 3], [1, 2, 3])
+    with pytest.raises(ParameterError, match="int8 can hold"):
+        graph.insert_edges([1], [3], [300])
+    with pytest.raises(ParameterError, match="one of weight"):
+        graph.insert_edges([1], [3], properties={"colour": 1})
+    with pytest.raises(ParameterError, match="one of ignore, update, keep"):
+        graph.insert_edges([1], [3], duplicates="sum")
+    with pytest.raises(ParameterError, match="one of weight"):
+        graph.to_csr("colour")
+    with pytest.raises(ParameterError, match="one of size"):
+        graph.insert_vertices(1, {"colour": 1})
+    graph.delete_vertices([2])
+    with pytest.raises(ParameterError, match="vertices of the graph"):
+        graph.delete_vertices(2)
+    with pytest.raises(ParameterError, match="vertices of the graph"):
+        graph.set_vertex_property("size", 3, [2])
+    graph.set_vertex_property("size", [3, 4], [0, 1])
+    assert graph.vertex_property("size").tolist() == [3, 4, 0, 0]
+    assert graph.m == 0

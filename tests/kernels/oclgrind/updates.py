@@ -1,0 +1,42 @@
+"""A graph that changes: every kernel of batches and of columns, against a set of edges."""
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from pyapsp.dynamic import Hornet, analytics
+from pyapsp.graph import Graph
+
+random = np.random.default_rng(3)
+for directed in (True, False):
+    ends = random.integers(0, 30, (2, 150))
+    given = Graph.from_arcs(30, *ends, np.arange(1, 151), directed=directed)
+    graph = Hornet.from_graph(given, weight="int32", block_array=16)
+    model = set(zip(*map(np.ndarray.tolist, graph.to_csr().nonzero()), strict=True))
+    for duplicates in ("ignore", "update", "keep"):
+        more = random.integers(0, 30, (2, 120))
+        both = set(zip(*more.tolist(), strict=True))
+        both |= set() if directed else {(head, tail) for tail, head in both}
+        graph.insert_edges(*more, 7, duplicates=duplicates)
+        model |= both
+        assert graph.has_edges(*more).all()
+        assert set(zip(*map(np.ndarray.tolist, graph.to_csr().nonzero()), strict=True)) == model
+    graph.delete_edges(*more)
+    model -= both
+    assert set(zip(*map(np.ndarray.tolist, graph.to_csr().nonzero()), strict=True)) == model
+    graph.delete_vertices([3, 4, 5])
+    model = {edge for edge in model if not set(edge) & {3, 4, 5}}
+    graph.insert_vertices(2)
+    assert set(zip(*map(np.ndarray.tolist, graph.to_csr().nonzero()), strict=True)) == model
+    matrix, x = graph.to_csr(), np.arange(30, dtype=np.float32)
+    for rows in (graph, analytics.CsrRows(graph.to_graph())):
+        assert np.allclose(analytics.spmv(rows, x), matrix @ x)
+        levels = csgraph.dijkstra(matrix, unweighted=True, indices=0)
+        assert (analytics.bfs(rows, 0) == np.where(np.isinf(levels), -1, levels)).all()
+        count, labels = csgraph.connected_components(matrix, directed=False)
+        assert np.unique(analytics.connected_components(rows)).size == count
+        assert abs(analytics.pagerank(rows, limit=3).sum() - 1) < 1e-4
+    plain = analytics.CsrRows(Graph(matrix.indptr, matrix.indices, np.ones(matrix.nnz)))
+    assert np.allclose(analytics.spmv(plain, x), (matrix != 0) @ x)
+    tails, heads = zip(*model, strict=True)
+    graph.delete_edges(tails, heads)
+    assert (graph.m, graph.memory.edges) == (0, 0)
