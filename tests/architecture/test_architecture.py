@@ -30,6 +30,7 @@ LAYERS = [
     {"trials"},
     {"runs"},
     {"bulk", "dense", "sparse", "sweep", "traversal"},
+    {"trusses"},
     {"distances"},
     {"csgraph", "networkx_backend", "profiling", "report"},
     {"papers"},
