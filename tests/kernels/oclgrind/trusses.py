@@ -11,6 +11,11 @@ SETS = {
         {"group": 1, "width": 1, "slots": 64, "small_group": 1, "small_width": 1},
         {"group": 32, "width": 8, "slots": 64, **SMALL},
     ],
+    "triangles-intersect": [
+        {"intersection": "merge", "partition": "items", "group": 32},
+        {"intersection": "binary-search", "partition": "virtual-warp", "width": 8, "group": 32},
+        {"intersection": "intersect-path", "partition": "two-phase", "step": 4, "group": 32},
+    ],
     "truss-peeling": [
         {"group": 1, "width": 1, "ahead": 1},
         {"group": 32, "width": 8, "ahead": 4},
@@ -19,6 +24,7 @@ SETS = {
 clique = [(a, b) for a in range(40) for b in range(a)]
 strip = [(v, v + d) for v in range(35, 57) for d in (0, 1, 2)]
 both = Graph.from_arcs(60, *zip(*clique, *strip, strict=True))
+SETS["truss-delta"] = SETS["truss-iterative"] = SETS["triangles-intersect"]
 asked = {"triangles": [{"per_vertex": False}, {}], "truss": [{"k": 4}, {}]}
 for name, arguments in asked.items():
     of = problem(name)
