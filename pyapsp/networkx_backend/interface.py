@@ -40,6 +40,13 @@ from pyapsp.networkx_backend.searches import (
     single_source_dijkstra_path_length,
     single_source_shortest_path_length,
 )
+from pyapsp.networkx_backend.trusses import (
+    average_clustering,
+    clustering,
+    k_truss,
+    transitivity,
+    triangles,
+)
 
 __all__ = [
     "all_pairs_bellman_ford_path",
@@ -49,10 +56,12 @@ __all__ = [
     "all_pairs_dijkstra_path_length",
     "all_pairs_shortest_path",
     "all_pairs_shortest_path_length",
+    "average_clustering",
     "average_shortest_path_length",
     "can_run",
     "center",
     "closeness_centrality",
+    "clustering",
     "condensation",
     "convert_from_nx",
     "convert_to_nx",
@@ -64,6 +73,7 @@ __all__ = [
     "global_efficiency",
     "is_strongly_connected",
     "johnson",
+    "k_truss",
     "number_strongly_connected_components",
     "periphery",
     "radius",
@@ -73,5 +83,7 @@ __all__ = [
     "single_source_dijkstra_path_length",
     "single_source_shortest_path_length",
     "strongly_connected_components",
+    "transitivity",
+    "triangles",
     "wiener_index",
 ]
