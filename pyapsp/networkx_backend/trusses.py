@@ -60,7 +60,7 @@ def k_truss(G: ConvertedGraph, k: int) -> nx.Graph:
     tails, heads, _ = graph.arcs()
     if (tails == heads).any():
         raise nx.NetworkXNotImplemented(
-            "a graph with self-loops has no k-truss in NetworkX: "
+            "Input graph has self loops, with which NetworkX has no k-truss: "
             "G.remove_edges_from(nx.selfloop_edges(G)) removes them"
         )
     with networkx_errors():
