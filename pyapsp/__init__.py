@@ -56,6 +56,11 @@ if TYPE_CHECKING:
     from pyapsp.traversal.structure import Condensation as Condensation
     from pyapsp.traversal.structure import bow_tie as bow_tie
     from pyapsp.traversal.structure import condensation as condensation
+    from pyapsp.trusses.triangles import Triangles as Triangles
+    from pyapsp.trusses.triangles import triangles as triangles
+    from pyapsp.trusses.truss import Trusses as Trusses
+    from pyapsp.trusses.truss import k_truss as k_truss
+    from pyapsp.trusses.truss import truss_decomposition as truss_decomposition
 
 __version__ = "0.1.0"
 
@@ -68,6 +73,8 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "Graph": ("pyapsp.graph", "Graph"),
     "Result": ("pyapsp.result", "Result"),
     "SsspResult": ("pyapsp.traversal.sssp", "SsspResult"),
+    "Triangles": ("pyapsp.trusses.triangles", "Triangles"),
+    "Trusses": ("pyapsp.trusses.truss", "Trusses"),
     "average_shortest_path_length": ("pyapsp.distances.summaries", "average_shortest_path_length"),
     "bfs": ("pyapsp.traversal.bfs", "bfs"),
     "bow_tie": ("pyapsp.traversal.structure", "bow_tie"),
@@ -82,6 +89,7 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "eccentricity": ("pyapsp.distances.summaries", "eccentricity"),
     "errors": ("pyapsp.errors", None),
     "explain": ("pyapsp.distances.solver", "explain"),
+    "k_truss": ("pyapsp.trusses.truss", "k_truss"),
     "method": ("pyapsp.registry", "method"),
     "methods": ("pyapsp.registry", "methods"),
     "problem": ("pyapsp.registry", "problem"),
@@ -100,6 +108,8 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     ),
     "sssp": ("pyapsp.traversal.sssp", "sssp"),
     "sweep": ("pyapsp.sweep", None),
+    "triangles": ("pyapsp.trusses.triangles", "triangles"),
+    "truss_decomposition": ("pyapsp.trusses.truss", "truss_decomposition"),
     "verify": ("pyapsp.verify", None),
     "weakly_connected_components": (
         "pyapsp.traversal.components",

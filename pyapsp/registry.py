@@ -53,6 +53,8 @@ _ROOMS = {
     "sssp": "pyapsp.traversal.problems",
     "scc": "pyapsp.traversal.problems",
     "partition": "pyapsp.traversal.partitioning.problem",
+    "triangles": "pyapsp.trusses.problems",
+    "truss": "pyapsp.trusses.problems",
 }
 # Former names of methods, and their present names.
 _RENAMED = {

@@ -34,6 +34,8 @@ _COMMANDS = (
     "path",
     "measure",
     "scc",
+    "triangles",
+    "truss",
     "verify",
     "check",
     "fetch",

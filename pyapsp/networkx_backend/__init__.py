@@ -24,6 +24,8 @@ _SUMS = "Each row of distances is reduced to a few numbers; the matrix is not st
 
 _HOST = "Computed on the host by SciPy, not on the device."
 
+_ALL_NODES = "The triangles of all nodes are counted, even if some are given."
+
 _FUNCTIONS = {
     "all_pairs_bellman_ford_path": f"{_SEARCHES} {_TIES}",
     "all_pairs_bellman_ford_path_length": _SEARCHES,
@@ -32,9 +34,11 @@ _FUNCTIONS = {
     "all_pairs_dijkstra_path_length": _SEARCHES,
     "all_pairs_shortest_path": f"{_SEARCHES} {_TIES}",
     "all_pairs_shortest_path_length": _SEARCHES,
+    "average_clustering": _ALL_NODES,
     "average_shortest_path_length": _SUMS,
     "center": _SUMS,
     "closeness_centrality": _SUMS,
+    "clustering": _ALL_NODES,
     "condensation": _HOST,
     "connected_components": _CONVERTED,
     "diameter": "Bounds exclude most nodes, so only a few searches are needed.",
@@ -49,6 +53,7 @@ _FUNCTIONS = {
     "johnson": _TIES,
     "node_connected_component": _CONVERTED,
     "number_connected_components": _CONVERTED,
+    "k_truss": "All edges of too little support are removed at once.",
     "number_strongly_connected_components": _HOST,
     "number_weakly_connected_components": _CONVERTED,
     "periphery": _SUMS,
@@ -59,6 +64,8 @@ _FUNCTIONS = {
     "single_source_shortest_path_length": _CONVERTED,
     "strongly_connected_components": _HOST,
     "weakly_connected_components": _CONVERTED,
+    "transitivity": "Only the number of all triangles is counted.",
+    "triangles": _ALL_NODES,
     "wiener_index": _SUMS,
 }
 

@@ -40,6 +40,8 @@ class ConvertedGraph:
     weight : hashable or None
     complete : bool
         Whether every edge has the attribute.
+    origin : networkx.Graph or None
+        The graph that was converted, if its other attributes are needed, too.
 
     Raises
     ------
@@ -49,7 +51,10 @@ class ConvertedGraph:
 
     __networkx_backend__ = "pyapsp"
 
-    def __init__(self, graph: nx.Graph, weight: Hashable | None = None) -> None:
+    def __init__(
+        self, graph: nx.Graph, weight: Hashable | None = None, *, keep: bool = False
+    ) -> None:
+        self.origin = graph if keep else None
         self.nodes = list(graph)
         self.rows = {node: row for row, node in enumerate(self.nodes)}
         self.weight = weight
@@ -95,6 +100,8 @@ class ConvertedGraph:
         """
         if weight is None:
             return self._unweighted
+        if weight != self.weight and self.origin is not None:
+            return ConvertedGraph(self.origin, weight).weighted(weight)
         if weight != self.weight:
             raise nx.NetworkXError(
                 f"this graph was converted with the edge attribute {self.weight!r}, not {weight!r}"
@@ -155,7 +162,11 @@ def weights_of(graph: nx.Graph, weight: Hashable | None) -> tuple[np.ndarray, bo
 
 
 def convert_from_nx(
-    graph: nx.Graph, *, edge_attrs: dict[Hashable, Any] | None = None, **preserved: Any
+    graph: nx.Graph,
+    *,
+    edge_attrs: dict[Hashable, Any] | None = None,
+    preserve_edge_attrs: bool = False,
+    **preserved: Any,
 ) -> ConvertedGraph:
     """Convert a graph of NetworkX.
 
@@ -164,6 +175,8 @@ def convert_from_nx(
     graph : networkx.Graph
     edge_attrs : dict, optional
         The edge attribute to keep, at most one, with the value that edges without it have (1).
+    preserve_edge_attrs : bool
+        Whether the function returns a graph with all attributes. They are kept in the given graph.
     **preserved
         Other options of NetworkX; no function here needs them.
 
@@ -174,7 +187,8 @@ def convert_from_nx(
     """
     if isinstance(graph, ConvertedGraph):
         return graph
-    return ConvertedGraph(graph, next(iter(edge_attrs)) if edge_attrs else None)
+    weight = next(iter(edge_attrs)) if edge_attrs else None
+    return ConvertedGraph(graph, weight, keep=preserve_edge_attrs)
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from pyapsp.networkx_backend import components, lengths, measures, searches
+from pyapsp.networkx_backend import components, lengths, measures, searches, trusses
 from pyapsp.networkx_backend.converted import ConvertedGraph, weights_of
 
 __all__ = ["can_run", "should_run"]
@@ -69,6 +69,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
         return "the distances are given: there is nothing to compute"
     if given.get("scc") is not None:
         return "the components are given: there is nothing to compute"
+    if name in trusses.__all__:
+        return _unfit_for_triangles(given) or True
     cutoff = given.get("cutoff")
     if not (cutoff is None or (isinstance(cutoff, int | float) and cutoff >= 0)):
         return "the cutoff is no number from zero up"
@@ -102,7 +104,7 @@ def _is_converted(graph: Any) -> bool:
 
 
 def _function(name: str) -> Callable[..., Any]:
-    rooms = lengths, measures, searches, components
+    rooms = lengths, measures, searches, components, trusses
     room = next(each for each in rooms if name in each.__all__)
     found: Callable[..., Any] = getattr(room, name)
     return found
@@ -116,6 +118,19 @@ def _weights(graph: Any, weight: Hashable | None) -> np.ndarray:
 
 def _may_be_tree(graph: Any) -> bool:
     return not graph.is_directed() and graph.number_of_edges() == max(len(graph) - 1, 0)
+
+
+def _unfit_for_triangles(given: dict[str, Any]) -> str | None:
+    """Return why triangles are not counted as NetworkX does, or None if they are."""
+    if given["G"].is_directed():
+        return "triangles with directions are of several kinds"
+    if given["G"].is_multigraph():
+        return "NetworkX counts no triangles with parallel edges"
+    if given.get("weight") is not None:
+        return "triangles would have to be weighted"
+    if not isinstance(given.get("k", 2), int):
+        return "k is no integer"
+    return None
 
 
 def _unfit(name: str, method: str | None, weights: np.ndarray, n: int) -> str | None:

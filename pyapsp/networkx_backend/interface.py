@@ -47,6 +47,13 @@ from pyapsp.networkx_backend.searches import (
     single_source_dijkstra_path_length,
     single_source_shortest_path_length,
 )
+from pyapsp.networkx_backend.trusses import (
+    average_clustering,
+    clustering,
+    k_truss,
+    transitivity,
+    triangles,
+)
 
 __all__ = [
     "all_pairs_bellman_ford_path",
@@ -56,10 +63,12 @@ __all__ = [
     "all_pairs_dijkstra_path_length",
     "all_pairs_shortest_path",
     "all_pairs_shortest_path_length",
+    "average_clustering",
     "average_shortest_path_length",
     "can_run",
     "center",
     "closeness_centrality",
+    "clustering",
     "condensation",
     "connected_components",
     "convert_from_nx",
@@ -76,6 +85,7 @@ __all__ = [
     "johnson",
     "node_connected_component",
     "number_connected_components",
+    "k_truss",
     "number_strongly_connected_components",
     "number_weakly_connected_components",
     "periphery",
@@ -87,5 +97,7 @@ __all__ = [
     "single_source_shortest_path_length",
     "strongly_connected_components",
     "weakly_connected_components",
+    "transitivity",
+    "triangles",
     "wiener_index",
 ]

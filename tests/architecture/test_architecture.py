@@ -30,6 +30,7 @@ LAYERS = [
     {"trials"},
     {"runs"},
     {"bulk", "dense", "dynamic", "sparse", "sweep", "traversal"},
+    {"trusses"},
     {"distances", "simulation"},
     {"csgraph", "networkx_backend", "profiling", "report"},
     {"papers"},

@@ -20,7 +20,7 @@ OTHERS = sorted(
     set(FUNCTIONS)
     - set(SINGLE)
     - {*PATHS, "all_pairs_dijkstra", "floyd_warshall_predecessor_and_distance"}
-    - {"floyd_warshall_numpy", "condensation", "strongly_connected_components"}
+    - {"floyd_warshall_numpy", "condensation", "strongly_connected_components", "k_truss"}
     - {"connected_components", "weakly_connected_components", "node_connected_component"}
 )
 

@@ -66,6 +66,8 @@ SUITE = [
     "networkx.algorithms.components.tests.test_weakly_connected",
     "networkx.algorithms.shortest_paths",
     "networkx.algorithms.centrality.tests.test_closeness_centrality",
+    "networkx.algorithms.tests.test_cluster",
+    "networkx.algorithms.tests.test_core",
     "networkx.algorithms.tests.test_distance_measures",
     "networkx.algorithms.tests.test_efficiency",
     "networkx.algorithms.tests.test_wiener",

@@ -146,7 +146,14 @@ def test_every_method_says_where_it_comes_from():
 
 
 # Methods of which a part, or the whole, is not published anywhere else.
-OURS = ("fw-minplus", "ms-bfs", "near-far")
+OURS = (
+    "fw-minplus",
+    "ms-bfs",
+    "near-far",
+    "triangles-bitmap",
+    "triangles-hash",
+    "truss-peeling",
+)
 
 
 @pytest.mark.parametrize("method", pyapsp.methods(), ids=lambda each: each.id)

@@ -1,0 +1,109 @@
+"""Find the trussness of each edge of a graph file, or one k-truss.
+
+The k-truss is the largest subgraph in which each edge is in k - 2 triangles or more. The trussness
+of an edge is the largest k such that it is in the k-truss. Directions of arcs and self-loops are
+ignored. Without -k, the command prints the number of edges of each trussness, and OUT.csv has the
+columns source, target and trussness, with the vertex names of the graph file. With -k, OUT is the
+k-truss, in the format of its suffix.
+
+For example:
+  pyapsp truss wiki-Vote.txt.gz
+  pyapsp truss graph.mtx -o trussness.csv
+  pyapsp truss graph.mtx -k 5 -o five.npz --method truss-peeling
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from typing import TYPE_CHECKING, Any
+
+from pyapsp.cli.options import (
+    add_device,
+    add_json,
+    add_memory_limit,
+    add_method,
+    check_outputs,
+    check_suffix,
+    method_of,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from pyapsp.trusses.truss import Trusses
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    parser.add_argument("-k", type=int, metavar="K", help="find the k-truss for this k, at least 2")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="one line for each edge: OUT.csv; with -k a graph"
+    )
+    add_method(parser)
+    add_device(parser)
+    add_memory_limit(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Find the trusses, save them, and say how large they are."""
+    import pyapsp
+
+    method = method_of(arguments, "truss")
+    check_outputs(arguments.output, inputs=[arguments.graph])
+    if arguments.k is None:
+        check_suffix(arguments, ".csv")
+    graph = pyapsp.read(arguments.graph)
+    where: dict[str, Any] = {
+        "device": arguments.device,
+        "memory_limit": arguments.memory_limit,
+    }
+    if arguments.k is not None:
+        truss = pyapsp.k_truss(graph, arguments.k, method, **where)
+        if arguments.output is not None:
+            pyapsp.write(truss, arguments.output)
+        edges, vertices = truss.m // 2, len(set(truss.indices.tolist()))
+        if arguments.json:
+            print_json({"k": arguments.k, "edges": edges, "vertices": vertices})
+        else:
+            to = f" -> {arguments.output}" if arguments.output else ""
+            print(f"the {arguments.k}-truss has {edges:,} edges and {vertices:,} vertices{to}")
+        return 0
+    found = pyapsp.truss_decomposition(graph, method, **where)
+    if arguments.output is not None:
+        _write(arguments.output, found)
+    if arguments.json:
+        print_json({"k_max": found.k_max, **found.stats})
+        return 0
+    print(found.explain())
+    print("trussness: edges")
+    for k, count in _sizes(found):
+        print(f"{k:9,}: {count:,}")
+    record = found.stats
+    print(
+        f"{record['wall_seconds']:.3f} s (kernels {record['kernel_seconds']:.3f} s)"
+        + (f" -> {arguments.output}" if arguments.output else "")
+    )
+    return 0
+
+
+def _sizes(found: Trusses) -> list[tuple[int, int]]:
+    """Return each trussness with the number of its edges."""
+    import numpy as np
+
+    values, counts = np.unique(found.trussness, return_counts=True)
+    return list(zip(values.tolist(), counts.tolist(), strict=True))
+
+
+def _write(path: str, found: Trusses) -> None:
+    """Write the columns as CSV."""
+    from pyapsp.files import atomic_write
+
+    columns = found.to_columns()
+    with atomic_write(path) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(each.tolist() for each in columns.values()), strict=True))

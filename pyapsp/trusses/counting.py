@@ -1,0 +1,171 @@
+"""Counting triangles on the device, by hash tables or by bit maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device
+from pyapsp.kernels import build
+from pyapsp.traversal.search import Launcher
+from pyapsp.trusses.rows import Rows, buffer, zeros
+
+__all__ = ["ALL", "EDGES", "VERTICES", "BitmapCounter", "HashCounter"]
+
+#: What is counted: the macro PYAPSP_COUNT of the kernels.
+ALL, VERTICES, EDGES = 0, 1, 2
+# Bytes of local memory that a kernel may use.
+_LOCAL = 2**15 + 2**13
+# Groups that are launched for each compute unit.
+_GROUPS, _SMALL_GROUPS = 8, 32
+
+
+class HashCounter:
+    """A hash table for each vertex, in local memory. Making it builds the kernels.
+
+    Parameters
+    ----------
+    device : Device
+    what : int
+        `ALL`, `VERTICES` or `EDGES`.
+    parameters : mapping
+        ``group``, ``width`` and ``slots`` of the launch for long rows, and ``small_group``,
+        ``small_width`` and ``small_slots`` of that for short ones.
+    """
+
+    def __init__(self, device: Device, what: int, parameters: Mapping[str, Any]) -> None:
+        self._what, units = what, device.capabilities.compute_units
+        self._small_slots = parameters["small_slots"]
+        self._launches, alone = [], device.traits.scalar_groups
+        for part, groups in (("small_", _SMALL_GROUPS), ("", _GROUPS)):
+            group = parameters[f"{part}group"]
+            defines = {
+                "PYAPSP_GROUP": group,
+                "PYAPSP_WIDTH": parameters[f"{part}width"],
+                "PYAPSP_SLOTS": parameters[f"{part}slots"],
+                "PYAPSP_COUNT": what,
+            }
+            optimise = group == 1 or device.traits.optimises_barriers
+            program = build(device, "trusses/triangles_hash.cl", defines, optimise=optimise)
+            self._launches.append((program, group, units * (1 if alone else groups)))
+        self.hash = program.hash
+
+    @staticmethod
+    def fits(parameters: Mapping[str, Any], device: Device) -> bool:
+        """Return whether the device has such groups, with this much local memory."""
+        limits = device.capabilities
+        return all(
+            parameters[f"{part}group"] <= limits.max_work_group_size
+            and parameters[f"{part}group"] % parameters[f"{part}width"] == 0
+            # what counts edges needs three tables
+            and 12 * parameters[f"{part}slots"] + 8 * parameters[f"{part}group"] + 64
+            <= min(limits.local_memory, _LOCAL)
+            for part in ("", "small_")
+        )
+
+    def buffers(self, n: int) -> list[int]:
+        """Return the bytes of each buffer of a call beside the counts of vertices or edges."""
+        sums = [8 * groups for _, _, groups in self._launches] if self._what == ALL else []
+        return [4 * max(n, 1), 16, *sums]
+
+    def __call__(
+        self, queue: cl.CommandQueue, rows: Rows, up: Rows, counts: cl.Buffer | None = None
+    ) -> int:
+        """Enqueue the kernels.
+
+        Parameters
+        ----------
+        queue : pyopencl.CommandQueue
+        rows : Rows
+            All arcs; to count those of edges, with the numbers of the edges.
+        up : Rows
+            The oriented arcs.
+        counts : pyopencl.Buffer, optional
+            An int for each vertex or edge; they become the counts.
+
+        Returns
+        -------
+        int
+            The number of triangles for `ALL`, else 0.
+        """
+        lists, counters = buffer(queue, rows.n), zeros(queue, 4)
+        program, group, groups = self._launches[0]
+        small = np.int32(self._small_slots // 2)
+        items = min(groups * group, rows.n)
+        n = np.int32(rows.n)
+        Launcher(queue, program, group)("hash_lists", items, up.first, lists, counters, n, small)
+        ids = rows.heads if rows.values is None else rows.values
+        arrays, total = (rows.first, rows.heads, up.first, up.heads, ids, lists), 0
+        for part, (program, group, groups) in enumerate(self._launches):
+            places = (np.int32(0), np.int32(1)) if part == 0 else (n - np.int32(1), np.int32(-1))
+            found = buffer(queue, 2 * groups) if counts is None else counts
+            # regions of a buffer would need its alignment: the counters are copied
+            count, following = buffer(queue, 1), zeros(queue, 1)
+            cl.enqueue_copy(queue, count, counters, byte_count=4, src_offset=4 * part)
+            launch = Launcher(queue, program, group)
+            launch("hash_count", groups * group, *arrays, *places, count, following, found)
+            if self._what == ALL:
+                sums = np.empty(groups, np.uint64)
+                cl.enqueue_copy(queue, sums, found)
+                total += int(sums.sum())
+        return total
+
+
+class BitmapCounter:
+    """A map of all vertices for each group. Making it builds the kernels.
+
+    Parameters
+    ----------
+    device : Device
+    what : int
+        `ALL`, `VERTICES` or `EDGES`.
+    parameters : mapping
+        ``group`` and ``batch``.
+    """
+
+    def __init__(self, device: Device, what: int, parameters: Mapping[str, Any]) -> None:
+        self._what, self._group = what, parameters["group"]
+        alone = device.traits.scalar_groups
+        self._groups = device.capabilities.compute_units * (1 if alone else _GROUPS)
+        defines = {
+            "PYAPSP_GROUP": self._group,
+            "PYAPSP_BATCH": parameters["batch"],
+            "PYAPSP_COUNT": what,
+        }
+        optimise = self._group == 1 or device.traits.optimises_barriers
+        self._program = build(device, "trusses/triangles_bitmap.cl", defines, optimise=optimise)
+        self.hash = self._program.hash
+
+    def _sizes(self, n: int, m: int) -> tuple[int, int]:
+        """Return the ints of a map, and of the hits of a worker."""
+        if self._what == EDGES:
+            return max(n, 1), int(np.sqrt(m)) + 2  # the longest oriented row
+        alone = self._what == VERTICES and self._group == 1
+        return n // 32 + 1, n if alone else 0
+
+    def buffers(self, n: int, m: int) -> list[int]:
+        """Return the bytes of each buffer of a call beside the counts of vertices or edges."""
+        size, places = self._sizes(n, m)
+        sums = [8 * self._groups * self._group] if self._what == ALL else []
+        return [4 * self._groups * size, max(4 * self._groups * places, 4), 4, *sums]
+
+    def __call__(
+        self, queue: cl.CommandQueue, rows: Rows, up: Rows, counts: cl.Buffer | None = None
+    ) -> int:
+        """Enqueue the kernels: arguments and value are those of `HashCounter`."""
+        size, places = self._sizes(rows.n, rows.m)
+        maps, hits = (zeros(queue, self._groups * each) for each in (size, places))
+        following, items = zeros(queue, 1), self._groups * self._group
+        found = buffer(queue, 2 * items) if counts is None else counts
+        ids = rows.heads if rows.values is None else rows.values
+        arrays = rows.first, rows.heads, up.first, up.heads, ids, maps, hits, following, found
+        sizes = map(np.int32, (rows.n, size, places))
+        Launcher(queue, self._program, self._group)("bitmap_count", items, *arrays, *sizes)
+        if self._what != ALL:
+            return 0
+        sums = np.empty(items, np.uint64)
+        cl.enqueue_copy(queue, sums, found)
+        return int(sums.sum())

@@ -1,0 +1,152 @@
+"""What the methods for triangles share: options, answers, and the run."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import device_errors
+from pyapsp.errors import CapabilityError, PyApspError
+from pyapsp.graph import Graph
+from pyapsp.kernels import Stopwatch
+from pyapsp.registry import Answer, Options, Plan
+from pyapsp.traversal.search import MOST_COUNTED
+from pyapsp.trusses.counting import ALL, VERTICES
+from pyapsp.trusses.rows import Rows, Selection, uploaded, zeros
+from pyapsp.tuning.method import BufferedMethod
+
+__all__ = ["Counts", "TriangleMethod", "TriangleOptions", "too_large"]
+
+
+@dataclass(frozen=True)
+class TriangleOptions(Options):
+    """The checked arguments of a call for triangles.
+
+    Attributes
+    ----------
+    per_vertex : bool
+        Whether the triangles of each vertex are counted too.
+    """
+
+    per_vertex: bool = True
+
+    @property
+    def what(self) -> int:
+        """What is counted."""
+        return VERTICES if self.per_vertex else ALL
+
+
+@dataclass(frozen=True)
+class Counts(Answer):
+    """Numbers of triangles.
+
+    Attributes
+    ----------
+    total : int
+    per_vertex : (n,) int64 ndarray or None
+        The triangles of each vertex.
+    """
+
+    total: int = field(kw_only=True)
+    per_vertex: np.ndarray | None = field(kw_only=True)
+
+
+def too_large(name: str, about: Any) -> PyApspError | None:
+    """Return the error of a graph with more vertices or arcs than kernels can count."""
+    if max(about.n, about.m) > MOST_COUNTED:
+        what = f"{about.n:,} vertices and {about.m:,} arcs"
+        return CapabilityError(f"{name} takes at most {MOST_COUNTED:,} of each, not {what}")
+    return None
+
+
+class TriangleMethod(BufferedMethod):
+    """Base of the methods for triangles: upload, orientation on the device, and a count.
+
+    The state of a plan is the `Selection` for the orientation, and what `counter` returns.
+    """
+
+    problem = "triangles"
+    area = "trusses"
+
+    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+        """Return the error of a graph that is too large, or of the device."""
+        return too_large(self.id, about) or super().unmet(about, options)
+
+    @abstractmethod
+    def counter(self, options: TriangleOptions, parameters: Mapping[str, Any]) -> Any:
+        """Return what counts: a function of queue, rows, oriented rows and counts."""
+
+    @abstractmethod
+    def further(
+        self, graph: Graph, options: TriangleOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of the buffers of the count."""
+
+    def buffers(
+        self, graph: Graph, options: TriangleOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer of a run."""
+        n, m = graph.n, graph.m
+        rows = [4 * (n + 1), 4 * m, 4 * (n + 1), 4 * (m // 2), 4 * (m // 2)]
+        selection = Selection(options.device, oriented=True).buffers(n, m)
+        counts = [4 * n] if options.per_vertex else []
+        found = [*rows, *selection, *counts, *self.further(graph, options, parameters)]
+        return [max(size, 4) for size in found]
+
+    def prepare(
+        self, graph: Graph, options: TriangleOptions, parameters: Mapping[str, Any]
+    ) -> tuple[Selection, Any]:
+        """Build the kernels."""
+        return Selection(options.device, oriented=True), self.counter(options, parameters)
+
+    def run(self, plan: Plan) -> Counts:
+        """Count."""
+        graph, options, watch = plan.input, plan.options, Stopwatch()
+        total, per_vertex, oriented = 0, np.zeros(graph.n, np.int64), 0.0
+        started = time.perf_counter()
+        if graph.n and graph.m > 1:
+            with device_errors(options.device, plan.device_bytes):
+                total, oriented = self._counted(plan, watch, per_vertex)
+        if options.progress is not None:
+            options.progress(graph.n, graph.n)
+        transfers = watch.seconds("transfer")
+        stats = {
+            # by the clock of the host, because the host reads lengths in between
+            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
+            "transfer_seconds": transfers,
+            "kernel_hash": plan.state[1].hash,
+            "more": {"orientation_seconds": oriented},
+        }
+        if options.per_vertex:
+            total = int(per_vertex.sum()) // 3
+        return Counts(
+            total=total, per_vertex=per_vertex if options.per_vertex else None, stats=stats
+        )
+
+    def _counted(self, plan: Plan, watch: Stopwatch, per_vertex: np.ndarray) -> tuple[int, float]:
+        """Fill the counts; return the number of triangles, and the seconds of the orientation."""
+        graph, options = plan.input, plan.options
+        select, count = plan.state
+        queue = options.device.queue()
+        rows = uploaded(queue, graph, watch)
+        queue.finish()
+        started = time.perf_counter()
+        up: Rows = select(queue, rows, graph.m // 2)
+        queue.finish()
+        oriented = time.perf_counter() - started
+        if not options.per_vertex:
+            return count(queue, rows, up), oriented
+        counts = zeros(queue, graph.n)
+        count(queue, rows, up, counts)
+        queue.finish()
+        found = np.empty(graph.n, np.int32)
+        with watch.by_the_host("transfer"):
+            cl.enqueue_copy(queue, found, counts)
+        per_vertex[:] = found
+        return 0, oriented

@@ -1,0 +1,160 @@
+"""What the methods for trusses share: options, answers, and the run around the removal of edges."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import device_errors
+from pyapsp.errors import PyApspError
+from pyapsp.graph import Graph
+from pyapsp.kernels import Stopwatch
+from pyapsp.registry import Answer, Options, Plan
+from pyapsp.trusses.counting import EDGES, BitmapCounter, HashCounter
+from pyapsp.trusses.counts import too_large
+from pyapsp.trusses.rows import Rows, Selection, uploaded, zeros
+from pyapsp.trusses.simple import edges
+from pyapsp.trusses.triangles_hash import tables
+from pyapsp.tuning.method import BufferedMethod
+
+__all__ = ["Removal", "TrussMethod", "TrussOptions", "Trussness"]
+
+
+@dataclass(frozen=True)
+class TrussOptions(Options):
+    """The checked arguments of a call for trusses.
+
+    Attributes
+    ----------
+    k : int or None
+        The truss that is wanted, at least 3; None for the trussness of every edge.
+    """
+
+    k: int | None = None
+
+
+@dataclass(frozen=True)
+class Trussness(Answer):
+    """The trussness of each edge.
+
+    Attributes
+    ----------
+    values : (edges,) int32 ndarray
+        The largest k such that the edge is in the k-truss. If one truss was asked for: its k for
+        its edges, 0 for the others. Edges (u, v) with u < v are in the order of u and then v.
+    """
+
+    values: np.ndarray = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """The state from which edges are removed.
+
+    Attributes
+    ----------
+    queue : pyopencl.CommandQueue
+    rows : Rows
+        Both arcs of each edge, with its number.
+    up : Rows
+        One arc of each edge, with its tail; the place of the arc is the number of the edge.
+    values : pyopencl.Buffer
+        An int for each edge: the k of the options or 0. The method writes the answer to it.
+    """
+
+    queue: cl.CommandQueue
+    rows: Rows
+    up: Rows
+    values: cl.Buffer
+
+
+class TrussMethod(BufferedMethod):
+    """Base of the methods for trusses: upload, orientation, numbers of edges, and the answer.
+
+    The state of a plan is what `programs` returns.
+    """
+
+    problem = "truss"
+    area = "trusses"
+
+    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+        """Return the error of a graph that is too large, or of the device."""
+        return too_large(self.id, about) or super().unmet(about, options)
+
+    @abstractmethod
+    def further(
+        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of the buffers of `remove`."""
+
+    @abstractmethod
+    def remove(self, plan: Plan, state: Removal) -> dict[str, int]:
+        """Write the trussness of the edges, and return what the method reports."""
+
+    def buffers(
+        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer of a run."""
+        n, m = graph.n, graph.m
+        rows = [4 * (n + 1), 4 * m, 4 * m, 4 * m, 4 * (n + 1), 4 * (m // 2), 4 * (m // 2)]
+        selection = Selection(options.device, oriented=True).buffers(n, m)
+        found = [*rows, *selection, 4 * (m // 2), *self.further(graph, options, parameters)]
+        return [max(size, 4) for size in found]
+
+    def run(self, plan: Plan) -> Trussness:
+        """Find the trusses."""
+        graph, options, watch = plan.input, plan.options, Stopwatch()
+        chosen = edges(graph)
+        values, more = np.zeros(np.count_nonzero(chosen), np.int32), {}
+        started = time.perf_counter()
+        if values.size:
+            with device_errors(options.device, plan.device_bytes):
+                more = self._removed(plan, watch, chosen, values)
+        if options.progress is not None:
+            options.progress(values.size, values.size)
+        transfers = watch.seconds("transfer")
+        stats = {
+            # by the clock of the host, because the host decides between launches
+            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
+            "transfer_seconds": transfers,
+            "kernel_hash": plan.state.hash,
+            "more": more,
+        }
+        return Trussness(values=values, stats=stats)
+
+    def _removed(
+        self, plan: Plan, watch: Stopwatch, chosen: np.ndarray, values: np.ndarray
+    ) -> dict[str, int]:
+        graph, options = plan.input, plan.options
+        queue = options.device.queue()
+        select = Selection(options.device, oriented=True)
+        rows = uploaded(queue, graph, watch)
+        up = select(queue, rows, graph.m // 2)
+        up = Rows(up.first, up.heads, up.n, values.size, up.values)  # without self-loops
+        rows = select.numbered(queue, rows, up)
+        found = zeros(queue, values.size)
+        if options.k is not None:
+            cl.enqueue_fill_buffer(queue, found, np.full(1, options.k, np.int32), 0, found.size)
+        more = self.remove(plan, Removal(queue, rows, up, found))
+        spread = select.spread(queue, rows, found)
+        queue.finish()
+        of_arcs = np.empty(graph.m, np.int32)
+        with watch.by_the_host("transfer"):
+            cl.enqueue_copy(queue, of_arcs, spread)
+        values[:] = of_arcs[chosen]
+        return more
+
+
+def supporting(options: Options) -> BitmapCounter | HashCounter:
+    """Return what counts the triangles of each edge, in the form that is fast on the device."""
+    device = options.device
+    if device.traits.scalar_groups:
+        return BitmapCounter(device, EDGES, {"group": 1, "batch": 64})
+    fitting = (each for each in tables(options) if HashCounter.fits(each, device))
+    return HashCounter(device, EDGES, next(fitting))

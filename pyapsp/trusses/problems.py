@@ -1,0 +1,144 @@
+"""The problems `triangles` and `truss` of the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from pyapsp.graph import Graph, read
+from pyapsp.graph.families import FAMILIES
+from pyapsp.paths import about
+from pyapsp.registry import Check, Choice, Problem, Request, in_order, register_problem
+from pyapsp.trusses import triangles, truss
+from pyapsp.trusses.counts import Counts, TriangleOptions
+from pyapsp.trusses.decomposition import Trussness, TrussOptions
+from pyapsp.trusses.simple import edges, sample
+
+__all__ = ["TRIANGLES", "TRUSS"]
+
+# "auto" takes the first of these methods that can solve the problem.
+_PREFERRED = ("triangles-hash", "truss-peeling")
+_PREFERRED_ON_CPUS = ("triangles-bitmap", "truss-peeling")
+
+
+def _choices(request: Request) -> Iterator[Choice]:
+    """Yield the methods that can solve the problem, the preferred ones first."""
+    scalar = request.options.device.traits.scalar_groups
+    preferred = _PREFERRED_ON_CPUS if scalar else _PREFERRED
+    return iter(sorted(in_order(request), key=lambda choice: choice.method.id not in preferred))
+
+
+def _edges(graph: Graph) -> int:
+    """Return the number of edges, without self-loops."""
+    return int(np.count_nonzero(edges(graph)))
+
+
+def _adjacency(graph: Graph) -> csr_array:
+    """Return the matrix with ones for the edges, int64."""
+    matrix = graph.to_scipy()
+    matrix.data = np.ones(graph.m, np.int64)
+    matrix.setdiag(0)
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _is_like(found: np.ndarray, expected: np.ndarray, dtype: type) -> bool:
+    """Return whether an answer has the shape of another one, and this type."""
+    return found.shape == expected.shape and found.dtype == dtype
+
+
+def _triangles_oracle(graph: Graph, options: TriangleOptions) -> Callable[[Counts], Check]:
+    """Return a function that compares counts with the product of the matrix and itself."""
+    matrix = _adjacency(graph)
+    expected = (matrix * (matrix @ matrix)).sum(axis=1) // 2
+
+    def check(answer: Counts) -> Check:
+        fault, found = None, answer.per_vertex
+        if answer.total != expected.sum() // 3:
+            fault = f"there are {expected.sum() // 3} triangles, not {answer.total}"
+        elif found is not None and not _is_like(found, expected, np.int64):
+            fault = f"its counts are {found.dtype} {found.shape}"
+        elif found is not None and (wrong := np.flatnonzero(found != expected)).size:
+            v = wrong[0]
+            fault = f"vertex {v} is in {expected[v]} triangles, not {found[v]}"
+        return Check(fault is None, fault, "SciPy")
+
+    return check
+
+
+def _truss_oracle(graph: Graph, options: TrussOptions) -> Callable[[Trussness], Check]:
+    """Return a function that compares the trussness with that by products of the matrix.
+
+    Entries of (A A) * A are supports; those below k - 2 are removed until there is none.
+    """
+    left = _adjacency(graph)
+    chosen, (tails, heads, _) = edges(graph), graph.arcs()
+    tails, heads = tails[chosen], heads[chosen]
+    places, expected = tails.astype(np.int64) * graph.n + heads, np.zeros(tails.size, np.int32)
+    expected += 2
+    k, last = (3, np.inf) if options.k is None else (options.k, options.k)
+    while left.nnz and k <= last:
+        supports = (left @ left).multiply(left) + left  # with a 1 for edges in no triangle
+        weak = supports.data <= k - 2
+        if not weak.any():
+            rows, columns = left.nonzero()
+            kept = rows < columns
+            found = rows[kept].astype(np.int64) * graph.n + columns[kept]
+            expected[np.searchsorted(places, found)] = k
+            k += 1
+            continue
+        supports.data[:] = ~weak
+        supports.eliminate_zeros()
+        left = supports
+    if options.k is not None:
+        expected[expected != options.k] = 0
+
+    def check(answer: Trussness) -> Check:
+        fault, found = None, answer.values
+        if not _is_like(found, expected, np.int32):
+            fault = f"its trussness is {found.dtype} {found.shape}"
+        elif (wrong := np.flatnonzero(found != expected)).size:
+            e = wrong[0]
+            fault = f"edge {tails[e]}-{heads[e]} has trussness {expected[e]}, not {found[e]}"
+        return Check(fault is None, fault, "SciPy")
+
+    return check
+
+
+TRIANGLES = register_problem(
+    Problem(
+        id="triangles",
+        summary="triangles, in all and at each vertex",
+        unit="edges",
+        dtypes=("int64",),
+        areas=("pyapsp.trusses",),
+        families=FAMILIES,
+        read=read,
+        sample=sample,
+        about=about,
+        ask=triangles.requested,
+        work=lambda graph, options, answer: _edges(graph),
+        oracle=_triangles_oracle,
+        choices=_choices,
+    )
+)
+
+TRUSS = register_problem(
+    Problem(
+        id="truss",
+        summary="the trussness of each edge, or one k-truss",
+        unit="edges",
+        dtypes=("int32",),
+        areas=("pyapsp.trusses",),
+        families=FAMILIES,
+        read=read,
+        sample=sample,
+        about=about,
+        ask=truss.requested,
+        work=lambda graph, options, answer: answer.values.size,
+        oracle=_truss_oracle,
+        choices=_choices,
+    )
+)

@@ -1,0 +1,64 @@
+"""Undirected simple graphs: the samples of the problems, and the edges of a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.families import draw
+
+__all__ = ["edges", "sample", "undirected"]
+
+# Arcs of a vertex in samples, so that they have triangles.
+_ARCS = 6
+
+
+def undirected(given: Any) -> Graph:
+    """Return a graph-like object as an undirected graph. It may have self-loops.
+
+    Raises
+    ------
+    GraphError, FormatError
+        If it is no valid graph.
+    """
+    graph = as_graph(given, copy=False)
+    if not graph.directed:
+        return graph
+    return graph.symmetrized()
+
+
+def edges(graph: Graph) -> np.ndarray:
+    """Return which arcs of an undirected graph are the edges (u, v) with u < v, (m,) bool."""
+    tails, heads, _ = graph.arcs()
+    found: np.ndarray = tails < heads
+    return found
+
+
+def sample(size: int, family: str, seed: int, requires: Any) -> Graph:
+    """Return a random undirected graph with triangles and some self-loops.
+
+    Parameters
+    ----------
+    size : int
+        Approximate number of vertices.
+    family : str
+        One of `pyapsp.graph.families.FAMILIES`. A mesh gets a diagonal in each square.
+    seed : int
+    requires : Requirements
+        Methods of these problems have none for the input.
+    """
+    graph = draw(family, size, seed, arcs=_ARCS)
+    tails, heads, weights = graph.arcs()
+    n, rng = graph.n, np.random.default_rng(seed)
+    parts: list[tuple[Any, Any, Any]] = [(tails, heads, weights)]
+    if family == "mesh" and n > 1:
+        side = round(np.sqrt(n))
+        corners = np.arange(n - side - 1)
+        corners = corners[corners % side != side - 1]
+        parts.append((corners, corners + side + 1, rng.integers(1, 20, corners.size)))
+    loops = np.arange(0, n, 11)
+    parts.append((loops, loops, rng.integers(1, 20, loops.size)))
+    ends = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return Graph.from_arcs(n, *ends, directed=False, name=graph.name)

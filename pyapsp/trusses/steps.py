@@ -1,0 +1,181 @@
+"""What truss-delta and truss-iterative share: steps that remove all edges of too little support."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program
+from pyapsp.registry import Options, Plan
+from pyapsp.traversal.search import Launcher
+from pyapsp.trusses import intersections
+from pyapsp.trusses.counting import EDGES
+from pyapsp.trusses.decomposition import Removal, TrussMethod, TrussOptions
+from pyapsp.trusses.intersections import CHOICES
+from pyapsp.trusses.rows import Rows, Selection, buffer, zeros
+from pyapsp.trusses.triangles_intersect import IntersectCounter, longest_row
+
+__all__ = ["ALIVE", "StepMethod", "StepPrograms", "Steps"]
+
+#: The mark of an edge that is left, in the kernels.
+ALIVE = 2**31 - 1
+
+
+@dataclass
+class Steps:
+    """The edges that are left, on the device.
+
+    Attributes
+    ----------
+    plan : Plan
+    queue : pyopencl.CommandQueue
+    rows : Rows
+        Both arcs of each edge that is left, with its number.
+    up : Rows
+        One arc of each edge that is left, with its number.
+    tails, ends : pyopencl.Buffer
+        The vertices of each edge of the graph.
+    supports, marks, values : pyopencl.Buffer
+        The triangles of each edge, its mark and its trussness.
+    list : pyopencl.Buffer
+        The edges that the step removed.
+    edges, left, step : int
+        Edges of the graph; how many are left; the number of the step.
+    """
+
+    plan: Plan
+    queue: cl.CommandQueue
+    rows: Rows
+    up: Rows
+    tails: cl.Buffer
+    ends: cl.Buffer
+    supports: cl.Buffer
+    marks: cl.Buffer
+    values: cl.Buffer
+    list: cl.Buffer
+    edges: int
+    left: int
+    step: int = 0
+
+    def find(self, least: int, value: int) -> int:
+        """Mark the edges with less than `least` triangles, and return their number."""
+        self.step += 1
+        program, group = self.plan.state.weak, self.plan.parameters["group"]
+        launch, count = Launcher(self.queue, program, group), zeros(self.queue, 1)
+        numbers = map(np.int32, (self.edges, least, self.step, value))
+        arrays = self.supports, self.marks, self.values, self.list, count
+        items = min(self.edges, self.plan.state.items)
+        launch("weak_edges", items, *arrays, *numbers)
+        found = np.empty(1, np.int32)
+        cl.enqueue_copy(self.queue, found, count)
+        self.left -= int(found[0])
+        return int(found[0])
+
+
+class StepMethod(TrussMethod):
+    """Base of the published methods. A subclass removes the edges that a step has marked."""
+
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = CHOICES
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield the usual sets."""
+        return intersections.candidates(options)
+
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+        """Return whether parameters go together on the device."""
+        return intersections.fits(parameters, options)
+
+    def rule(self, options: Options) -> str:
+        """Return the conditions of `fits`."""
+        return intersections.rule(options)
+
+    @abstractmethod
+    def take(self, steps: Steps, removed: int) -> None:
+        """Remove the marked edges, of which there are so many, and update the supports."""
+
+    def further(
+        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of supports, marks and lists, of units, and of two sets of rows."""
+        n, m = graph.n, graph.m
+        select, edges = Selection(options.device, oriented=False), 4 * (m // 2)
+        counter = IntersectCounter(options.device, EDGES, parameters)
+        rows = [4 * (n + 1), 4 * m, 4 * m] * 3
+        return [*[edges] * 4, 8, *rows, *select.buffers(n, m), *counter.buffers(m)]
+
+    def remove(self, plan: Plan, state: Removal) -> dict[str, int]:
+        """Remove edges until none, or the truss, is left."""
+        queue, up, edges = state.queue, state.up, state.up.m
+        assert up.values is not None
+        ids, marks = buffer(queue, edges), buffer(queue, edges)
+        cl.enqueue_copy(queue, ids, np.arange(edges, dtype=np.int32))
+        cl.enqueue_fill_buffer(queue, marks, np.full(1, ALIVE, np.int32), 0, 4 * edges)
+        steps = Steps(
+            plan,
+            queue,
+            state.rows,
+            Rows(up.first, up.heads, up.n, edges, ids),
+            tails=up.values,
+            ends=up.heads,
+            supports=zeros(queue, edges),
+            marks=marks,
+            values=state.values,
+            list=buffer(queue, edges),
+            edges=edges,
+            left=edges,
+        )
+        self.count(steps)
+        asked, removals = plan.options.k, 0
+        k = 3 if asked is None else asked
+        while steps.left:
+            removed = steps.find(k - 2, 0 if asked is not None else k - 1)
+            if removed:
+                removals += 1
+                if steps.left:
+                    self.take(steps, removed)
+            elif asked is not None:
+                break
+            else:
+                k += 1
+        return {"steps": removals}
+
+    @staticmethod
+    def count(steps: Steps) -> None:
+        """Count the triangles of each edge that is left; the supports are 0 before."""
+        longest = longest_row(steps.plan.input.m)
+        counter = steps.plan.state.counter
+        counter.of_edges(steps.queue, steps.up, steps.tails, steps.supports, longest)
+
+
+@dataclass(frozen=True)
+class StepPrograms:
+    """The kernels.
+
+    Attributes
+    ----------
+    weak : Program
+        With the kernel of ``cl/trusses/weak.h``.
+    counter : IntersectCounter
+    left : Selection
+    items : int
+        Work-items of a launch that goes over all edges.
+    longest : int
+        No row of the graph is longer.
+    """
+
+    weak: Program
+    counter: IntersectCounter
+    left: Selection
+    items: int
+    longest: int
+
+    @property
+    def hash(self) -> str:
+        """The hash of the kernels."""
+        return self.weak.hash

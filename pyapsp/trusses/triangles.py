@@ -1,0 +1,213 @@
+"""`triangles`: how many triangles a graph has, in all and at each vertex."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyapsp import runs
+from pyapsp.device import choose
+from pyapsp.errors import ParameterError
+from pyapsp.graph.frames import frame_of
+from pyapsp.graph.validation import flag
+from pyapsp.registry import Method, Request, check_limits, method_of, problem
+from pyapsp.trusses.counts import TriangleOptions
+from pyapsp.trusses.simple import undirected
+
+__all__ = ["Triangles", "requested", "triangles"]
+
+_OWNER = "triangles"
+
+
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """The triangles of a graph: sets of three vertices that are all neighbours.
+
+    Attributes
+    ----------
+    total : int
+        The number of triangles.
+    counts : (n,) int64 ndarray or None
+        The triangles that each vertex is in; `per_vertex` returns them.
+    degrees : (n,) int64 ndarray
+        The neighbours of each vertex, without itself.
+    names : (n,) ndarray or None
+        The labels of the vertices.
+    stats : dict
+        The record of the run: method, device, times in seconds, edges per second, bytes.
+    reasons : tuple of str
+        What was chosen and why; `explain` returns them as text.
+    """
+
+    total: int
+    counts: np.ndarray | None
+    degrees: np.ndarray
+    names: np.ndarray | None = None
+    stats: dict[str, Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def per_vertex(self) -> np.ndarray:
+        """The triangles that each vertex is in, (n,) int64.
+
+        Raises
+        ------
+        ParameterError
+            If only the total was asked for.
+        """
+        if self.counts is None:
+            raise ParameterError("triangles(per_vertex=False) counted the total only")
+        return self.counts
+
+    @cached_property
+    def clustering(self) -> np.ndarray:
+        """The part of the pairs of neighbours of each vertex that are neighbours, (n,) float64.
+
+        It is 0 for vertices with fewer than two neighbours. Source: D. J. Watts, S. H. Strogatz,
+        Nature 393, 1998, doi:10.1038/30918.
+        """
+        pairs = self.degrees * (self.degrees - 1)
+        part: np.ndarray = np.zeros(pairs.size)
+        np.divide(2 * self.per_vertex, pairs, out=part, where=pairs > 0)
+        return part
+
+    @property
+    def average_clustering(self) -> float:
+        """The mean of `clustering`; 0 for a graph without vertices."""
+        return float(self.clustering.mean()) if self.degrees.size else 0.0
+
+    @property
+    def transitivity(self) -> float:
+        """The part of the paths of two edges whose ends are neighbours; 0 without such a path."""
+        pairs = int((self.degrees * (self.degrees - 1)).sum())
+        return 6 * self.total / pairs if pairs else 0.0
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return the columns of `to_frame`, each of shape (n,)."""
+        names = np.arange(self.degrees.size) if self.names is None else self.names
+        return {"vertex": names, "triangles": self.per_vertex, "clustering": self.clustering}
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return a data frame with the columns ``vertex``, ``triangles`` and ``clustering``.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}
+            The library of the frame, which must be installed.
+
+        Raises
+        ------
+        ParameterError
+            If `library` is neither of the two.
+        """
+        return frame_of(self.to_columns(), library, "Triangles.to_frame")
+
+    def explain(self) -> str:
+        """Return what was chosen for this run, and why; one choice in each line."""
+        return "\n".join(self.reasons)
+
+
+def triangles(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    per_vertex: bool = True,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Triangles:
+    """Count the triangles of a graph.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        Anything that `solve` takes; n vertices. Directions and weights are ignored: two vertices
+        are neighbours if there is an arc between them. Self-loops are ignored.
+    method : str or Method
+        ``"auto"``, a method id (see ``pyapsp.methods("triangles")``), or
+        ``pyapsp.method(id, group=64, ...)``.
+    per_vertex : bool
+        False counts only the total, which is faster.
+    device : str, int, Device or pyopencl object, optional
+        Which device; see `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Bytes of device memory the run may use.
+    progress : callable, optional
+        Called as ``progress(done, total)`` at the end of the run.
+
+    Returns
+    -------
+    Triangles
+
+    Raises
+    ------
+    GraphError
+        If the argument is no valid graph.
+    FormatError
+        If a graph file is malformed; the message has path and line.
+    ParameterError
+        If an argument has a value that is not allowed.
+    NoDeviceError, CapabilityError, DeviceMemoryError
+        If there is no device, the device does not support the request, or its memory is too small.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> arcs = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+    >>> found = pyapsp.triangles(arcs)
+    >>> found.total, found.per_vertex, found.transitivity
+    (1, array([1, 1, 1, 0]), 0.6)
+    """
+    started = time.perf_counter()
+    request = requested(
+        graph,
+        method,
+        per_vertex=per_vertex,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    solved = runs.solve(request, started)
+    given, answer = request.input, solved.answer
+    tails, heads, _ = given.arcs()
+    degrees = np.diff(given.indptr) - np.bincount(tails[tails == heads], minlength=given.n)
+    return Triangles(
+        answer.total, answer.per_vertex, degrees, given.labels, solved.record, solved.reasons
+    )
+
+
+def requested(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    dtype: Any = None,
+    per_vertex: bool = True,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Request:
+    """Check the arguments of `triangles`.
+
+    Parameters
+    ----------
+    dtype : dtype-like, optional
+        Type of the counts: int64.
+    """
+    if dtype is not None and np.dtype(dtype) != np.int64:
+        raise ParameterError.of("dtype", _OWNER, "int64", dtype)
+    per_vertex = flag("per_vertex", _OWNER, per_vertex)
+    given = undirected(graph)
+    check_limits(memory_limit, progress, _OWNER)
+    options = TriangleOptions(
+        choose(device),
+        np.dtype(np.int64),
+        memory_limit=memory_limit,
+        progress=progress,
+        per_vertex=per_vertex,
+    )
+    return Request(problem(_OWNER), given, method_of(_OWNER, method, _OWNER), options)

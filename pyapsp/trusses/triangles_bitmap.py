@@ -1,0 +1,55 @@
+"""triangles-bitmap: a map of all vertices for each worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from pyapsp.graph import Graph
+from pyapsp.registry import Options, register
+from pyapsp.trusses.counting import BitmapCounter
+from pyapsp.trusses.counts import TriangleMethod, TriangleOptions
+
+__all__ = ["TrianglesBitmap"]
+
+
+@register
+class TrianglesBitmap(TriangleMethod):
+    """A worker marks the oriented row of a vertex in a map, and looks up those of its neighbours.
+
+    Source: M. Bisson, M. Fatica, TPDS 28, 2017.
+    """
+
+    id = "triangles-bitmap"
+    summary = "a bit map of all vertices for each worker"
+    source = (
+        "Bisson and Fatica 2017, doi:10.1109/TPDS.2017.2735405; "
+        "orientation on the device, the longer row as map: ours"
+    )
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "group": (1, 32, 64, 128, 256, 512),
+        "batch": (1, 16, 64, 256),
+    }
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield groups of one work-item on CPUs, larger ones elsewhere."""
+        for group in (1,) if options.device.traits.scalar_groups else (256, 64, 32, 1):
+            yield {"group": group, "batch": 64 if group == 1 else 1}
+
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+        """Return whether the device has groups of this size."""
+        return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
+
+    def rule(self, options: Options) -> str:
+        """Return the limit."""
+        return f"group must be at most {options.device.capabilities.max_work_group_size}"
+
+    def counter(self, options: TriangleOptions, parameters: Mapping[str, Any]) -> BitmapCounter:
+        """Return the counter."""
+        return BitmapCounter(options.device, options.what, parameters)
+
+    def further(
+        self, graph: Graph, options: TriangleOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of maps, hits, counter and sums."""
+        return self.counter(options, parameters).buffers(graph.n, graph.m)

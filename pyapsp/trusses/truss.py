@@ -1,0 +1,240 @@
+"""`k_truss` and `truss_decomposition`: subgraphs in which every edge is in many triangles."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from pyapsp import runs
+from pyapsp.device import choose
+from pyapsp.errors import ParameterError
+from pyapsp.graph import Graph
+from pyapsp.graph.frames import frame_of
+from pyapsp.precision import only_int32
+from pyapsp.registry import Method, Request, check_limits, method_of, problem
+from pyapsp.trusses.decomposition import TrussOptions
+from pyapsp.trusses.simple import edges, undirected
+
+__all__ = ["Trusses", "k_truss", "requested", "truss_decomposition"]
+
+_TRUSS, _DECOMPOSITION = "k_truss", "truss_decomposition"
+
+
+@dataclass(frozen=True, eq=False)
+class Trusses:
+    """The trussness of each edge of a graph.
+
+    Attributes
+    ----------
+    graph : Graph
+        The undirected graph, which may have self-loops.
+    tails, heads : (edges,) int32 ndarray
+        The edges (u, v) with u < v, in the order of u and then v.
+    trussness : (edges,) int32 ndarray
+        The largest k such that the edge is in the k-truss; at least 2.
+    stats : dict
+        The record of the run: method, device, times in seconds, edges per second, bytes.
+    reasons : tuple of str
+        What was chosen and why; `explain` returns them as text.
+    """
+
+    graph: Graph
+    tails: np.ndarray
+    heads: np.ndarray
+    trussness: np.ndarray
+    stats: dict[str, Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def k_max(self) -> int:
+        """The largest k with a k-truss that is not empty; 0 for a graph without edges."""
+        return int(self.trussness.max(initial=0))
+
+    def truss(self, k: int) -> Graph:
+        """Return the k-truss, as `k_truss` does.
+
+        Raises
+        ------
+        ParameterError
+            If `k` is no integer from 2 on.
+        """
+        return _subgraph(self.graph, self.trussness >= _checked(k, "Trusses.truss"))
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return the columns of `to_frame`, each of shape (edges,)."""
+        names = self.graph.labels
+        ends = (self.tails, self.heads) if names is None else (names[self.tails], names[self.heads])
+        return {"source": ends[0], "target": ends[1], "trussness": self.trussness}
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return a data frame with the columns ``source``, ``target``, by name, and ``trussness``.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}
+            The library of the frame, which must be installed.
+
+        Raises
+        ------
+        ParameterError
+            If `library` is neither of the two.
+        """
+        return frame_of(self.to_columns(), library, "Trusses.to_frame")
+
+    def explain(self) -> str:
+        """Return what was chosen for this run, and why; one choice in each line."""
+        return "\n".join(self.reasons)
+
+
+def k_truss(
+    graph: Any,
+    k: int,
+    method: str | Method = "auto",
+    *,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Graph:
+    """Find the k-truss: the largest subgraph in which each edge is in k - 2 triangles or more.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        Anything that `solve` takes; n vertices. Directions are ignored: there is an edge between
+        two vertices if there is an arc between them. It has the smaller weight of the two arcs.
+        Self-loops are ignored.
+    k : int
+        At least 2. The 2-truss has all edges.
+    method : str or Method
+        ``"auto"``, a method id (see ``pyapsp.methods("truss")``), or
+        ``pyapsp.method(id, group=64, ...)``.
+    device : str, int, Device or pyopencl object, optional
+        Which device; see `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Bytes of device memory the run may use.
+    progress : callable, optional
+        Called as ``progress(done, total)`` at the end of the run.
+
+    Returns
+    -------
+    Graph
+        Undirected, with the same n vertices and labels, and the edges of the truss.
+
+    Raises
+    ------
+    GraphError
+        If the argument is no valid graph.
+    FormatError
+        If a graph file is malformed; the message has path and line.
+    ParameterError
+        If an argument has a value that is not allowed.
+    NoDeviceError, CapabilityError, DeviceMemoryError
+        If there is no device, the device does not support the request, or its memory is too small.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> arcs = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+    >>> pyapsp.k_truss(arcs, 3).m // 2
+    3
+    """
+    started, k = time.perf_counter(), _checked(k, _TRUSS)
+    request = requested(
+        graph, method, k=k, device=device, memory_limit=memory_limit, progress=progress
+    )
+    return _subgraph(request.input, runs.solve(request, started).answer.values > 0)
+
+
+def truss_decomposition(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Trusses:
+    """Find the trussness of each edge: the largest k such that it is in the k-truss.
+
+    Parameters
+    ----------
+    graph, method, device, memory_limit, progress
+        As for `k_truss`.
+
+    Returns
+    -------
+    Trusses
+
+    Raises
+    ------
+    GraphError, FormatError, ParameterError, NoDeviceError, CapabilityError, DeviceMemoryError
+        As for `k_truss`.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> arcs = np.array([[0, 1, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
+    >>> found = pyapsp.truss_decomposition(arcs)
+    >>> found.trussness, found.k_max
+    (array([3, 3, 3, 2], dtype=int32), 3)
+    """
+    started = time.perf_counter()
+    request = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
+    solved, given = runs.solve(request, started), request.input
+    chosen, (tails, heads, _) = edges(given), given.arcs()
+    ends = tails[chosen], heads[chosen]
+    return Trusses(given, *ends, solved.answer.values, solved.record, solved.reasons)
+
+
+def requested(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    dtype: Any = None,
+    k: int | None = None,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Request:
+    """Check the arguments of `k_truss`, or with ``k=None`` of `truss_decomposition`.
+
+    Parameters
+    ----------
+    dtype : dtype-like, optional
+        Type of the trussness: int32.
+    """
+    owner = _DECOMPOSITION if k is None else _TRUSS
+    held = only_int32(dtype, owner)
+    given = undirected(graph)
+    check_limits(memory_limit, progress, owner)
+    # a k-truss has at least k vertices
+    most = None if k is None else min(k, given.n + 1)
+    options = TrussOptions(
+        choose(device), held, memory_limit=memory_limit, progress=progress, k=most
+    )
+    return Request(problem("truss"), given, method_of("truss", method, owner), options)
+
+
+def _checked(k: Any, owner: str) -> int:
+    if not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 2:
+        raise ParameterError.of("k", owner, "an integer from 2 on", k)
+    return int(k)
+
+
+def _subgraph(graph: Graph, kept: np.ndarray) -> Graph:
+    """Return the graph with these of its edges."""
+    tails, heads, weights = graph.arcs()
+    places = np.flatnonzero(edges(graph))[kept]
+    return Graph.from_arcs(
+        graph.n,
+        tails[places],
+        heads[places],
+        weights[places],
+        directed=False,
+        labels=graph.labels,
+        name=graph.name,
+    )

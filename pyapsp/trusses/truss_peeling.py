@@ -1,0 +1,185 @@
+"""truss-peeling: edges of least support are removed, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, build
+from pyapsp.registry import Options, Plan, register
+from pyapsp.traversal.search import Launcher
+from pyapsp.trusses.counting import BitmapCounter, HashCounter
+from pyapsp.trusses.decomposition import Removal, TrussMethod, TrussOptions, supporting
+from pyapsp.trusses.rows import Rows, Selection, buffer, zeros
+
+__all__ = ["TrussPeeling"]
+
+# The mark of an edge that is left, in the kernels.
+_ALIVE = 2**31 - 1
+# Groups that are launched for each compute unit.
+_GROUPS = 16
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The kernels."""
+
+    peeling: Program
+    left: Selection
+    supports: BitmapCounter | HashCounter
+
+    @property
+    def hash(self) -> str:
+        return self.peeling.hash
+
+
+@register
+class TrussPeeling(TrussMethod):
+    """Edges of least support are removed, and only their triangles are visited.
+
+    Source: H. Kabir, K. Madduri, 2017.
+    """
+
+    id = "truss-peeling"
+    summary = "edges of least support are removed round by round"
+    source = (
+        "Kabir and Madduri 2017, https://arxiv.org/abs/1707.02000; "
+        "rounds without the host, searches in the longer row: ours"
+    )
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "group": (1, 32, 64, 128, 256),
+        "width": (1, 4, 8, 16, 32),
+        "ahead": (1, 2, 4, 8),
+    }
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield groups of one work-item on CPUs, larger ones elsewhere."""
+        if options.device.traits.scalar_groups:
+            yield {"group": 1, "width": 1, "ahead": 1}
+        for group in (128, 64, 32):
+            yield {"group": group, "width": 8, "ahead": 4}
+        yield {"group": 1, "width": 1, "ahead": 4}
+
+    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+        """Return whether the device has groups of this size, and the lanes divide them."""
+        most = options.device.capabilities.max_work_group_size
+        return bool(parameters["group"] <= most and parameters["group"] % parameters["width"] == 0)
+
+    def rule(self, options: Options) -> str:
+        """Return the conditions of `fits`."""
+        most = options.device.capabilities.max_work_group_size
+        return f"group must be at most {most} and a multiple of width"
+
+    def further(
+        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of supports, marks, lists, sizes, and of the rows that are left."""
+        n, m = graph.n, graph.m
+        counter = supporting(options)
+        counting = (
+            counter.buffers(n, m) if isinstance(counter, BitmapCounter) else counter.buffers(n)
+        )
+        left = [4 * (n + 1), 4 * m, 4 * m, *Selection(options.device, False).buffers(n, m)]
+        return [*[4 * (m // 2)] * 4, 4 * parameters["ahead"] + 4, 4, *counting, *left]
+
+    def prepare(
+        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
+    ) -> _Programs:
+        """Build the kernels."""
+        device, group = options.device, parameters["group"]
+        defines = {"PYAPSP_GROUP": group, "PYAPSP_WIDTH": parameters["width"]}
+        optimise = group == 1 or device.traits.optimises_barriers
+        program = build(device, "trusses/truss_peeling.cl", defines, optimise=optimise)
+        return _Programs(program, Selection(device, oriented=False), supporting(options))
+
+    def remove(self, plan: Plan, state: Removal) -> dict[str, int]:
+        """Remove edges until none, or the truss, is left."""
+        queue, k, edges = state.queue, plan.options.k, state.up.m
+        supports = zeros(queue, edges)
+        plan.state.supports(queue, state.rows, state.up, supports)
+        peel = _Peel(plan, state, supports)
+        levels = 0
+        if k is not None:
+            peel.level(k - 3, 0)
+            levels = 1
+        else:
+            while peel.left:
+                level = peel.least()
+                peel.level(level, level + 2)
+                levels += 1
+        return {"levels": levels, "rounds": peel.rounds}
+
+
+class _Peel:
+    """The edges that are left, on the device.
+
+    Attributes
+    ----------
+    left : int
+        Number of edges that are left.
+    rounds : int
+        Rounds so far.
+    """
+
+    def __init__(self, plan: Plan, state: Removal, supports: cl.Buffer) -> None:
+        self._plan, self._state, self._supports = plan, state, supports
+        self._rows: Rows = state.rows
+        self.left = self._selected = state.up.m
+        self.rounds, self._ahead = 0, plan.parameters["ahead"]
+        queue, edges = state.queue, state.up.m
+        self._marks, self._lists = buffer(queue, edges), [buffer(queue, edges) for _ in range(2)]
+        cl.enqueue_fill_buffer(queue, self._marks, np.full(1, _ALIVE, np.int32), 0, 4 * edges)
+        self._sizes, self._lowest = zeros(queue, self._ahead + 1), buffer(queue, 1)
+        group = plan.parameters["group"]
+        self._launcher = Launcher(queue, plan.state.peeling, group)
+        units = plan.options.device.capabilities.compute_units
+        groups = units if plan.options.device.traits.scalar_groups else units * _GROUPS
+        self._items = groups * group
+
+    def _launch(self, kernel: str, *arguments: Any) -> None:
+        self._launcher(kernel, self._items, *arguments)
+
+    def least(self) -> int:
+        """Return the least support of the edges that are left."""
+        queue, found = self._state.queue, np.full(1, _ALIVE, np.int32)
+        cl.enqueue_copy(queue, self._lowest, found)
+        edges = np.int32(self._state.up.m)
+        self._launch("peel_least", self._supports, self._marks, self._lowest, edges)
+        cl.enqueue_copy(queue, found, self._lowest)
+        return int(found[0])
+
+    def level(self, level: int, value: int) -> None:
+        """Remove all edges whose support is, or falls to, at most `level`; write their value."""
+        queue, up, ahead = self._state.queue, self._state.up, self._ahead
+        sizes = np.zeros(ahead + 1, np.int32)
+        cl.enqueue_copy(queue, self._sizes, sizes)
+        limit, edges = np.int32(level), np.int32(up.m)
+        collected = self._supports, self._marks, self._lists[0], self._sizes, limit, edges
+        self._launch("peel_collect", *collected)
+        while True:
+            for turn in range(ahead):
+                self.rounds += 1
+                now, number = np.int32(turn), np.int32(self.rounds)
+                written = self._marks, self._state.values, number, np.int32(value)
+                self._launch("peel_settle", self._lists[0], self._sizes, now, *written)
+                rows = self._rows.first, self._rows.heads, self._rows.values, up.values, up.heads
+                lists = self._lists[0], self._lists[1], self._sizes
+                self._launch(
+                    "peel_round", *rows, self._marks, self._supports, *lists, now, number, limit
+                )
+                self._lists.reverse()
+            cl.enqueue_copy(queue, sizes, self._sizes)
+            self.left -= int(sizes[:ahead].sum())
+            if sizes[ahead] == 0:
+                break
+            sizes = np.append(sizes[ahead:], np.zeros(ahead, np.int32))
+            cl.enqueue_copy(queue, self._sizes, sizes)
+        if 0 < self.left <= self._selected // 2:
+            select, alive = self._plan.state.left, (self._marks, _ALIVE)
+            kept = select(queue, self._rows, 2 * self.left, *alive)
+            self._rows, self._selected = kept, self.left

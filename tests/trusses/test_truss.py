@@ -1,0 +1,164 @@
+"""Trusses: every method and its parameters, against NetworkX and brute force."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pyapsp
+from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
+from pyapsp.graph import Graph
+from pyapsp.registry import problem
+from pyapsp.trusses.decomposition import TrussOptions
+from pyapsp.tuning import Space
+
+METHODS = [cls.id for cls in pyapsp.methods("truss")]
+PROBLEM = problem("truss")
+
+
+def undirected(n, edges):
+    tails, heads = zip(*edges, strict=True) if edges else ((), ())
+    return Graph.from_arcs(n, np.array(tails, int), np.array(heads, int), directed=False)
+
+
+def joined_cliques(*sizes):
+    """Return cliques, each with an edge to the next, and a loop."""
+    edges, first = [(0, 0)], 0
+    for size in sizes:
+        edges += combinations(range(first, first + size), 2)
+        first += size
+        edges.append((first - 1, first))
+    return edges
+
+
+def trussness(graph, device, name, k=None, **parameters):
+    """Run a method, check with the oracle, and return the values and what was reported."""
+    method = pyapsp.method(name, **parameters)
+    request = PROBLEM.ask(graph, method, device=device, k=k)
+    answer = method.run(method.plan(request.input, request.options))
+    PROBLEM.oracle(request.input, request.options)(answer).require()
+    return answer.values, answer.stats["more"]
+
+
+GRAPHS = {
+    "nothing": undirected(0, []),
+    "no edge": undirected(3, []),
+    "one edge": undirected(2, [(0, 1)]),
+    "loops alone": undirected(3, [(v, v) for v in range(3)]),
+    "cliques": undirected(50, joined_cliques(3, 4, 5, 12, 20)),
+    # each edge of the strip is removed by the one before it
+    "strip": undirected(200, [(v, v + d) for v in range(198) for d in (1, 2)]),
+    "fan": undirected(100, [(0, v) for v in range(1, 100)] + [(v, v + 1) for v in range(1, 99)]),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_graphs_of_known_trusses(name, device):
+    for graph in GRAPHS.values():
+        for k in (None, 2, 3, 4, 20, 21):
+            trussness(graph, device, name, k)
+    values, _ = trussness(GRAPHS["cliques"], device, name)
+    sizes, counts = np.unique(values, return_counts=True)
+    assert dict(zip(sizes.tolist(), counts.tolist(), strict=True)) == {
+        2: 5, 3: 3, 4: 6, 5: 10, 12: 66, 20: 190
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("family", PROBLEM.families)
+def test_every_truss_is_that_of_networkx(name, family, device):
+    graph = PROBLEM.sample(250, family, 7, None)
+    simple = nx.Graph(graph.to_networkx())
+    simple.remove_edges_from(list(nx.selfloop_edges(simple)))
+    found = pyapsp.truss_decomposition(graph, name, device=device)
+    for k in range(2, found.k_max + 2):
+        expected = set(map(frozenset, nx.k_truss(simple, k).edges))
+        for truss in (found.truss(k), pyapsp.k_truss(graph, k, name, device=device)):
+            tails, heads, _ = truss.arcs()
+            assert set(map(frozenset, zip(tails.tolist(), heads.tolist(), strict=True))) == expected
+            assert truss.m == 2 * len(expected)
+            assert (truss.n, truss.directed) == (graph.n, False)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@settings(deadline=None, max_examples=25)
+@given(data=st.data())
+def test_any_parameters_on_random_graphs(name, device, data):
+    n = data.draw(st.integers(1, 30))
+    vertex = st.integers(0, n - 1)
+    edges = data.draw(st.lists(st.tuples(vertex, vertex), max_size=250))
+    # programs are compiled for each set, so that few are drawn
+    space = list(Space(pyapsp.method(name), TrussOptions(device, np.dtype(np.int32))))
+    parameters = data.draw(st.sampled_from(space[:: max(1, len(space) // 4)]))
+    k = data.draw(st.sampled_from([None, 3, 4, 5]))
+    trussness(undirected(n, edges), device, name, k, **parameters)
+
+
+def test_rows_are_rewritten_when_half_of_the_edges_are_gone(device):
+    """Two thirds of the edges are in no triangle, and of the others most are in few."""
+    rng = np.random.default_rng(3)
+    edges = [*combinations(range(15), 2), *map(tuple, rng.integers(0, 3000, (9000, 2)))]
+    graph = undirected(3000, edges)
+    for ahead in (1, 4):
+        method = pyapsp.method("truss-peeling", ahead=ahead)
+        found = pyapsp.truss_decomposition(graph, method, device=device)
+        assert found.k_max == 15
+        PROBLEM.oracle(graph, TrussOptions(device, np.dtype(np.int32)))
+
+
+def test_the_function(device):
+    names = ["a", "b", "c", "d"]
+    graph = Graph.from_arcs(4, [0, 1, 2, 2], [1, 2, 0, 3], [5, 6, 7, 8], labels=names, name="four")
+    found = pyapsp.truss_decomposition(graph, device=device)
+    assert found.tails.tolist() == [0, 0, 1, 2]
+    assert found.heads.tolist() == [1, 2, 2, 3]
+    assert found.trussness.tolist() == [3, 3, 3, 2]
+    assert found.k_max == 3
+    assert found.explain().startswith("method truss-peeling: auto")
+    assert found.stats["levels"] == 2
+    frame = found.to_frame()
+    assert frame["source"].tolist() == ["a", "a", "b", "c"]
+    truss = pyapsp.k_truss(graph, 3, device=device)
+    assert (truss.n, truss.m, truss.labels.tolist()) == (4, 6, names)
+    assert sorted(truss.weights.tolist()) == [5, 5, 6, 6, 7, 7]
+    assert found.truss(3) == truss
+    assert pyapsp.k_truss(graph, 10**12, device=device).m == 0
+    assert pyapsp.truss_decomposition(GRAPHS["nothing"], device=device).k_max == 0
+
+
+@pytest.mark.parametrize("k", [1, -3, 2.5, "4", True, None])
+def test_k_outside_its_rule(k, device):
+    with pytest.raises(ParameterError, match="an integer from 2 on"):
+        pyapsp.k_truss(GRAPHS["one edge"], k, device=device)
+    found = pyapsp.truss_decomposition(GRAPHS["one edge"], device=device)
+    with pytest.raises(ParameterError, match="an integer from 2 on"):
+        found.truss(k)
+
+
+def test_what_is_refused(device):
+    with pytest.raises(ParameterError, match="truss-peeling"):
+        pyapsp.truss_decomposition(GRAPHS["fan"], "triangles-hash", device=device)
+    with pytest.raises(GraphError):
+        pyapsp.k_truss(np.ones((3, 2)), 3, device=device)
+    with pytest.raises(ParameterError, match="int32"):
+        PROBLEM.ask(GRAPHS["fan"], dtype="int64", device=device)
+    with pytest.raises(DeviceMemoryError):
+        pyapsp.truss_decomposition(GRAPHS["cliques"], device=device, memory_limit=5000)
+    method = pyapsp.method("truss-peeling", group=1, width=8)
+    with pytest.raises(ParameterError, match="a multiple of width"):
+        pyapsp.k_truss(GRAPHS["fan"], 3, method, device=device)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", METHODS)
+def test_the_largest_truss_of_many_random_graphs(name, device):
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        n = int(rng.integers(2, 60))
+        edges = rng.integers(0, n, (int(rng.integers(1, 6 * n)), 2))
+        trussness(undirected(n, [tuple(edge) for edge in edges.tolist()]), device, name)
