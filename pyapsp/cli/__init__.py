@@ -40,6 +40,7 @@ _COMMANDS = (
     "convert",
     "generate",
     "bulk",
+    "mine",
     "bench",
     "tune",
     "methods",
