@@ -169,7 +169,7 @@ static inline VALUES quotient(const VALUES x, const VALUES y)
 #define CHECK(bit, expression)                                                                     \
     if (WANTED(bit)) {                                                                             \
         BITS bad = NO;                                                                             \
-        __attribute__((opencl_unroll_hint))                                                        \
+        _Pragma("unroll")                                                                          \
         for (uint t = 0; t < PYAPSP_TILE; t++) {                                                   \
             const VALUES a = as[t], b = bs[t], c = cs[t];                                          \
             bad |= ~(expression);                                                                  \
@@ -189,7 +189,7 @@ static inline VALUES quotient(const VALUES x, const VALUES y)
 
 /* Load a tile: vectors `step` apart; behind the end, the last one again. */
 #define LOAD(start, step, end)                                                                     \
-    __attribute__((opencl_unroll_hint))                                                            \
+    _Pragma("unroll")                                                                              \
     for (uint t = 0; t < PYAPSP_TILE; t++) {                                                       \
         const uint i = min((start) + t * (step), (end) - 1);                                       \
         as[t] = ra[i];                                                                             \

@@ -190,14 +190,9 @@ def copied(
     order = np.argsort(firsts, axis=1, kind="stable")
     targets = np.take_along_axis(firsts, order, axis=1)
     which = (targets != entries).any(axis=1) & (np.diff(targets, axis=1) > 0).all(axis=1)
-    tables = {}
-    for places in permutations(range(batch.arity)):
-        keys = [each.key for each in batch.statements]
-        moved = [each.permuted(np.argsort(places).tolist()) for each in batch.statements]
-        if all(key in keys for key in moved):
-            tables[places] = [keys.index(key) for key in moved]
-    for places in set(permutations(range(batch.arity))) - tables.keys():
-        which &= (order != places).any(axis=1)
+    tables = batch.reordered if which.any() else {}
+    for missing in set(permutations(range(batch.arity))) - tables.keys():
+        which &= (order != missing).any(axis=1)
     order, targets = order[which], targets[which]
 
     def fetch(found: Survivors) -> np.ndarray:

@@ -171,7 +171,7 @@ class _Miner:
 
     def __init__(self, checker: Checker, batches: list[Batch], inference: bool) -> None:
         self.checker, self.batches, self.inference = checker, batches, inference
-        self.survivors: dict[Batch, Survivors] = {}
+        self.survivors: dict[int, Survivors] = {}
         self.names: dict[str, tuple[str, ...]] = {"boolean": (), "numeric": ()}
         self.counts = {"entries": 0, "checked": 0, "pieces": 0}
         self.n = 0
@@ -190,16 +190,16 @@ class _Miner:
                 last = trace
             self.names = {each: trace.names(each) for each in self.names}
             facts = Facts.none(rows.count)
-            for batch in self.batches:
+            for number, batch in enumerate(self.batches):
                 if batch.kind == kind:
-                    self._phase(batch, rows, facts)
+                    self._phase(number, rows, facts)
             if progress is not None:
                 progress(self.n)
         if not self.n:
             raise ParameterError("the trace has no variable that a template is about")
 
-    def _phase(self, batch: Batch, rows: Rows, facts: Facts) -> None:
-        now = self.survivors.get(batch)
+    def _phase(self, number: int, rows: Rows, facts: Facts) -> None:
+        batch, now = self.batches[number], self.survivors.get(number)
         if now is None:
             entries = combinations(rows.count, batch.arity)
             now = Survivors(entries, np.full(len(entries), batch.full, np.uint32))
@@ -220,12 +220,13 @@ class _Miner:
         if fetch is not None and which.any():
             words[which] &= fetch(Survivors(entries[~which], words[~which]))
         found = Survivors(entries, words).keep()
-        self.survivors[batch] = found
+        self.survivors[number] = found
         facts.learn(batch, found)
 
     def answers(self) -> list[tuple[Batch, Survivors]]:
         """Return the survivors of each batch, with the statements that are reported."""
         return [
             (batch, Survivors(each.entries, each.words & np.uint32(batch.shown)).keep())
-            for batch, each in self.survivors.items()
+            for number, each in self.survivors.items()
+            if (batch := self.batches[number])
         ]

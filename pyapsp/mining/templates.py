@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import permutations
 
 from pyapsp.errors import ParameterError
@@ -61,16 +62,12 @@ class Statement:
     root: Node
     hidden: bool = False
 
-    @property
+    @cached_property
     def key(self) -> object:
         """What it says: statements with the same key hold for the same entries."""
         if self.formula.kind == "boolean":
             return truth_table(self.root, len(self.order))
         return _canonical(self.root)
-
-    def permuted(self, places: Sequence[int]) -> object:
-        """Return the key of this statement with each place p replaced by ``places[p]``."""
-        return replace(self, root=_moved(self.root, places)).key
 
     def about(self, names: Sequence[str]) -> str:
         """Return the statement about the variables of an entry, as text."""
@@ -93,6 +90,22 @@ class Batch:
     kind: str
     arity: int
     statements: tuple[Statement, ...]
+
+    @cached_property
+    def reordered(self) -> dict[tuple[int, ...], list[int]]:
+        """Bits of the statements about an entry whose variables are in another order.
+
+        The order is that of `numpy.argsort`: which place comes first, second and third. An order is
+        missing if a statement belongs to another batch.
+        """
+        bits = {each.key: bit for bit, each in enumerate(self.statements)}
+        found = {}
+        for order in permutations(range(self.arity)):
+            ranks = [order.index(place) for place in range(self.arity)]
+            keys = [replace(each, root=_moved(each.root, ranks)).key for each in self.statements]
+            if all(key in bits for key in keys):
+                found[order] = [bits[key] for key in keys]
+        return found
 
     @property
     def full(self) -> int:
