@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyapsp import csgraph as csgraph
     from pyapsp import dynamic as dynamic
     from pyapsp import errors as errors
+    from pyapsp import mining as mining
     from pyapsp import sweep as sweep
     from pyapsp import verify as verify
     from pyapsp.dense.batch.pinned import pinned_empty as pinned_empty
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
+    from pyapsp.mining.miner import mine as mine
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
     from pyapsp.registry import problem as problem
@@ -92,6 +94,8 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "k_truss": ("pyapsp.trusses.truss", "k_truss"),
     "method": ("pyapsp.registry", "method"),
     "methods": ("pyapsp.registry", "methods"),
+    "mine": ("pyapsp.mining.miner", "mine"),
+    "mining": ("pyapsp.mining", None),
     "problem": ("pyapsp.registry", "problem"),
     "problems": ("pyapsp.registry", "problems"),
     "pinned_empty": ("pyapsp.dense.batch.pinned", "pinned_empty"),

@@ -43,6 +43,7 @@ _COMMANDS = (
     "generate",
     "bulk",
     "simulate",
+    "mine",
     "bench",
     "tune",
     "methods",

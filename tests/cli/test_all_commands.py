@@ -63,7 +63,7 @@ def test_every_argument_is_described(name):
 
 # The kinds of arguments that a shell cannot complete.
 FREE = {
-    *("FROM", "TO", "VERTEX", "NAME=VALUE", "NAME[=VALUE]", "RECIPE"),
+    *("FROM", "TO", "VERTEX", "NAME=VALUE", "NAME[=VALUE]", "NAME", "FORMULA", "RECIPE"),
     *("N", "M", "K", "P", "LENGTH", "SECONDS", "SIZE"),
     *("NAME", "NAME=KIND:QUANTITY"),
 }
@@ -113,6 +113,7 @@ def folder(device, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path / "tuning"))
     monkeypatch.chdir(tmp_path)
     pyapsp.write(generators.random_graph(40, seed=6), "g.gr")
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n3,5\n")
     assert main(["solve", "g.gr", "-o", "d.npz", "--predecessors", "--method", "fw-naive"]) == 0
     capsys.readouterr()
     return tmp_path
@@ -135,6 +136,7 @@ JSON = {
     "convert": ("convert g.gr g.npz", "file", "g.npz"),
     "generate": ("generate ring -n 9 -o r.gr", "n", 9),
     "bulk --list": ("bulk --list", "fft", None),
+    "mine": ("mine t.csv --templates I", "invariants", 3),
     "bench": ("bench g.gr --repeat 1 --method fw-naive --peers scipy", "schema", 3),
     "check": ("check scc g.gr", "verified", True),
     "methods": ("methods", None, None),

@@ -22,6 +22,7 @@ MODULES = (
     "pyapsp.dynamic",
     "pyapsp.errors",
     "pyapsp.graph.generators",
+    "pyapsp.mining",
     "pyapsp.sweep",
     "pyapsp.verify",
 )

@@ -1,0 +1,256 @@
+/* check: which statements about variables hold at every instant of a trace.
+ *
+ * Purpose   An entry of the dictionary names one to three rows of the trace. Its word says which
+ *           statements still hold; the kernel clears the bits of those that an instant contradicts.
+ *           A word that is zero ends the work for its entry.
+ *
+ * Layout    A row is one variable, a vector of VALUES at each step: WIDTH numbers, or WIDTH words
+ *           of 32 instants each. Its last instant is repeated up to whole vectors, which changes
+ *           no answer. The trace is cut into slabs:
+ *
+ *                      slab 0   slab 1   slab 2           group g = slab * entries + entry
+ *             row 0   |########|........|....|
+ *             row 1   |########|........|....|           all entries of a slab before the next
+ *             row 2   |########|........|....|           slab: their rows stay in the cache
+ *             alive[entry]  <- 1101 -> and -> 0101
+ *
+ *           One slab as long as the trace is the mapping of the paper, a group for each entry.
+ *           In a slab the group takes GROUP * TILE vectors at a time, loads all of them, and then
+ *           checks one statement after the other, so that a bit is tested once for TILE vectors.
+ *           Another group may clear bits of the same word meanwhile; those are read atomically.
+ *
+ * Parameters  PYAPSP_BOOLEAN 0      1: rows are words of bits
+ *             PYAPSP_REAL    float  type of numbers; PYAPSP_MASK int: integer of the same size;
+ *             PYAPSP_SUFFIX  f      suffix of their literals (empty for double)
+ *             PYAPSP_NEAR    4e-6f  relative difference that near() allows
+ *             PYAPSP_WIDTH   4      numbers or words of a vector: 1, 2, 4, 8 or 16
+ *             PYAPSP_ARITY   2      rows of an entry
+ *             PYAPSP_GROUP   64     work-items of a group
+ *             PYAPSP_TILE    4      vectors of a work-item between two looks at the word
+ *             PYAPSP_EARLY   1      0: every statement is checked at every instant
+ *             PYAPSP_FORMULAS       the statements, as CHECK(bit, expression over a, b and c)
+ *
+ * Cost      ARITY loads for each vector of an entry that is alive; the later entries of a slab find
+ *           them in the cache. Groups of several work-items meet twice for each tile.
+ *
+ * Source    F. Busato's thesis, 2018, chapter 20: vectors, a group for each entry, a shared word.
+ *           Slabs are ours. check_by_item is the mapping that it compares with: one work-item for
+ *           each entry, scalars, no early end.
+ */
+#include "common/group.h"
+
+#ifndef PYAPSP_BOOLEAN
+#define PYAPSP_BOOLEAN 0
+#endif
+#ifndef PYAPSP_REAL
+#define PYAPSP_REAL float
+#endif
+#ifndef PYAPSP_MASK
+#define PYAPSP_MASK int
+#endif
+#ifndef PYAPSP_SUFFIX
+#define PYAPSP_SUFFIX f
+#endif
+#ifndef PYAPSP_NEAR
+#define PYAPSP_NEAR 4e-6f
+#endif
+#ifndef PYAPSP_WIDTH
+#define PYAPSP_WIDTH 4
+#endif
+#ifndef PYAPSP_ARITY
+#define PYAPSP_ARITY 2
+#endif
+#ifndef PYAPSP_TILE
+#define PYAPSP_TILE 4
+#endif
+#ifndef PYAPSP_EARLY
+#define PYAPSP_EARLY 1
+#endif
+#ifndef PYAPSP_FORMULAS
+#define PYAPSP_FORMULAS CHECK(0, IF(a == b)) CHECK(1, IF(a < b))
+#endif
+
+// devices must round alike
+#pragma OPENCL FP_CONTRACT OFF
+
+#define JOIN_(type, width) type##width
+#define JOIN(type, width) JOIN_(type, width)
+#if PYAPSP_WIDTH == 1
+#define VECTOR(type) type
+#else
+#define VECTOR(type) JOIN(type, PYAPSP_WIDTH)
+#endif
+
+#if PYAPSP_BOOLEAN
+typedef VECTOR(uint) VALUES, BITS;
+#else
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+typedef VECTOR(PYAPSP_REAL) VALUES;
+typedef VECTOR(PYAPSP_MASK) BITS;
+#define NUMBER(x) ((VALUES)JOIN(x, PYAPSP_SUFFIX))
+#endif
+#define NO ((BITS)0)
+#define YES (~NO)
+
+/* A comparison as a mask: all bits of a lane, as vectors have it. */
+#if PYAPSP_WIDTH == 1
+#define IF(comparison) (-(BITS)(comparison))
+#else
+#define IF(comparison) (comparison)
+#endif
+
+#if !PYAPSP_BOOLEAN
+static inline VALUES least(const VALUES x, const VALUES y)
+{
+    // the sum is NaN if one of them is
+    return x < y ? x : (y <= x ? y : x + y);
+}
+
+static inline VALUES greatest(const VALUES x, const VALUES y)
+{
+    return x > y ? x : (y >= x ? y : x + y);
+}
+
+static inline BITS near(const VALUES x, const VALUES y)
+{
+    const VALUES p = fabs(x), q = fabs(y);
+    return IF(x == y) | IF(fabs(x - y) <= (VALUES)PYAPSP_NEAR * (p < q ? p : q));
+}
+
+static inline BITS apart(const VALUES x, const VALUES y)
+{
+    return (IF(x < y) | IF(x > y)) & ~near(x, y);
+}
+
+/* Devices may miss the last bit of a root or a quotient; one step of Newton's method restores it,
+ * where nothing is infinite or zero. */
+static inline VALUES root(const VALUES x)
+{
+    const VALUES s = sqrt(x), better = s + fma(-s, s, x) / (s + s);
+    return ((fabs(better) <= (VALUES)MAXFLOAT) & (s > (VALUES)0)) ? better : s;
+}
+
+static inline VALUES quotient(const VALUES x, const VALUES y)
+{
+    const VALUES q = x / y, better = q + fma(-q, y, x) / y;
+    return fabs(better) <= (VALUES)MAXFLOAT ? better : q;
+}
+#endif
+
+/* Whether any bit is set. */
+#if PYAPSP_WIDTH == 16
+#define HALF8(x) HALF4((x).lo | (x).hi)
+#define SOME(x) HALF8(x)
+#endif
+#if PYAPSP_WIDTH >= 8
+#define HALF4(x) HALF2((x).lo | (x).hi)
+#endif
+#if PYAPSP_WIDTH >= 4
+#define HALF2(x) HALF1((x).lo | (x).hi)
+#endif
+#define HALF1(x) (((x).lo | (x).hi) != 0)
+#if PYAPSP_WIDTH == 8
+#define SOME(x) HALF4(x)
+#elif PYAPSP_WIDTH == 4
+#define SOME(x) HALF2(x)
+#elif PYAPSP_WIDTH == 2
+#define SOME(x) HALF1(x)
+#elif PYAPSP_WIDTH == 1
+#define SOME(x) ((x) != 0)
+#endif
+
+#if PYAPSP_EARLY
+#define WANTED(bit) (holds & (1u << (bit)))
+#else
+#define WANTED(bit) 1
+#endif
+#define CHECK(bit, expression)                                                                     \
+    if (WANTED(bit)) {                                                                             \
+        BITS bad = NO;                                                                             \
+        _Pragma("unroll")                                                                          \
+        for (uint t = 0; t < PYAPSP_TILE; t++) {                                                   \
+            const VALUES a = as[t], b = bs[t], c = cs[t];                                          \
+            bad |= ~(expression);                                                                  \
+        }                                                                                          \
+        if (SOME(bad))                                                                             \
+            holds &= ~(1u << (bit));                                                               \
+    }
+
+/* The rows of an entry; unused ones are the first. */
+#define ROW(place)                                                                                 \
+    (rows + (size_t)dictionary[(size_t)entry * PYAPSP_ARITY +                                      \
+                               ((place) < PYAPSP_ARITY ? (place) : 0)] * stride)
+#define ROWS                                                                                       \
+    __global const VALUES *ra = ROW(0);                                                            \
+    __global const VALUES *rb = ROW(1);                                                            \
+    __global const VALUES *rc = ROW(2)
+
+/* Load a tile: vectors `step` apart; behind the end, the last one again. */
+#define LOAD(start, step, end)                                                                     \
+    _Pragma("unroll")                                                                              \
+    for (uint t = 0; t < PYAPSP_TILE; t++) {                                                       \
+        const uint i = min((start) + t * (step), (end) - 1);                                       \
+        as[t] = ra[i];                                                                             \
+        bs[t] = PYAPSP_ARITY > 1 ? rb[i] : as[t];                                                  \
+        cs[t] = PYAPSP_ARITY > 2 ? rc[i] : as[t];                                                  \
+    }
+
+/* One group for each slab of each entry. */
+__kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+void check(__global const VALUES *restrict rows, const uint stride,
+           __global const uint *restrict dictionary, __global uint *restrict alive,
+           const uint entries, const uint first, const uint last, const uint slab)
+{
+    __local uint together;
+    const uint entry = get_group_id(0) % entries, own = get_local_id(0);
+    const uint begin = first + (uint)(get_group_id(0) / entries) * slab;
+    const uint end = min(begin + slab, last);
+    if (own == 0)
+        together = atomic_or(&alive[entry], 0u);
+    LOCAL_SYNC();
+    uint holds = together;
+    const uint given = holds;
+    LOCAL_SYNC();
+    ROWS;
+    VALUES as[PYAPSP_TILE], bs[PYAPSP_TILE], cs[PYAPSP_TILE];
+    for (uint i0 = begin; i0 < end && (!PYAPSP_EARLY || holds); i0 += PYAPSP_GROUP * PYAPSP_TILE) {
+        LOAD(i0 + own, PYAPSP_GROUP, end)
+        PYAPSP_FORMULAS
+#if PYAPSP_EARLY && PYAPSP_GROUP > 1
+        // all of the group go on with the same word, and end together
+        if (holds != given)
+            atomic_and(&together, holds);
+        LOCAL_SYNC();
+        holds = together;
+        LOCAL_SYNC();
+#endif
+    }
+#if !PYAPSP_EARLY && PYAPSP_GROUP > 1
+    atomic_and(&together, holds);
+    LOCAL_SYNC();
+    holds = together;
+#endif
+    if (own == 0 && holds != given)
+        atomic_and(&alive[entry], holds);
+}
+
+/* One work-item for each entry, to compare with. */
+__kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+void check_by_item(__global const VALUES *restrict rows, const uint stride,
+                   __global const uint *restrict dictionary, __global uint *restrict alive,
+                   const uint entries, const uint first, const uint last, const uint slab)
+{
+    const uint entry = get_global_id(0);
+    if (entry >= entries)
+        return;
+    uint holds = alive[entry];
+    ROWS;
+    VALUES as[PYAPSP_TILE], bs[PYAPSP_TILE], cs[PYAPSP_TILE];
+    for (uint i0 = first; i0 < last && (!PYAPSP_EARLY || holds); i0 += PYAPSP_TILE) {
+        LOAD(i0, 1u, last)
+        PYAPSP_FORMULAS
+    }
+    alive[entry] = holds;
+}

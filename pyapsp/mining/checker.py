@@ -1,0 +1,223 @@
+"""Check entries of the dictionary on a device: kernels, buffers and launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device
+from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.mining import evaluate
+from pyapsp.mining.templates import Batch
+
+__all__ = ["MAPPINGS", "Checker", "Form", "Rows"]
+
+MAPPINGS = ("slab", "entry", "item")
+_WIDTHS = (1, 2, 4, 8, 16)
+_TILES = (1, 2, 4, 8)
+# Bytes of a row in a slab. On CPUs the rows of tens of variables stay in the second cache of a
+# core, on GPUs in the cache of the device.
+_SLAB_CPU, _SLAB_GPU = 2**15, 2**18
+_GROUP = 256
+# Bytes of a row of the first launches, after which the host removes entries that are contradicted.
+_PROBES = (2**12, 2**18)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of the kernels; see `mine`."""
+
+    width: int
+    group: int
+    tile: int
+    slab: int
+    mapping: str
+    early: bool
+
+    @classmethod
+    def of(
+        cls,
+        device: Device,
+        *,
+        width: int | None = None,
+        group: int | None = None,
+        tile: int | None = None,
+        slab: int | None = None,
+        mapping: str = "slab",
+        early: bool = True,
+    ) -> Form:
+        """Check the values given, and choose the others for a device.
+
+        Raises
+        ------
+        ParameterError
+            If one is out of range.
+        """
+        scalar, most = device.traits.scalar_groups, device.capabilities.max_work_group_size
+        width = width or (device.traits.lanes(4) if scalar else 4)
+        group = group or (1 if scalar else min(_GROUP, most))
+        tile, slab = tile or 4, slab or (_SLAB_CPU if scalar else _SLAB_GPU)
+        for name, value, legal, rule in (
+            ("width", width, width in _WIDTHS, f"one of {_WIDTHS}"),
+            ("tile", tile, tile in _TILES, f"one of {_TILES}"),
+            ("group", group, 1 <= group <= most, f"a whole number in [1, {most}]"),
+            ("slab", slab, 128 <= slab < 2**31, "a number of bytes, at least 128"),
+            ("mapping", mapping, mapping in MAPPINGS, f"one of {', '.join(MAPPINGS)}"),
+        ):
+            if not legal:
+                raise ParameterError.of(name, "mine", rule, value)
+        return cls(width, group, tile, slab, mapping, early)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a kind on the device.
+
+    Attributes
+    ----------
+    buffer : pyopencl.Buffer
+    count : int
+        Number of rows.
+    length : int
+        Elements of a row, with padding.
+    used : int
+        Elements of a row that have instants.
+    dtype : numpy.dtype
+    """
+
+    buffer: cl.Buffer
+    count: int
+    length: int
+    used: int
+    dtype: np.dtype
+
+
+class Checker:
+    """Checks entries in one queue.
+
+    Parameters
+    ----------
+    device : Device
+    form : Form
+    watch : Stopwatch
+        Kernels are added to its phase "kernel", copies to "transfer".
+    """
+
+    def __init__(self, device: Device, form: Form, watch: Stopwatch) -> None:
+        self.device, self.form, self.watch = device, form, watch
+        self.queue = device.queue()
+        self.bytes = 0
+
+    def program(self, batch: Batch, dtype: np.dtype) -> Program:
+        """Build the kernels of a batch.
+
+        Raises
+        ------
+        CapabilityError
+            If the device lacks the type of the numbers.
+        """
+        if dtype == np.float64 and not self.device.capabilities.fp64:
+            raise CapabilityError(
+                f"{self.device.name} has no float64, which the trace needs: "
+                "round it with dtype='float32'"
+            )
+        checks = [
+            f"CHECK({bit}, {evaluate.write(each.root, evaluate.OPENCL)})"
+            for bit, each in enumerate(batch.statements)
+        ]
+        defines: dict[str, str | int] = {
+            "PYAPSP_WIDTH": self._width(dtype),
+            "PYAPSP_GROUP": self.form.group,
+            "PYAPSP_TILE": self.form.tile,
+            "PYAPSP_EARLY": int(self.form.early),
+            "PYAPSP_ARITY": batch.arity,
+            "PYAPSP_FORMULAS": " ".join(checks),
+            "PYAPSP_BOOLEAN": int(batch.kind == "boolean"),
+        }
+        if batch.kind == "numeric":
+            double = dtype == np.float64
+            defines |= {
+                "PYAPSP_REAL": "double" if double else "float",
+                "PYAPSP_MASK": "long" if double else "int",
+                "PYAPSP_SUFFIX": "" if double else "f",
+                "PYAPSP_NEAR": f"{evaluate.tolerance(dtype)!r}{'' if double else 'f'}",
+            }
+        # groups of several work-items have barriers in a loop
+        optimise = self.form.group == 1 or self.device.traits.optimises_barriers
+        return build(self.device, "mining/check.cl", defines, optimise=optimise)
+
+    def check(self, batch: Batch, rows: Rows, entries: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """Clear the statements that an instant contradicts.
+
+        Parameters
+        ----------
+        batch : Batch
+        rows : Rows
+        entries : (m, arity) ndarray of uint32
+        words : (m,) ndarray of uint32
+
+        Returns
+        -------
+        (m,) ndarray of uint32
+        """
+        words = words.copy()
+        kernels = self.program(batch, rows.dtype)
+        width = self._width(rows.dtype)
+        for first, last in pairwise((0, *self._probes(rows), rows.used)):
+            some = np.flatnonzero(words) if self.form.early else np.arange(len(words))
+            if some.size:
+                span = (first // width, -(-last // width))
+                words[some] = self._launch(kernels, rows, entries[some], words[some], span)
+        return words
+
+    def _width(self, dtype: np.dtype) -> int:
+        """Return the elements of a vector: words of 4 bytes, or half as many of 8 bytes."""
+        return max(self.form.width * 4 // dtype.itemsize, 1)
+
+    def _probes(self, rows: Rows) -> Sequence[int]:
+        """Return the ends of the first launches, in elements."""
+        if not self.form.early or self.form.mapping != "slab":
+            return ()
+        ends = [size // rows.dtype.itemsize for size in _PROBES]
+        return [end for end in ends if 2 * end <= rows.used]
+
+    def _launch(
+        self,
+        program: Program,
+        rows: Rows,
+        entries: np.ndarray,
+        words: np.ndarray,
+        span: tuple[int, int],
+    ) -> np.ndarray:
+        form, count, (first, last) = self.form, len(entries), span
+        vector = self._width(rows.dtype) * rows.dtype.itemsize
+        slab = max(form.slab // vector, 1) if form.mapping == "slab" else last - first
+        dictionary = upload(self.queue, np.ascontiguousarray(entries), self.watch)
+        alive = upload(self.queue, words, self.watch)
+        self.bytes = max(self.bytes, entries.nbytes + words.nbytes)
+        name = "check_by_item" if form.mapping == "item" else "check"
+        groups = count * -(-(last - first) // slab)
+        if form.mapping == "item":
+            groups = -(-count // form.group)
+        scalars = (count, first, last, slab)
+        event = program.kernel(name)(
+            self.queue,
+            (groups * form.group,),
+            (form.group,),
+            rows.buffer,
+            np.uint32(rows.length * rows.dtype.itemsize // vector),
+            dictionary,
+            alive,
+            *(np.uint32(value) for value in scalars),
+        )
+        self.watch.add("kernel", event)
+        found = np.empty_like(words)
+        with self.watch.by_the_host("transfer"):
+            event.wait()
+        cl.enqueue_copy(self.queue, found, alive)
+        return found

@@ -1,0 +1,232 @@
+"""Mine a trace: numeric and Boolean statements, by increasing arity, piece by piece.
+
+What holds in a trace holds in each piece, so the words of the entries are carried from piece to
+piece, and an entry without a statement leaves. What was inferred is exact up to the end of the
+piece, so an entry that can no longer be inferred is checked from there on.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from pyapsp.device import choose, device_errors
+from pyapsp.errors import ParameterError
+from pyapsp.kernels import Stopwatch
+from pyapsp.mining.checker import Checker, Form, Rows
+from pyapsp.mining.inference import Facts, Survivors, combinations, copied, derived
+from pyapsp.mining.reading import read_pieces
+from pyapsp.mining.result import Invariants
+from pyapsp.mining.templates import Batch, TemplateSet, template_set
+from pyapsp.mining.trace import Trace
+from pyapsp.mining.transfer import ahead, copies, pieces
+
+__all__ = ["mine"]
+
+
+def mine(
+    trace: Trace | str | os.PathLike[str] | Iterable[Trace],
+    templates: str | TemplateSet = "II",
+    *,
+    device: Any = None,
+    inference: bool = True,
+    early_exit: bool = True,
+    overlap: bool = True,
+    mapping: str = "slab",
+    width: int | None = None,
+    group: int | None = None,
+    tile: int | None = None,
+    slab: int | None = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    **reading: Any,
+) -> Invariants:
+    """Find the likely invariants of a trace: all statements that hold at every instant.
+
+    Parameters
+    ----------
+    trace : Trace, path or iterable of Trace
+        A path is read in pieces. The traces of an iterable follow one another and have the same
+        variables; only a few of them are in memory at a time.
+    templates : {"I", "II"} or TemplateSet
+        The sets of table 20.1, or templates of your own. A template is about variables of one kind.
+    device : optional
+        See `pyapsp.device.choose`.
+    inference : bool
+        Whether entries leave the dictionary if their answers follow from earlier ones. The
+        invariants are the same.
+    early_exit : bool
+        Whether to stop checking what an instant has contradicted. The invariants are the same.
+    overlap : bool
+        Whether to read, copy and mine at the same time.
+    mapping : {"slab", "entry", "item"}
+        What a work-group does: a slab of an entry; an entry (the original); or entries of which
+        each work-item has one (what the original compares with).
+    width : int, optional
+        Words of 4 bytes in a vector: 1, 2, 4, 8 or 16. Default: 4, as in the original; on CPUs the
+        registers decide.
+    group, tile, slab : int, optional
+        Work-items of a group, vectors that a work-item loads at once (1, 2, 4 or 8), and bytes of
+        a row in a slab. Default: chosen for the device.
+    memory_limit : int, optional
+        Largest number of bytes of device memory for the rows of the trace.
+    progress : callable, optional
+        Called with the number of instants that are done.
+    **reading
+        For a path: the options of `pyapsp.mining.read_trace`, and ``instants``.
+
+    Returns
+    -------
+    Invariants
+
+    Raises
+    ------
+    ParameterError
+        An option is out of range, or a trace is empty.
+    FormatError, PrecisionError
+        The file violates its format, or a type cannot hold its values.
+    DeviceMemoryError
+        The least piece does not fit the device.
+
+    References
+    ----------
+    F. Busato, PhD thesis, 2018, chapter 20: Mangrove.
+
+    Examples
+    --------
+    >>> trace = pyapsp.mining.Trace.of({"x": [1, 0, 1], "y": [0, 1, 0]})  # doctest: +SKIP
+    >>> list(pyapsp.mine(trace, "I"))  # doctest: +SKIP
+    ['x != y']
+    """
+    chosen = template_set(templates)
+    found_device = choose(device)
+    form = Form.of(
+        found_device,
+        width=width,
+        group=group,
+        tile=tile,
+        slab=slab,
+        mapping=mapping,
+        early=early_exit,
+    )
+    if memory_limit is not None and memory_limit < 1:
+        raise ParameterError.of("memory_limit", "mine", "positive", memory_limit)
+    if isinstance(trace, Trace) and reading:
+        name, value = next(iter(reading.items()))
+        raise ParameterError.of(name, "mine", "given for a file only", value)
+    started = time.perf_counter()
+    watch, source = Stopwatch(), _source(trace, reading)
+    batches = chosen.batches(inference=inference)
+    with device_errors(found_device, memory_limit or 0):
+        miner = _Miner(Checker(found_device, form, watch), batches, inference)
+        parts = pieces(_timed(source, watch), found_device, memory_limit, overlap=overlap)
+        kinds = {batch.kind for batch in batches}
+        read = ahead(parts, wanted=overlap)
+        sent = ahead(copies(read, kinds, found_device, watch), wanted=overlap)
+        with closing(read), closing(sent):
+            miner.run(sent, progress)
+    seconds = {phase: watch.seconds(phase) for phase in ("read", "transfer", "kernel")}
+    facts = {
+        "templates": chosen.name,
+        "device": str(found_device),
+        "inference": inference,
+        "early_exit": early_exit,
+        "overlap": overlap,
+        **{key: getattr(form, key) for key in ("mapping", "width", "group", "tile", "slab")},
+        **miner.counts,
+        "seconds": {**seconds, "total": time.perf_counter() - started},
+    }
+    return Invariants(miner.names, miner.n, miner.answers(), facts)
+
+
+def _source(trace: Any, reading: dict[str, Any]) -> Iterator[Trace]:
+    if isinstance(trace, Trace):
+        return iter((trace,))
+    if isinstance(trace, str | os.PathLike):
+        return read_pieces(trace, **reading)
+    if isinstance(trace, Iterable) and not reading:
+        return iter(trace)
+    raise ParameterError.of("trace", "mine", "a Trace, a path or traces", type(trace).__name__)
+
+
+def _timed(source: Iterator[Trace], watch: Stopwatch) -> Iterator[Trace]:
+    """Yield the traces, and add the time to read them to the phase "read"."""
+    while True:
+        with watch.by_the_host("read"):
+            trace = next(source, None)
+        if trace is None:
+            return
+        if not isinstance(trace, Trace):
+            raise ParameterError.of("trace", "mine", "an iterable of Trace", type(trace).__name__)
+        yield trace
+
+
+class _Miner:
+    """The dictionary of each batch, and what was learnt about the variables."""
+
+    def __init__(self, checker: Checker, batches: list[Batch], inference: bool) -> None:
+        self.checker, self.batches, self.inference = checker, batches, inference
+        self.survivors: dict[int, Survivors] = {}
+        self.names: dict[str, tuple[str, ...]] = {"boolean": (), "numeric": ()}
+        self.counts = {"entries": 0, "checked": 0, "pieces": 0}
+        self.n = 0
+
+    def run(
+        self,
+        sent: Iterator[tuple[str, Rows, Trace]],
+        progress: Callable[[int], object] | None,
+    ) -> None:
+        """Mine all rows, and report the instants that are done."""
+        last: Trace | None = None
+        for kind, rows, trace in sent:
+            if trace is not last:
+                self.n += trace.n
+                self.counts["pieces"] += 1
+                last = trace
+            self.names = {each: trace.names(each) for each in self.names}
+            facts = Facts.none(rows.count)
+            for number, batch in enumerate(self.batches):
+                if batch.kind == kind:
+                    self._phase(number, rows, facts)
+            if progress is not None:
+                progress(self.n)
+        if not self.n:
+            raise ParameterError("the trace has no variable that a template is about")
+
+    def _phase(self, number: int, rows: Rows, facts: Facts) -> None:
+        batch, now = self.batches[number], self.survivors.get(number)
+        if now is None:
+            entries = combinations(rows.count, batch.arity)
+            now = Survivors(entries, np.full(len(entries), batch.full, np.uint32))
+            self.counts["entries"] += len(entries)
+        entries, words = now.entries, now.words.copy()
+        known = holds = np.zeros(len(words), np.uint32)
+        which, fetch = np.zeros(len(words), bool), None
+        if self.inference and batch.arity > 1 and len(words):
+            if batch.kind == "boolean":
+                known, holds = derived(batch, entries, facts)
+            which, fetch = copied(batch, entries, facts)
+        words &= holds | ~known
+        checked = ~which & (words & ~known != 0)
+        if checked.any():
+            answers = self.checker.check(batch, rows, entries[checked], (words & ~known)[checked])
+            words[checked] = answers | (words & known)[checked]
+            self.counts["checked"] += int(checked.sum())
+        if fetch is not None and which.any():
+            words[which] &= fetch(Survivors(entries[~which], words[~which]))
+        found = Survivors(entries, words).keep()
+        self.survivors[number] = found
+        facts.learn(batch, found)
+
+    def answers(self) -> list[tuple[Batch, Survivors]]:
+        """Return the survivors of each batch, with the statements that are reported."""
+        return [
+            (batch, Survivors(each.entries, each.words & np.uint32(batch.shown)).keep())
+            for number, each in self.survivors.items()
+            if (batch := self.batches[number])
+        ]

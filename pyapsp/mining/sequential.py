@@ -1,0 +1,143 @@
+"""Algorithm 17, the sequential miner: what `mine` must equal, and what it is compared with.
+
+For each tuple of the dictionary and each instant, every template that still holds is checked; a
+tuple without templates ends. `loop` leaves the instants to NumPy, and has no early end;
+`sequential` is the algorithm as printed, compiled by Numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from pyapsp.errors import PyApspError
+from pyapsp.mining import evaluate
+from pyapsp.mining.inference import Survivors, combinations
+from pyapsp.mining.result import Invariants
+from pyapsp.mining.templates import Batch, TemplateSet, template_set
+from pyapsp.mining.trace import Trace
+
+__all__ = ["loop", "sequential"]
+
+
+def loop(trace: Trace, templates: str | TemplateSet = "II") -> Invariants:
+    """Mine a trace with a loop over tuples and templates, in NumPy.
+
+    Parameters
+    ----------
+    trace : Trace
+    templates : {"I", "II"} or TemplateSet
+
+    Returns
+    -------
+    Invariants
+    """
+
+    def check(batch: Batch, rows: np.ndarray, entries: np.ndarray) -> np.ndarray:
+        words = np.zeros(len(entries), np.uint32)
+        for place, entry in enumerate(entries):
+            values = [rows[row] for row in entry]
+            for bit, statement in enumerate(batch.statements):
+                if np.all(evaluate.evaluate(statement.root, values)):
+                    words[place] |= np.uint32(1 << bit)
+        return words
+
+    return _mined(trace, templates, check)
+
+
+def sequential(trace: Trace, templates: str | TemplateSet = "II") -> Invariants:
+    """Mine a trace by algorithm 17 with its early end, compiled by Numba.
+
+    Parameters and result are those of `loop`.
+
+    Raises
+    ------
+    PyApspError
+        Numba is not installed.
+    """
+
+    def check(batch: Batch, rows: np.ndarray, entries: np.ndarray) -> np.ndarray:
+        lines = [
+            _CHECK.format(1 << bit, evaluate.write(each.root, evaluate.NUMBA))
+            for bit, each in enumerate(batch.statements)
+        ]
+        compiled = _compiled("\n".join(lines), batch.arity, rows.dtype.str)
+        found: np.ndarray = compiled(rows, entries, np.int64(batch.full))
+        return found
+
+    return _mined(trace, templates, check)
+
+
+def _mined(
+    trace: Trace,
+    templates: str | TemplateSet,
+    check: Callable[[Batch, np.ndarray, np.ndarray], np.ndarray],
+) -> Invariants:
+    found = []
+    for batch in template_set(templates).batches():
+        rows = trace.values(batch.kind)
+        entries = combinations(len(rows), batch.arity)
+        found.append((batch, Survivors(entries, check(batch, rows, entries)).keep()))
+    names = {kind: trace.names(kind) for kind in ("boolean", "numeric")}
+    return Invariants(names, trace.n, found, {"templates": template_set(templates).name})
+
+
+_CHECK = "            if word & {0} and not {1}:\n                word ^= {0}"
+_LOOP = """\
+def check(rows, entries, full):
+    words = np.zeros(len(entries), np.uint32)
+    for place in range(len(entries)):
+        {rows}
+        word = full
+        for instant in range(rows.shape[1]):
+            {values}
+{checks}
+            if word == 0:
+                break
+        words[place] = word
+    return words
+"""
+
+
+@cache
+def _compiled(checks: str, arity: int, dtype: str) -> Callable[..., Any]:
+    try:
+        import numba
+    except ModuleNotFoundError:
+        raise PyApspError("this needs numba; install the extra 'mining' of pyapsp") from None
+    kind = np.dtype(dtype).type
+    allowed = kind(evaluate.tolerance(kind)) if kind is not np.bool_ else None
+
+    def near(x, y):  # type: ignore[no-untyped-def]
+        return x == y or abs(x - y) <= allowed * min(abs(x), abs(y))
+
+    def apart(x, y):  # type: ignore[no-untyped-def]
+        return (x < y or x > y) and not close(x, y)
+
+    def least(x, y):  # type: ignore[no-untyped-def]
+        return x if x < y else (y if y <= x else x + y)
+
+    def greatest(x, y):  # type: ignore[no-untyped-def]
+        return x if x > y else (y if y >= x else x + y)
+
+    close = numba.njit(near)
+    names = {
+        "np": np,
+        "near": close,
+        **{each.__name__: numba.njit(each) for each in (apart, least, greatest)},
+        **{"NUMBER": kind, "power": np.power, "absolute": np.abs, "root": np.sqrt},
+        **{"exp": np.exp, "log": np.log, "floor": np.floor},
+    }
+    letters = "abc"[:arity]
+    text = _LOOP.format(
+        rows="; ".join(f"r{each} = rows[entries[place, {k}]]" for k, each in enumerate(letters)),
+        values="; ".join(f"{each} = r{each}[instant]" for each in letters),
+        checks=checks,
+    )
+    # quotients by zero are infinite or NaN, as on devices
+    exec(text, names)
+    compiled: Callable[..., Any] = numba.njit(error_model="numpy")(names["check"])
+    return compiled

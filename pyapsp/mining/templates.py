@@ -1,0 +1,235 @@
+"""Sets of templates, and the statements that a dictionary entry is checked against.
+
+An entry of the dictionary is a set of one to three variables, in the order of the trace. A template
+with several variables becomes a statement for each order in which they can take its places; orders
+that say the same are one statement. So each row is read once for all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import permutations
+
+from pyapsp.errors import ParameterError
+from pyapsp.mining.evaluate import truth_table
+from pyapsp.mining.language import KINDS, Formula, Node, parse
+
+__all__ = ["MOST", "SETS", "Batch", "Statement", "TemplateSet", "template_set"]
+
+#: The most statements of a batch: the bits of the word that says which of them still hold.
+MOST = 32
+_SYMMETRIC = frozenset({"and", "or", "xor", "same", "=", "!=", "+", "*", "min", "max"})
+
+# Table 20.1. The relations of set I hold between pairs: a single number has nothing to compare.
+_SET_I = {
+    "boolean": ("a = true", "a = false"),
+    "numeric": ("a = b", "a != b", "a < b", "a > b", "a <= b", "a >= b"),
+}
+_SET_II = {
+    "boolean": (
+        *("a = true", "a = false", "a = b", "a != b"),
+        *("a = b & c", "a = b | c", "a = b ^ c"),
+    ),
+    "numeric": (
+        *("a = 7", "a != 0", "a < 10", "a <= 10"),
+        *("a = b", "a <= b", "a < sqrt(b)", "a = log(b)", "a < b + 1", "a = b * 2"),
+        *("a = b ** c", "a = min(b, c)", "a = max(b, c)", "a < b * c", "a <= b + c"),
+    ),
+}
+_AUXILIARY = {1: ("a", "!a"), 2: ("a = b", "a != b")}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A template whose variables are those of an entry, in one order.
+
+    Attributes
+    ----------
+    formula : Formula
+    order : tuple of int
+        Place in the entry of each variable of the template.
+    root : Node
+        The formula over the places of the entry.
+    hidden : bool
+        Whether it only serves inference, and is not reported.
+    """
+
+    formula: Formula
+    order: tuple[int, ...]
+    root: Node
+    hidden: bool = False
+
+    @cached_property
+    def key(self) -> object:
+        """What it says: statements with the same key hold for the same entries."""
+        if self.formula.kind == "boolean":
+            return truth_table(self.root, len(self.order))
+        return _canonical(self.root)
+
+    def about(self, names: Sequence[str]) -> str:
+        """Return the statement about the variables of an entry, as text."""
+        actual = dict(zip(self.formula.names, (names[place] for place in self.order), strict=True))
+        return re.sub(r"[A-Za-z_]\w*", lambda word: actual.get(word[0], word[0]), self.formula.text)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Statements about the same entries, which one kernel checks.
+
+    Attributes
+    ----------
+    kind : {"boolean", "numeric"}
+    arity : int
+    statements : tuple of Statement
+        At most `MOST`.
+    """
+
+    kind: str
+    arity: int
+    statements: tuple[Statement, ...]
+
+    @cached_property
+    def reordered(self) -> dict[tuple[int, ...], list[int]]:
+        """Bits of the statements about an entry whose variables are in another order.
+
+        The order is that of `numpy.argsort`: which place comes first, second and third. An order is
+        missing if a statement belongs to another batch.
+        """
+        bits = {each.key: bit for bit, each in enumerate(self.statements)}
+        found = {}
+        for order in permutations(range(self.arity)):
+            ranks = [order.index(place) for place in range(self.arity)]
+            keys = [replace(each, root=_moved(each.root, ranks)).key for each in self.statements]
+            if all(key in bits for key in keys):
+                found[order] = [bits[key] for key in keys]
+        return found
+
+    @property
+    def full(self) -> int:
+        """The word in which all statements hold."""
+        return (1 << len(self.statements)) - 1
+
+    @property
+    def shown(self) -> int:
+        """The bits of the statements that are reported."""
+        return sum(1 << bit for bit, each in enumerate(self.statements) if not each.hidden)
+
+    def bit(self, text: str) -> int | None:
+        """Return the bit of the statement that says the same as a template; None: no such one."""
+        formula = parse(text, self.kind)
+        wanted = Statement(formula, tuple(range(self.arity)), formula.root).key
+        return next((bit for bit, each in enumerate(self.statements) if each.key == wanted), None)
+
+
+@dataclass(frozen=True)
+class TemplateSet:
+    """Templates to mine.
+
+    Parameters
+    ----------
+    boolean, numeric : sequence of str
+        Formulas of the language of `pyapsp.mining.language`; repeated ones count once.
+    name : str
+
+    Raises
+    ------
+    ParameterError
+        If a template is not a formula of its kind with one to three variables, or there is none.
+
+    Examples
+    --------
+    >>> own = TemplateSet(boolean=["request -> grant"], numeric=["0 <= x and x < 256"])
+    >>> [batch.arity for batch in own.batches()]
+    [1, 2]
+    """
+
+    boolean: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    name: str = "own"
+    _formulas: tuple[Formula, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for kind in KINDS:
+            given = getattr(self, kind)
+            if isinstance(given, str) or not isinstance(given, Sequence):
+                raise ParameterError.of(kind, "TemplateSet", "a sequence of texts", given)
+            object.__setattr__(self, kind, tuple(given))
+        found = tuple(parse(text, kind) for kind in KINDS for text in getattr(self, kind))
+        if not found:
+            raise ParameterError("a template set has at least one template")
+        object.__setattr__(self, "_formulas", found)
+
+    def batches(self, *, inference: bool = False) -> list[Batch]:
+        """Return the statements in batches: numeric first, then Boolean, by their arity.
+
+        Parameters
+        ----------
+        inference : bool
+            Whether to add the hidden statements that inference about Booleans needs.
+        """
+        batches = []
+        for kind in reversed(KINDS):
+            arities = sorted({len(each.names) for each in self._formulas if each.kind == kind})
+            needed = range(1, arities[-1]) if inference and kind == "boolean" and arities else ()
+            for arity in sorted({*arities, *needed}):
+                statements = self._statements(kind, arity)
+                if arity in needed:
+                    known = {each.key for each in statements}
+                    hidden = [_statement(parse(text, kind), True) for text in _AUXILIARY[arity]]
+                    statements += [each for each in hidden if each.key not in known]
+                batches += [
+                    Batch(kind, arity, tuple(statements[first : first + MOST]))
+                    for first in range(0, len(statements), MOST)
+                ]
+        return batches
+
+    def _statements(self, kind: str, arity: int) -> list[Statement]:
+        found: dict[object, Statement] = {}
+        for formula in self._formulas:
+            if (formula.kind, len(formula.names)) != (kind, arity):
+                continue
+            for order in permutations(range(arity)):
+                each = Statement(formula, order, _moved(formula.root, order))
+                found.setdefault(each.key, each)
+        return list(found.values())
+
+
+SETS = {name: TemplateSet(**each, name=name) for name, each in (("I", _SET_I), ("II", _SET_II))}
+
+
+def template_set(given: str | TemplateSet) -> TemplateSet:
+    """Return a set by its name, ``"I"`` or ``"II"``, or the set itself.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such set.
+    """
+    if isinstance(given, TemplateSet):
+        return given
+    if not isinstance(given, str) or given not in SETS:
+        rule = f"a TemplateSet or one of {', '.join(SETS)}"
+        raise ParameterError.of("templates", "mine", rule, given)
+    return SETS[given]
+
+
+def _statement(formula: Formula, hidden: bool) -> Statement:
+    return Statement(formula, tuple(range(len(formula.names))), formula.root, hidden)
+
+
+def _moved(node: Node, places: Sequence[int]) -> Node:
+    """Return a formula with each variable p replaced by ``places[p]``."""
+    if node.op == "variable":
+        return replace(node, value=places[int(node.value)])
+    return replace(node, parts=tuple(_moved(part, places) for part in node.parts))
+
+
+def _canonical(node: Node) -> tuple[object, ...]:
+    """Return a key in which operands that may change places are sorted."""
+    parts = [_canonical(part) for part in node.parts]
+    if node.op in _SYMMETRIC:
+        parts.sort(key=repr)
+    return (node.op, node.value, *parts)

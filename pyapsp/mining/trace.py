@@ -1,0 +1,236 @@
+"""A trace: the values of Boolean and numeric variables at each instant.
+
+Numbers are rows of float32 or float64. Booleans are rows of bits, 32 instants a word. Rows have a
+multiple of `ALIGNED` bytes, in which the last instant is repeated: what holds at the last instant
+holds in the padding, so kernels need no case for the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pyapsp.errors import ParameterError, PrecisionError
+from pyapsp.host import aligned
+
+__all__ = ["ALIGNED", "DTYPES", "Trace", "numbers"]
+
+#: Bytes that the length of a row is a multiple of: the longest vector of words or doubles.
+ALIGNED = 128
+#: Types of numbers: the shortest that holds all values, or one of these.
+DTYPES = ("auto", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Values of variables at n instants; see `Trace.of` and `pyapsp.mining.read_trace`.
+
+    Attributes
+    ----------
+    n : int
+        Number of instants, at least one.
+    numeric_names, boolean_names : tuple of str
+        The variables, by row.
+    numeric : (k, >= n) ndarray of float32 or float64
+        Padded with the values of the last instant.
+    boolean : (m, >= n / 32) ndarray of uint32
+        Bit ``i % 32`` of word ``i // 32`` is instant i; padded with the last instant.
+    facts : dict
+        How it was made, e.g. the number of instants that were left out.
+    """
+
+    n: int
+    numeric_names: tuple[str, ...]
+    numeric: np.ndarray
+    boolean_names: tuple[str, ...]
+    boolean: np.ndarray
+    facts: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        columns: Any,
+        names: Sequence[str] | None = None,
+        *,
+        dtype: str = "auto",
+        facts: Mapping[str, Any] | None = None,
+    ) -> Trace:
+        """Make a trace of columns.
+
+        Parameters
+        ----------
+        columns : mapping of str to array-like, data frame, or (n, k) array
+            One array of n values for each variable: bool, or numbers. A data frame of pandas or
+            polars. A 2-D array has an instant in each row and needs `names`.
+        names : sequence of str, optional
+            The variables of a 2-D array; of other columns, those to take, in this order.
+        dtype : {"auto", "float32", "float64"}
+            Type of numbers. "auto": float32 if it holds all values exactly, else float64.
+            "float32" rounds, as the original does.
+        facts : mapping, optional
+            Kept in the trace.
+
+        Raises
+        ------
+        ParameterError
+            Columns have other lengths, types or names than these, or no instant.
+        PrecisionError
+            float64 cannot hold an integer; or with "float32", a value is beyond its range.
+        """
+        if dtype not in DTYPES:
+            raise ParameterError.of("dtype", "Trace", f"one of {', '.join(DTYPES)}", dtype)
+        found = _columns(columns, names)
+        boolean = {name: each for name, each in found.items() if each.dtype == bool}
+        rest = {name: numbers(each, name) for name, each in found.items() if name not in boolean}
+        n = len(next(iter(found.values())))
+        kind = _kind(rest, dtype)
+        numeric = _rows(len(rest), n, kind.itemsize, kind)
+        for row, (name, each) in zip(numeric, rest.items(), strict=True):
+            with np.errstate(over="ignore"):
+                row[:n] = each
+            if kind == np.float32 and (np.isinf(row[:n]) & np.isfinite(each)).any():
+                raise PrecisionError(f"variable {name!r} has values beyond the range of float32")
+            row[:n] += kind.type(0)  # minus zero becomes zero, so equal numbers have equal bits
+            row[n:] = row[n - 1]
+        return cls(n, tuple(rest), numeric, tuple(boolean), _packed(boolean, n), dict(facts or {}))
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the numbers."""
+        return self.numeric.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        return int(self.numeric.nbytes + self.boolean.nbytes)
+
+    def rows(self, kind: str) -> np.ndarray:
+        """Return the rows of a kind, "boolean" or "numeric"."""
+        return self.boolean if kind == "boolean" else self.numeric
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Return the variables of a kind, by row."""
+        return self.boolean_names if kind == "boolean" else self.numeric_names
+
+    def values(self, kind: str) -> np.ndarray:
+        """Return the values of a kind, one row for each variable: bool, or numbers."""
+        if kind == "numeric":
+            return self.numeric[:, : self.n]
+        bits = np.unpackbits(self.boolean.view(np.uint8), axis=1, bitorder="little")
+        return bits[:, : self.n].astype(bool)
+
+    def part(self, start: int, stop: int) -> Trace:
+        """Return the instants from `start`, a multiple of 1024, up to `stop`.
+
+        Raises
+        ------
+        ParameterError
+            `start` is no such multiple, or the part is empty.
+        """
+        if start % 1024 or not 0 <= start < stop:
+            raise ParameterError.of("start", "Trace.part", "a multiple of 1024", start)
+        stop = min(stop, self.n)
+        if (start, stop) == (0, self.n):
+            return self
+        n = stop - start
+        numeric = _rows(len(self.numeric), n, self.dtype.itemsize, self.dtype)
+        numeric[:, :n] = self.numeric[:, start:stop]
+        numeric[:, n:] = numeric[:, n - 1 : n]
+        words = _rows(len(self.boolean), -(-n // 32), 4, np.dtype(np.uint32))
+        words[:, : -(-n // 32)] = self.boolean[:, start // 32 : start // 32 + -(-n // 32)]
+        _pad_bits(words, n)
+        return Trace(n, self.numeric_names, numeric, self.boolean_names, words, self.facts)
+
+
+def numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """Return a column as it can be stored: floats, or integers that float64 holds.
+
+    Raises
+    ------
+    ParameterError
+        It has other values than numbers.
+    PrecisionError
+        float64 cannot hold one of its integers.
+    """
+    if values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
+        rule = "of Booleans or of numbers of up to 8 bytes"
+        raise ParameterError(f"variable {name!r} must be {rule}, not {values.dtype}")
+    if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and values.size:
+        exact = values.astype(np.float64)
+        # beyond 2^63 the way back would overflow
+        within = max(abs(int(values.min())), abs(int(values.max()))) <= 2**53
+        if not (within or all(int(x) == int(y) for x, y in zip(exact, values, strict=True))):
+            raise PrecisionError(f"variable {name!r} has integers that float64 cannot hold")
+        return exact
+    return values
+
+
+def _kind(columns: Mapping[str, np.ndarray], dtype: str) -> np.dtype:
+    if dtype != "auto":
+        return np.dtype(dtype)
+    with np.errstate(over="ignore"):
+        exact = all(
+            each.dtype in (np.float32, np.float16)
+            or np.array_equal(each, each.astype(np.float32).astype(each.dtype), equal_nan=True)
+            for each in (_floats(each) for each in columns.values())
+        )
+    return np.dtype(np.float32 if exact else np.float64)
+
+
+def _floats(values: np.ndarray) -> np.ndarray:
+    return values if values.dtype.kind == "f" else values.astype(np.float64)
+
+
+def _columns(given: Any, names: Sequence[str] | None) -> dict[str, np.ndarray]:
+    """Return the columns that were asked for, each a 1-D array."""
+    if isinstance(given, np.ndarray) and given.ndim == 2:
+        if names is None or len(names) != given.shape[1]:
+            raise ParameterError.of("names", "Trace", "a name for each column", names)
+        taken: Iterable[tuple[str, Any]] = zip(names, given.T, strict=True)
+    elif hasattr(given, "columns") or isinstance(given, Mapping):
+        known = list(getattr(given, "columns", given))
+        chosen = known if names is None else list(names)
+        missing = [name for name in chosen if name not in known]
+        if missing:
+            raise ParameterError(f"there is no variable {missing[0]!r}")
+        taken = ((name, given[name]) for name in chosen)
+    else:
+        rule = "a mapping, a data frame or a 2-D array"
+        raise ParameterError.of("columns", "Trace", rule, type(given).__name__)
+    listed = [(str(name), np.asarray(column)) for name, column in taken]
+    found = dict(listed)
+    if len(found) < len(listed):
+        raise ParameterError("the variables of a trace have different names")
+    lengths = {column.shape for column in found.values()}
+    if len(lengths) != 1 or len(lengths.copy().pop()) != 1:
+        raise ParameterError(f"the columns must be 1-D and equally long, not of shapes {lengths}")
+    if not next(iter(found.values())).size:
+        raise ParameterError("a trace has at least one instant")
+    return found
+
+
+def _rows(count: int, length: int, size: int, dtype: np.dtype) -> np.ndarray:
+    """Return new rows whose length in bytes is a multiple of `ALIGNED`."""
+    return aligned((count, -(-length * size // ALIGNED) * ALIGNED // size), dtype)
+
+
+def _packed(columns: Mapping[str, np.ndarray], n: int) -> np.ndarray:
+    words = _rows(len(columns), -(-n // 32), 4, np.dtype(np.uint32))
+    for row, each in zip(words, columns.values(), strict=True):
+        packed = np.packbits(each, bitorder="little")
+        row.view(np.uint8)[: len(packed)] = packed
+    _pad_bits(words, n)
+    return words
+
+
+def _pad_bits(words: np.ndarray, n: int) -> None:
+    """Repeat the bit of the last instant up to the end of the rows."""
+    last, place = (n - 1) // 32, np.uint32((n - 1) % 32)
+    mask = np.uint32((2 << int(place)) - 1 & 0xFFFFFFFF)
+    for row in words:
+        filler = np.uint32(0xFFFFFFFF if row[last] >> place & np.uint32(1) else 0)
+        row[last] = (row[last] & mask) | (filler & ~mask)
+        row[last + 1 :] = filler
