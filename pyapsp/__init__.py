@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyapsp import bulk as bulk
     from pyapsp import csgraph as csgraph
     from pyapsp import errors as errors
+    from pyapsp import matching as matching
     from pyapsp import sweep as sweep
     from pyapsp import verify as verify
     from pyapsp.dense.batch.pinned import pinned_empty as pinned_empty
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
+    from pyapsp.matching.door import match as match
+    from pyapsp.matching.door import match_many as match_many
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
     from pyapsp.registry import problem as problem
@@ -71,6 +74,9 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "eccentricity": ("pyapsp.distances.summaries", "eccentricity"),
     "errors": ("pyapsp.errors", None),
     "explain": ("pyapsp.distances.solver", "explain"),
+    "match": ("pyapsp.matching.door", "match"),
+    "match_many": ("pyapsp.matching.door", "match_many"),
+    "matching": ("pyapsp.matching", None),
     "method": ("pyapsp.registry", "method"),
     "methods": ("pyapsp.registry", "methods"),
     "problem": ("pyapsp.registry", "problem"),

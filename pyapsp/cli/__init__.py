@@ -34,6 +34,7 @@ _COMMANDS = (
     "path",
     "measure",
     "scc",
+    "match",
     "verify",
     "check",
     "fetch",

@@ -29,7 +29,7 @@ LAYERS = [
     {"tuning", "verify"},
     {"trials"},
     {"runs"},
-    {"bulk", "dense", "sparse", "sweep", "traversal"},
+    {"bulk", "dense", "matching", "sparse", "sweep", "traversal"},
     {"distances"},
     {"csgraph", "networkx_backend", "profiling", "report"},
     {"papers"},

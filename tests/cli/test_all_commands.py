@@ -112,6 +112,8 @@ def folder(device, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path / "tuning"))
     monkeypatch.chdir(tmp_path)
     pyapsp.write(generators.random_graph(40, seed=6), "g.gr")
+    (tmp_path / "g.gfu").write_text("#g\n3\nA\nB\nA\n2\n0 1\n1 2\n")
+    (tmp_path / "q.gfu").write_text("#q\n2\nA\nB\n1\n0 1\n")
     assert main(["solve", "g.gr", "-o", "d.npz", "--predecessors", "--method", "fw-naive"]) == 0
     capsys.readouterr()
     return tmp_path
@@ -125,6 +127,7 @@ JSON = {
     "path": ("path d.npz 1 1", "path", ["1"]),
     "measure": ("measure g.gr radius --undirected", "graph", None),
     "scc": ("scc g.gr", "problem", "scc"),
+    "match": ("match g.gfu q.gfu --matches 5", "method", "device"),
     "verify": ("verify g.gr d.npz", "verified", True),
     "fetch": ("fetch ring-40", "n", 40),
     "fetch --list": ("fetch --list", None, None),

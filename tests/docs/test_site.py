@@ -21,6 +21,7 @@ MODULES = (
     "pyapsp.csgraph",
     "pyapsp.errors",
     "pyapsp.graph.generators",
+    "pyapsp.matching",
     "pyapsp.sweep",
     "pyapsp.verify",
 )
