@@ -46,7 +46,7 @@ def match(
         A query has at most 512 nodes.
     matches : int, default 100
         K, the number of matches; some may be equal.
-    similarity : (|V|, n) array-like, optional
+    similarity : (nodes, n) array-like, optional
         S(q, t), from 0 to 1, of each query node and target vertex. By default S is 1 if the labels
         are equal, otherwise 0.
     threshold : float, optional

@@ -23,7 +23,8 @@ class Matches:
     partners : (K, nodes) int32 ndarray
         The target vertex of each query node, -1 for none.
     units : (K,) int64 ndarray
-        The costs in units of 1 / 65536 of a mismatch, not divided by |V| + |E|.
+        The costs in units of 1 / 65536 of a mismatch, not divided by the number of nodes and edges
+        of the query.
     similarity : (nodes, n) uint32 ndarray or None
         Given similarities, in the same units.
     stats : dict
@@ -46,7 +47,8 @@ class Matches:
         """The cost of each match, from 0 to 1.
 
         It is the sum of 1 - S over matched nodes, and of the nodes and edges without a match,
-        divided by |V| + |E|. A query edge is matched if its ends are, and the target has the edge.
+        divided by the number of nodes and edges of the query. A query edge is matched if its ends
+        are, and the target has the edge.
         """
         return self.units / (65536.0 * (self.query.n + self.query.m))
 
