@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyapsp import csgraph as csgraph
     from pyapsp import dynamic as dynamic
     from pyapsp import errors as errors
+    from pyapsp import matching as matching
     from pyapsp import mining as mining
     from pyapsp import sweep as sweep
     from pyapsp import verify as verify
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
+    from pyapsp.matching.door import match as match
+    from pyapsp.matching.door import match_many as match_many
     from pyapsp.mining.miner import mine as mine
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
@@ -92,6 +95,9 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "errors": ("pyapsp.errors", None),
     "explain": ("pyapsp.distances.solver", "explain"),
     "k_truss": ("pyapsp.trusses.truss", "k_truss"),
+    "match": ("pyapsp.matching.door", "match"),
+    "match_many": ("pyapsp.matching.door", "match_many"),
+    "matching": ("pyapsp.matching", None),
     "method": ("pyapsp.registry", "method"),
     "methods": ("pyapsp.registry", "methods"),
     "mine": ("pyapsp.mining.miner", "mine"),

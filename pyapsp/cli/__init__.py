@@ -36,6 +36,7 @@ _COMMANDS = (
     "scc",
     "triangles",
     "truss",
+    "match",
     "verify",
     "check",
     "fetch",

@@ -29,7 +29,7 @@ LAYERS = [
     {"tuning", "verify"},
     {"trials"},
     {"runs"},
-    {"bulk", "dense", "dynamic", "mining", "sparse", "sweep", "traversal"},
+    {"bulk", "dense", "dynamic", "mining", "matching", "sparse", "sweep", "traversal"},
     {"trusses"},
     {"distances", "simulation"},
     {"csgraph", "networkx_backend", "profiling", "report"},

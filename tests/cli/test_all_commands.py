@@ -114,6 +114,8 @@ def folder(device, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pyapsp.write(generators.random_graph(40, seed=6), "g.gr")
     (tmp_path / "t.csv").write_text("x,y\n1,2\n3,5\n")
+    (tmp_path / "g.gfu").write_text("#g\n3\nA\nB\nA\n2\n0 1\n1 2\n")
+    (tmp_path / "q.gfu").write_text("#q\n2\nA\nB\n1\n0 1\n")
     assert main(["solve", "g.gr", "-o", "d.npz", "--predecessors", "--method", "fw-naive"]) == 0
     capsys.readouterr()
     return tmp_path
@@ -130,6 +132,7 @@ JSON = {
     "triangles": ("triangles g.gr", "problem", "triangles"),
     "truss": ("truss g.gr", "problem", "truss"),
     "truss -k": ("truss g.gr -k 3", "k", 3),
+    "match": ("match g.gfu q.gfu --matches 5", "method", "device"),
     "verify": ("verify g.gr d.npz", "verified", True),
     "fetch": ("fetch ring-40", "n", 40),
     "fetch --list": ("fetch --list", None, None),

@@ -287,6 +287,8 @@ def reduced(line: str) -> str:
 @pytest.mark.parametrize("title", SECTIONS)
 def test_section(title, tmp_path, monkeypatch, capsys):
     shutil.copy(ROOT / "data" / "samples" / "random-60.gr", tmp_path / "rome99.gr")
+    (tmp_path / "target.gfu").write_text("#t\n3\nA\nB\nA\n2\n0 1\n1 2\n")
+    (tmp_path / "query.gfu").write_text("#q\n2\nA\nB\n1\n0 1\n")
     (tmp_path / "your_code.py").write_text(YOUR_CODE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYAPSP_CACHE", str(tmp_path / "cache"))

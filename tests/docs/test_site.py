@@ -23,6 +23,7 @@ MODULES = (
     "pyapsp.errors",
     "pyapsp.graph.generators",
     "pyapsp.mining",
+    "pyapsp.matching",
     "pyapsp.sweep",
     "pyapsp.verify",
 )

@@ -1,0 +1,340 @@
+"""`match` and `match_many`: where queries are found in a target."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from pyapsp.device import Device, choose
+from pyapsp.errors import ParameterError
+from pyapsp.matching.matches import Matches
+from pyapsp.matching.network import Network
+from pyapsp.matching.options import Options, options_of
+from pyapsp.matching.prepared import Query, Target, log_table, prepared, similarities
+
+__all__ = ["match", "match_many", "probabilities"]
+
+_METHODS = ("device", "reference")
+
+
+def match(
+    query: Any,
+    target: Any,
+    matches: int = 100,
+    *,
+    similarity: Any = None,
+    threshold: float | None = None,
+    label: str = "label",
+    method: str = "device",
+    device: Any = None,
+    memory_limit: int | None = None,
+    **options: Any,
+) -> Matches:
+    """Find approximate matches of a query network in a target network (APPAGATO).
+
+    Each match maps query nodes to different target vertices. It grows from a random pair of a node
+    and a vertex, and its cost is the part of the nodes and edges of the query that do not match.
+    The matches depend on the arguments and the seed alone, not on the device.
+
+    Parameters
+    ----------
+    query, target : Network or networkx.Graph
+        A query has at most 512 nodes.
+    matches : int, default 100
+        K, the number of matches; some may be equal.
+    similarity : (nodes, n) array-like, optional
+        S(q, t), from 0 to 1, of each query node and target vertex. By default S is 1 if the labels
+        are equal, otherwise 0.
+    threshold : float, optional
+        Keep the given similarities only for this part of the target vertices, for each node the
+        most similar ones, and divide each row by its largest entry.
+    label : str
+        The attribute that is the label of a node of a NetworkX graph.
+    method : {"device", "reference"}
+        The reference is sequential and compiled by Numba. Both give the same matches.
+    device : optional
+        See `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Largest number of bytes of device memory to use.
+    levels : int, default 2
+        l_max, the depth of the searches that compare the surroundings of nodes.
+    scores : collection of {"label", "degree", "bfs"}
+        The terms of the score of a pair; all by default.
+    edge_degrees : bool, default True
+        Whether an edge matches in such a search only if no end has a smaller degree in the target.
+    strict : bool, default False
+        Leave a node unmatched if no candidate is similar to it.
+    focus : float, default 64
+        The power, from 1 to 1024, to which weights are raised before a draw.
+    guided : bool, default True
+        Whether the scores of pairs count in draws after the seed, too.
+    order : {"connected", "random"}
+        Whether the next query node is one with the most matched neighbours, or any that has one.
+    rounds : int, default 100
+        After a match with mismatches has grown: how often a part of it around a mismatch is removed
+        and grown again. The result is kept if it does not cost more.
+    published : bool, default False
+        The search of the paper: ``focus=1, guided=False, order="random", rounds=0``, unless given.
+    seed : int, default 0
+        From 0 to 2^64 - 1.
+
+    Returns
+    -------
+    Matches
+
+    Raises
+    ------
+    ParameterError
+        An argument has a value that is not allowed.
+    GraphError
+        A node of a NetworkX graph has no label.
+    CapabilityError
+        The query has too many nodes, or Numba is missing for the reference.
+    NoDeviceError, DeviceMemoryError
+        There is no device, or its memory is too small.
+
+    References
+    ----------
+    V. Bonnici, F. Busato, G. Micale, N. Bombieri, A. Pulvirenti and R. Giugno, APPAGATO: an
+    approximate parallel and stochastic graph querying tool for biological networks, Bioinformatics
+    32(14), 2016, doi:10.1093/bioinformatics/btw223.
+
+    Examples
+    --------
+    >>> from pyapsp.matching import Network
+    >>> ring = Network.from_edges([(i, (i + 1) % 9) for i in range(9)], "ABCABDABE")
+    >>> path = Network.from_edges([(0, 1), (1, 2)], "BDA")
+    >>> match(path, ring, matches=10).best
+    {0: 4, 1: 5, 2: 6}
+    """
+    given = None if similarity is None else [similarity]
+    [found] = match_many(
+        [query],
+        target,
+        matches,
+        similarity=given,
+        threshold=threshold,
+        label=label,
+        method=method,
+        device=device,
+        memory_limit=memory_limit,
+        **options,
+    )
+    return found
+
+
+def match_many(
+    queries: Iterable[Any],
+    target: Any,
+    matches: int = 100,
+    *,
+    similarity: Sequence[Any] | None = None,
+    threshold: float | None = None,
+    label: str = "label",
+    method: str = "device",
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    **options: Any,
+) -> list[Matches]:
+    """Find approximate matches of many queries in one target, in as few launches as fit in memory.
+
+    Each query has the same matches as in a call of `match` with the same seed.
+
+    Parameters
+    ----------
+    queries : iterable of Network or networkx.Graph
+    target, matches, threshold, label, method, device, memory_limit, **options
+        As in `match`.
+    similarity : sequence of array-like, optional
+        One matrix for each query.
+    progress : callable, optional
+        Called with the number of queries done and of all queries.
+
+    Returns
+    -------
+    list of Matches
+        One for each query; ``stats["seconds"]`` is the time of all queries.
+
+    Raises
+    ------
+    As `match`.
+    """
+    chosen = options_of({"matches": matches, **options})
+    networks = [_network(query, label, "queries") for query in queries]
+    goal = _network(target, label, "target")
+    given = _given(similarity, networks, goal, threshold)
+    if method not in _METHODS:
+        raise ParameterError.of("method", "match", f"one of {', '.join(_METHODS)}", method)
+    if memory_limit is not None and (not isinstance(memory_limit, int) or memory_limit < 1):
+        raise ParameterError.of("memory_limit", "match", "a positive integer", memory_limit)
+    if not networks:
+        return []
+    small, sorted_target = prepared(networks, goal, given)
+    tell = progress or (lambda done, total: None)
+    if method == "reference":
+        rows, units, stats = _by_reference(small, sorted_target, chosen, tell)
+    else:
+        rows, units, stats = _on_device(
+            small, sorted_target, chosen, choose(device), memory_limit, tell
+        )
+    stats = {"method": method, **stats, "options": asdict(chosen)}
+    vertices = sorted_target.vertices.astype(np.int32)
+    return [
+        Matches(
+            network,
+            goal,
+            np.where(row >= 0, vertices[np.maximum(row, 0)], np.int32(-1)),
+            cost,
+            None if given is None else given[number],
+            stats,
+        )
+        for number, (network, row, cost) in enumerate(zip(networks, rows, units, strict=True))
+    ]
+
+
+def probabilities(
+    query: Any,
+    target: Any,
+    *,
+    similarity: Any = None,
+    threshold: float | None = None,
+    label: str = "label",
+    method: str = "device",
+    device: Any = None,
+    **options: Any,
+) -> np.ndarray:
+    """Return the probability that a query node and a target vertex match: P of the paper.
+
+    Parameters
+    ----------
+    query, target, similarity, threshold, label, method, device, **options
+        As in `match`.
+
+    Returns
+    -------
+    (nodes, n) float64 ndarray
+        Each row has the sum 1.
+
+    Raises
+    ------
+    As `match`.
+    """
+    chosen = options_of(options)
+    small, goal = _network(query, label, "query"), _network(target, label, "target")
+    given = _given(None if similarity is None else [similarity], [small], goal, threshold)
+    [one], sorted_target = prepared([small], goal, given)
+    if method == "reference":
+        rows = _reference_scores(one, sorted_target, chosen)
+    elif method == "device":
+        rows = _searcher([one], sorted_target, chosen, choose(device), None).scores([one])
+    else:
+        raise ParameterError.of("method", "match", f"one of {', '.join(_METHODS)}", method)
+    scores = np.empty(rows.shape)
+    scores[:, sorted_target.vertices] = rows
+    sums = scores.sum(axis=1, keepdims=True)
+    # a row of zeros has no preference
+    found: np.ndarray = np.where(sums > 0, scores, 1) / np.where(sums > 0, sums, goal.n)
+    return found
+
+
+def _network(given: Any, label: str, owner: str) -> Network:
+    if isinstance(given, Network):
+        return given
+    if hasattr(given, "nodes") and hasattr(given, "edges"):
+        return Network.from_networkx(given, label)
+    raise ParameterError.of(owner, "match", "a Network or a graph of NetworkX", given)
+
+
+def _given(
+    matrices: Sequence[Any] | None,
+    queries: Sequence[Network],
+    target: Network,
+    threshold: float | None,
+) -> list[np.ndarray] | None:
+    if matrices is None:
+        if threshold is not None:
+            raise ParameterError.of("threshold", "match", "None without similarities", threshold)
+        return None
+    if len(matrices) != len(queries):
+        rule = f"a matrix for each of {len(queries)} queries"
+        raise ParameterError.of("similarity", "match", rule, f"{len(matrices)} matrices")
+    return [
+        similarities(matrix, query, target, threshold)
+        for matrix, query in zip(matrices, queries, strict=True)
+    ]
+
+
+def _reference_arguments(query: Query, target: Target) -> Any:
+    given = np.zeros((0, 0), np.uint32) if query.given is None else query.given
+    graphs = (query.offsets, query.neighbours), (target.offsets, target.neighbours)
+    return (*graphs, query.low, query.high, given)
+
+
+def _reference_scores(query: Query, target: Target, options: Options) -> np.ndarray:
+    from pyapsp.matching.reference import scored
+
+    arguments = _reference_arguments(query, target)
+    rows: np.ndarray = scored(*arguments, options.levels, options.edge_degrees, options.parts)
+    return rows
+
+
+def _by_reference(
+    queries: Sequence[Query],
+    target: Target,
+    options: Options,
+    tell: Callable[[int, int], object],
+) -> tuple[list[np.ndarray], list[np.ndarray], dict[str, Any]]:
+    from pyapsp.matching.reference import extended, seeded
+
+    seed, table = np.uint64(options.seed), log_table()
+    rows, units = [], []
+    started = time.perf_counter()
+    for number, query in enumerate(queries, start=1):
+        score = _reference_scores(query, target, options)
+        pairs = seeded(score, options.matches, options.power, seed, table)
+        found, cost = extended(
+            *_reference_arguments(query, target), score, table, pairs, options.power,
+            options.rounds, options.order == "connected", options.guided, options.strict, seed,
+        )  # fmt: skip
+        rows.append(found)
+        units.append(cost)
+        tell(number, len(queries))
+    return rows, units, {"seconds": time.perf_counter() - started}
+
+
+def _searcher(
+    queries: Sequence[Query],
+    target: Target,
+    options: Options,
+    device: Device,
+    memory_limit: int | None,
+) -> Any:
+    from pyapsp.matching.on_device import Searcher
+
+    nodes = max(query.nodes for query in queries)
+    given = queries[0].given is not None
+    return Searcher(device, target, options, nodes, given, memory_limit)
+
+
+def _on_device(
+    queries: Sequence[Query],
+    target: Target,
+    options: Options,
+    device: Device,
+    memory_limit: int | None,
+    tell: Callable[[int, int], object],
+) -> tuple[list[np.ndarray], list[np.ndarray], dict[str, Any]]:
+    searcher = _searcher(queries, target, options, device, memory_limit)
+    rows: list[np.ndarray] = []
+    units: list[np.ndarray] = []
+    for some in searcher.slices(queries):
+        found, cost = searcher.matches([queries[number] for number in some])
+        rows += found
+        units += list(cost)
+        tell(len(rows), len(queries))
+    return rows, units, {"device": str(device), "seconds": searcher.watch.seconds("kernel")}

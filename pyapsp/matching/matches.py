@@ -1,0 +1,161 @@
+"""`Matches`: what a search found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyapsp.matching.network import Network
+
+__all__ = ["Matches"]
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Matches of a query, in the order of the chains that found them.
+
+    Parameters
+    ----------
+    query, target : Network
+    partners : (K, nodes) int32 ndarray
+        The target vertex of each query node, -1 for none.
+    units : (K,) int64 ndarray
+        The costs in units of 1 / 65536 of a mismatch, not divided by the number of nodes and edges
+        of the query.
+    similarity : (nodes, n) uint32 ndarray or None
+        Given similarities, in the same units.
+    stats : dict
+        ``method``, ``device``, ``seconds`` (kernels, or the reference), ``options``.
+    """
+
+    query: Network
+    target: Network
+    partners: np.ndarray
+    units: np.ndarray
+    similarity: np.ndarray | None = None
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Return K."""
+        return len(self.partners)
+
+    @cached_property
+    def costs(self) -> np.ndarray:
+        """The cost of each match, from 0 to 1.
+
+        It is the sum of 1 - S over matched nodes, and of the nodes and edges without a match,
+        divided by the number of nodes and edges of the query. A query edge is matched if its ends
+        are, and the target has the edge.
+        """
+        return self.units / (65536.0 * (self.query.n + self.query.m))
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The numbers of the distinct matches, the cheapest first, then the first found."""
+        _, first = np.unique(self.partners, axis=0, return_index=True)
+        first = np.sort(first)
+        return first[np.argsort(self.units[first], kind="stable")]
+
+    @property
+    def distinct(self) -> float:
+        """The part of the matches that are distinct."""
+        return self.order.size / len(self)
+
+    @property
+    def best(self) -> dict[Any, Any]:
+        """The cheapest match: names of query nodes and of their partners."""
+        row = self.partners[self.order[0]]
+        nodes, vertices = self.query.vertices, self.target.vertices
+        return {nodes[q]: vertices[t] for q, t in enumerate(row.tolist()) if t >= 0}
+
+    def node_similarities(self) -> np.ndarray:
+        """Return S(q, M(q)) for all matches, 0 for nodes without a partner: (K, nodes)."""
+        partner = np.maximum(self.partners, 0)
+        if self.similarity is None:
+            found = (self.target.labels[partner] == self.query.labels).astype(float)
+        else:
+            found = self.similarity[np.arange(self.query.n), partner] / 65536.0
+        return np.where(self.partners >= 0, found, 0.0)
+
+    def matched_edges(self) -> np.ndarray:
+        """Return which edges of ``query.edges`` each match has: (K, m) bool."""
+        tails, heads = (self.partners[:, self.query.edges[:, side]] for side in (0, 1))
+        there = self.target.has_edges(tails.ravel(), heads.ravel()).reshape(tails.shape)
+        return there & (tails >= 0) & (heads >= 0)
+
+    def to_frame(self, top: int | None = None) -> Any:
+        """Return a pandas.DataFrame with a row for each node of the distinct matches.
+
+        Parameters
+        ----------
+        top : int, optional
+            Only the `top` cheapest matches.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns ``match`` (0 is the cheapest), ``chain``, ``cost``, ``node``, ``vertex``
+            (missing if the node has no partner), ``node_label``, ``vertex_label`` and
+            ``similarity``.
+        """
+        import pandas
+
+        chosen = self.order[:top]
+        partners, nodes = self.partners[chosen], self.query.n
+        vertex = self.target.vertices[np.maximum(partners, 0)].astype(object)
+        label = self.target.labels[np.maximum(partners, 0)].astype(object)
+        vertex[partners < 0] = label[partners < 0] = None
+        return pandas.DataFrame(
+            {
+                "match": np.repeat(np.arange(len(chosen)), nodes),
+                "chain": np.repeat(chosen, nodes),
+                "cost": np.repeat(self.costs[chosen], nodes),
+                "node": np.tile(self.query.vertices, len(chosen)),
+                "vertex": vertex.ravel(),
+                "node_label": np.tile(self.query.labels.astype(object), len(chosen)),
+                "vertex_label": label.ravel(),
+                "similarity": self.node_similarities()[chosen].ravel(),
+            }
+        )
+
+    def summary(self, top: int | None = None) -> Any:
+        """Return a pandas.DataFrame with a row for each distinct match, the cheapest first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns ``match``, ``cost``, ``found`` (how many chains found it), ``nodes`` and
+            ``edges`` (how many are matched), ``similarity`` (the mean over the matched nodes).
+        """
+        import pandas
+
+        chosen = self.order[:top]
+        _, inverse, found = np.unique(
+            self.partners, axis=0, return_inverse=True, return_counts=True
+        )
+        matched = (self.partners >= 0).sum(axis=1)
+        return pandas.DataFrame(
+            {
+                "match": np.arange(len(chosen)),
+                "cost": self.costs[chosen],
+                "found": found[inverse.ravel()][chosen],
+                "nodes": matched[chosen],
+                "edges": self.matched_edges().sum(axis=1)[chosen],
+                "similarity": (self.node_similarities().sum(axis=1) / matched)[chosen],
+            }
+        )
+
+    def draw(self, match: int = 0, axes: Any = None) -> Any:
+        """Draw the query beside a match; see `pyapsp.matching.picture.draw`."""
+        from pyapsp.matching.picture import draw
+
+        return draw(self, match, axes)
+
+    def __repr__(self) -> str:
+        """Return the number of matches and the best cost."""
+        return (
+            f"<Matches: {len(self)}, {self.order.size} distinct, best cost {self.costs.min():.4f}>"
+        )

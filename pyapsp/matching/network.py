@@ -1,0 +1,210 @@
+"""Networks: undirected graphs whose vertices have labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyapsp.errors import GraphError
+
+__all__ = ["Network"]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """An undirected graph without loops and parallel edges, with a label at each vertex.
+
+    Parameters
+    ----------
+    offsets : (n + 1,) int32 ndarray
+        The neighbours of v are ``neighbours[offsets[v]:offsets[v + 1]]``, in increasing order.
+    neighbours : (2 m,) int32 ndarray
+        Each edge is in the rows of both its ends.
+    labels : (n,) ndarray of str
+        The label of each vertex.
+    vertices : (n,) ndarray of object
+        The name of each vertex; 0 to n - 1 if the source has no names.
+    name : str
+        The name of the network.
+    """
+
+    offsets: np.ndarray
+    neighbours: np.ndarray
+    labels: np.ndarray
+    vertices: np.ndarray
+    name: str = ""
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Any,
+        labels: Iterable[Any],
+        *,
+        vertices: Iterable[Hashable] | None = None,
+        name: str = "",
+    ) -> Network:
+        """Make a network from pairs of vertex numbers.
+
+        Parameters
+        ----------
+        edges : (m, 2) array-like of int
+            In one direction or in both; loops are left out.
+        labels : iterable
+            The label of each vertex, used as text. Their number is n.
+        vertices : iterable of hashable, optional
+            The name of each vertex.
+        name : str, optional
+
+        Raises
+        ------
+        GraphError
+            There is no vertex, an edge is no pair of vertex numbers, or the names are not n
+            different ones.
+
+        Examples
+        --------
+        >>> Network.from_edges([(0, 1), (1, 2)], "ABA").m
+        2
+        """
+        texts = np.array([str(label) for label in labels], dtype=np.str_)
+        n = texts.size
+        if n == 0:
+            raise GraphError("a network needs a vertex")
+        try:
+            pairs = np.asarray(edges)
+            pairs = pairs.reshape(-1, 2) if pairs.size == 0 else pairs
+        except ValueError:
+            raise GraphError("edges must be pairs of vertex numbers") from None
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or (pairs.size and pairs.dtype.kind not in "iu"):
+            raise GraphError("edges must be pairs of vertex numbers")
+        outside = np.flatnonzero(((pairs < 0) | (pairs >= n)).any(axis=1))
+        if outside.size:
+            edge = pairs[outside[0]].tolist()
+            raise GraphError(f"edge {outside[0]} is {edge}: the vertices are 0 to {n - 1}")
+        pairs = pairs.astype(np.int64)
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        keys = np.unique(np.concatenate([pairs @ [n, 1], pairs @ [1, n]]))
+        if keys.size >= 2**31:
+            raise GraphError(f"{keys.size // 2} edges are too many: at most 2^30")
+        sizes = np.bincount(keys // n, minlength=n)
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+        names = np.empty(n, object)
+        given = range(n) if vertices is None else list(vertices)
+        if len(given) != n or len(set(given)) != n:
+            raise GraphError(f"a network of {n} vertices needs {n} different names of vertices")
+        names[:] = list(given)
+        return cls(offsets, (keys % n).astype(np.int32), texts, names, name)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, label: str = "label") -> Network:
+        """Make a network from a graph of NetworkX.
+
+        Parameters
+        ----------
+        graph : networkx.Graph
+            Directions are ignored.
+        label : str
+            The attribute of the nodes that is the label.
+
+        Raises
+        ------
+        GraphError
+            There is no node, or one without the attribute.
+        """
+        nodes = list(graph)
+        labels = []
+        for node in nodes:
+            if label not in graph.nodes[node]:
+                raise GraphError(f"node {node!r} has no attribute {label!r}")
+            labels.append(graph.nodes[node][label])
+        number = {node: at for at, node in enumerate(nodes)}
+        edges = [(number[u], number[v]) for u, v in graph.edges()]
+        return cls.from_edges(edges, labels, vertices=nodes, name=str(graph.name or ""))
+
+    @classmethod
+    def from_frames(
+        cls,
+        edges: Any,
+        nodes: Any,
+        *,
+        source: Hashable = "source",
+        target: Hashable = "target",
+        vertex: Hashable = "vertex",
+        label: Hashable = "label",
+        name: str = "",
+    ) -> Network:
+        """Make a network from two data frames.
+
+        Parameters
+        ----------
+        edges : pandas.DataFrame
+            The columns `source` and `target` have names of vertices.
+        nodes : pandas.DataFrame
+            The columns `vertex` and `label`.
+
+        Raises
+        ------
+        GraphError
+            A column is missing, a vertex is named twice, or an edge has an unknown vertex.
+        """
+        for frame, column in ((edges, source), (edges, target), (nodes, vertex), (nodes, label)):
+            if column not in frame.columns:
+                raise GraphError(f"the data frame has no column {column!r}")
+        names = nodes[vertex].tolist()
+        if len(set(names)) != len(names):
+            raise GraphError(f"column {vertex!r} has a vertex twice")
+        number = {each: at for at, each in enumerate(names)}
+        pairs = []
+        for row, pair in enumerate(zip(edges[source], edges[target], strict=True), start=1):
+            for each in pair:
+                if each not in number:
+                    raise GraphError(f"row {row} of the edges has the unknown vertex {each!r}")
+            pairs.append((number[pair[0]], number[pair[1]]))
+        return cls.from_edges(pairs, nodes[label].tolist(), vertices=names, name=name)
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return int(self.labels.size)
+
+    @property
+    def m(self) -> int:
+        """Number of edges."""
+        return self.neighbours.size // 2
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """Number of neighbours of each vertex."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """The edges as pairs of vertex numbers, the smaller first: an (m, 2) array."""
+        tails = np.repeat(np.arange(self.n, dtype=np.int32), self.degrees)
+        pairs = np.stack([tails, self.neighbours], axis=1)
+        return pairs[tails < self.neighbours]
+
+    def has_edges(self, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
+        """Return which pairs of vertices are edges, as an array of bool."""
+        keys = np.repeat(np.arange(self.n), self.degrees) * self.n + self.neighbours
+        return np.isin(np.asarray(tails, np.int64) * self.n + heads, keys)
+
+    def to_networkx(self) -> Any:
+        """Return the network as a networkx.Graph, with the attribute ``label``."""
+        import networkx
+
+        graph = networkx.Graph(name=self.name)
+        names = self.vertices.tolist()
+        graph.add_nodes_from(
+            (name, {"label": str(label)}) for name, label in zip(names, self.labels, strict=True)
+        )
+        graph.add_edges_from((names[u], names[v]) for u, v in self.edges.tolist())
+        return graph
+
+    def __repr__(self) -> str:
+        """Return name and size."""
+        return f"<Network {self.name!r}: {self.n:,} vertices, {self.m:,} edges>"

@@ -1,0 +1,290 @@
+"""The three phases on a device, for many queries in the same launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device, device_errors
+from pyapsp.errors import DeviceMemoryError
+from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.matching.options import Options
+from pyapsp.matching.prepared import Query, Target, log_table
+
+__all__ = ["Searcher"]
+
+_INFO = 8
+_GROUP = 64
+# Chains, and searches of phase 1, that run at a time on each compute unit: their scratch memory is
+# a multiple of this.
+_CHAINS, _SEARCHES = 16, 32
+_ZERO = np.zeros(1, np.int32)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The arrays of some queries, one after the other."""
+
+    info: np.ndarray
+    offsets: np.ndarray
+    neighbours: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    given: np.ndarray
+    bits: np.ndarray
+    source_offsets: np.ndarray
+    sources: np.ndarray
+    arcs: np.ndarray
+    words: int
+
+    @classmethod
+    def of(cls, queries: Sequence[Query], levels: int) -> _Batch:
+        info = np.zeros((len(queries), _INFO), np.int32)
+        rows: list[np.ndarray] = []
+        counts: list[np.ndarray] = []
+        sources: list[np.ndarray] = []
+        arcs: list[np.ndarray] = []
+        node = word = bit = 0
+        for number, query in enumerate(queries):
+            words = -(-query.nodes // 32)
+            info[number, :5] = query.nodes, node, words, word, bit
+            node, word, bit = node + query.nodes, word + words, bit + query.nodes * words
+            rows.append(query.bits().ravel())
+            distances = query.distances(levels)
+            # nodes in the order: node searched from, distance, node
+            start, end = np.nonzero(distances < levels)
+            order = np.lexsort((end, distances[start, end], start))
+            start, end = start[order], end[order]
+            level = distances[start, end]
+            counts.append(np.bincount(start * levels + level, minlength=query.nodes * levels))
+            sources.append(end)
+            leaving = (level + 1) * np.diff(query.offsets)[end]
+            arcs.append(np.bincount(start, weights=leaving, minlength=query.nodes))
+        ends = np.cumsum([0, *(query.neighbours.size for query in queries)])
+        offsets = [query.offsets[:-1] + end for query, end in zip(queries, ends[:-1], strict=True)]
+        given = [query.given for query in queries if query.given is not None]
+        return cls(
+            info,
+            np.concatenate([*offsets, ends[-1:]]).astype(np.int32),
+            np.concatenate([query.neighbours for query in queries]),
+            np.concatenate([query.low for query in queries]),
+            np.concatenate([query.high for query in queries]),
+            np.concatenate(given) if given else np.zeros(1, np.uint32),
+            np.concatenate(rows),
+            np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int32),
+            np.concatenate(sources).astype(np.int32),
+            np.concatenate(arcs).astype(np.uint32),
+            word,
+        )
+
+
+def _group(device: Device) -> int:
+    """Return the number of work-items of a group."""
+    return (
+        1 if device.traits.scalar_groups else min(_GROUP, device.capabilities.max_work_group_size)
+    )
+
+
+class Searcher:
+    """The target on a device, and kernels for queries up to a size.
+
+    Parameters
+    ----------
+    device : Device
+    target : Target
+    options : Options
+    nodes : int
+        The largest number of nodes of a query.
+    given : bool
+        Whether similarities are given.
+    memory_limit : int or None
+        Largest number of bytes of device memory to use.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        target: Target,
+        options: Options,
+        nodes: int,
+        given: bool,
+        memory_limit: int | None,
+    ) -> None:
+        self.device, self.target, self.options = device, target, options
+        free = device.capabilities.global_memory * 3 // 4
+        self.limit = free if memory_limit is None else min(free, memory_limit)
+        self.group = _group(device)
+        self.units = device.capabilities.compute_units
+        self._nodes = max(32, 1 << (nodes - 1).bit_length())
+        self._given = given
+        self.watch = Stopwatch()
+        self._queue = device.queue()
+        plain = self.group == 1 or device.traits.optimises_barriers
+        shared: dict[str, str | int] = {
+            "PYAPSP_GROUP": self.group,
+            "PYAPSP_NODES": self._nodes,
+            "PYAPSP_GIVEN": int(given),
+        }
+        self._scores: Program = build(
+            device,
+            "matching/scores.cl",
+            {**shared, "PYAPSP_DEEP": int(options.levels > 2)},
+            optimise=plain,
+        )
+        self._extension: Program = build(device, "matching/extension.cl", shared, optimise=plain)
+        with device_errors(device, self.limit):
+            self._offsets = self._bring(target.offsets)
+            self._neighbours = self._bring(target.neighbours)
+            self._table = self._bring(log_table())
+
+    def need(self, queries: Sequence[Query]) -> int:
+        """Return the bytes of device memory for queries in one call."""
+        n, chains = self.target.n, self.options.matches
+        nodes = sum(query.nodes for query in queries)
+        words = sum(-(-query.nodes // 32) for query in queries)
+        arcs = sum(query.neighbours.size for query in queries)
+        each = 4 * n * nodes * (2 if self._given else 1)
+        search = self._searches(len(queries)) * len(queries) * (4 * n + n // 8 + 4)
+        scratch = max(8 * n * self._slots(len(queries)), search if self.options.levels > 2 else 0)
+        target = 4 * (n + self.target.neighbours.size + 1026)
+        small = 64 * nodes * self.options.levels + 64 * arcs + 4 * words * 32 * 512
+        return each + 8 * n * words + scratch + target + small + chains * (4 * nodes + 16)
+
+    def slices(self, queries: Sequence[Query]) -> list[range]:
+        """Divide queries into calls that fit into the memory.
+
+        Raises
+        ------
+        DeviceMemoryError
+            One query does not fit.
+        """
+        found, start = [], 0
+        largest = self.device.capabilities.max_allocation
+        for end in range(1, len(queries) + 1):
+            some = queries[start:end]
+            single = 4 * self.target.n * sum(query.nodes for query in some)
+            if self.need(some) > self.limit or single > largest:
+                if end - start == 1:
+                    raise DeviceMemoryError(
+                        self.need(some),
+                        self.limit,
+                        f"a query of {some[0].nodes} nodes needs it; ask for fewer matches, or use "
+                        "method='reference'",
+                    )
+                found.append(range(start, end - 1))
+                start = end - 1
+        return [*found, range(start, len(queries))]
+
+    def scores(self, queries: Sequence[Query]) -> np.ndarray:
+        """Return the scores of phase 1, one row for each node of the queries."""
+        with device_errors(self.device, self.limit):
+            batch = _Batch.of(queries, self.options.levels)
+            buffers = self._phase_one(queries, batch)
+            rows = np.empty((batch.low.size, self.target.n), np.uint32)
+            cl.enqueue_copy(self._queue, rows, buffers[0])
+            return rows
+
+    def matches(self, queries: Sequence[Query]) -> tuple[list[np.ndarray], np.ndarray]:
+        """Return matches, for each query a (K, nodes) array, and costs: (queries, K)."""
+        options, n, watch = self.options, self.target.n, self.watch
+        chains = options.matches
+        total = len(queries) * chains
+        with device_errors(self.device, self.limit):
+            batch = _Batch.of(queries, options.levels)
+            # all buffers are kept until the copies below have ended
+            buffers = self._phase_one(queries, batch)
+            score, info, offsets, neighbours, low, high, given, bits = buffers[:8]
+            pairs = self.device.buffer(8 * total)
+            seed = np.uint64(options.seed)
+            event = self._extension.kernel("seeds")(
+                self._queue, (total * self.group,), (self.group,),
+                info, np.int32(n), np.int32(chains), np.int32(options.power), seed, score,
+                self._table, pairs,
+            )  # fmt: skip
+            watch.add("kernel", event)
+            slots = self._slots(len(queries))
+            seen, lists = (self.device.buffer(4 * n * slots) for _ in range(2))
+            watch.add("kernel", cl.enqueue_fill_buffer(self._queue, seen, _ZERO, 0, 4 * n * slots))
+            following = self._bring(_ZERO)
+            partners = self.device.buffer(4 * chains * batch.low.size)
+            costs = self.device.buffer(8 * total)
+            event = self._extension.kernel("extend")(
+                self._queue, (slots * self.group,), (self.group,),
+                info, offsets, neighbours, self._offsets, self._neighbours, np.int32(n), low, high,
+                given, bits, score, self._table, np.int32(total), np.int32(chains),
+                np.int32(options.power), np.int32(options.flags), np.int32(options.rounds), seed,
+                pairs, seen, lists, following, partners, costs,
+            )  # fmt: skip
+            watch.add("kernel", event)
+            flat = np.empty(chains * batch.low.size, np.int32)
+            paid = np.empty((len(queries), chains), np.int64)
+            cl.enqueue_copy(self._queue, flat, partners)
+            cl.enqueue_copy(self._queue, paid, costs)
+        ends = np.cumsum([0, *(chains * query.nodes for query in queries)])
+        found = [flat[start:end].reshape(chains, -1) for start, end in pairwise(ends.tolist())]
+        return found, paid
+
+    def _phase_one(self, queries: Sequence[Query], batch: _Batch) -> tuple[Any, ...]:
+        """Enqueue phase 1, and return its buffers: the scores, and seven that phase 3 reads."""
+        n, queue, count = self.target.n, self._queue, len(queries)
+        size = self.device.buffer
+        info, offsets, neighbours, low, high, given, bits = map(
+            self._bring,
+            (batch.info, batch.offsets, batch.neighbours, batch.low, batch.high, batch.given,
+             batch.bits),
+        )  # fmt: skip
+        source_offsets, sources, arcs = map(
+            self._bring, (batch.source_offsets, batch.sources, batch.arcs)
+        )
+        mask, around = (size(4 * n * batch.words) for _ in range(2))
+        local = (self.group, 1)
+        items = (-(-n // self.group) * self.group, count)
+        event = self._scores.kernel("masks")(
+            queue, items, local, info, offsets, self._offsets, np.int32(n),
+            np.int32(self.options.edge_degrees), low, high, given, mask,
+        )  # fmt: skip
+        self.watch.add("kernel", event)
+        event = self._scores.kernel("surroundings")(
+            queue, items, local, info, self._offsets, self._neighbours, np.int32(n), mask, around
+        )
+        self.watch.add("kernel", event)
+        groups = self._searches(count)
+        deep = self.options.levels > 2
+        queues = size(4 * n * groups * count if deep else 4)
+        bitmap = 4 * (-(-n // 32)) * groups * count if deep else 4
+        seen = size(bitmap)
+        cl.enqueue_fill_buffer(queue, seen, _ZERO, 0, bitmap)
+        score = size(4 * n * batch.low.size)
+        event = self._scores.kernel("scores")(
+            queue, (groups * self.group, count), local, info, offsets, self._offsets,
+            self._neighbours, np.int32(n), np.int32(self.options.levels),
+            np.int32(self.options.parts), low, high, given, mask, around, bits, source_offsets,
+            sources, arcs, queues, seen, score,
+        )  # fmt: skip
+        self.watch.add("kernel", event)
+        inputs = info, offsets, neighbours, low, high, given, bits
+        return score, *inputs, source_offsets, sources, arcs, mask, around, queues, seen
+
+    def _searches(self, queries: int) -> int:
+        """Return how many groups score the vertices for one query."""
+        if self.options.levels <= 2 and self.group > 1:
+            return self.target.n
+        return max(1, min(self.target.n, -(-self.units * _SEARCHES // queries)))
+
+    def _slots(self, queries: int) -> int:
+        """Return how many chains run at a time."""
+        many = self.units if self.group == 1 else self.units * _CHAINS
+        return min(queries * self.options.matches, many)
+
+    def _bring(self, array: np.ndarray) -> cl.Buffer:
+        """Return a buffer with a copy of an array."""
+        buffer = self.device.buffer(max(array.nbytes, 4))
+        if array.size:
+            with self.watch.by_the_host("transfer"):
+                cl.enqueue_copy(self._queue, buffer, np.ascontiguousarray(array))
+        return buffer

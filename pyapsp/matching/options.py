@@ -1,0 +1,116 @@
+"""The options of a search, and their values as published."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyapsp.errors import ParameterError
+
+__all__ = ["PUBLISHED", "SCORES", "Options", "options_of"]
+
+#: What the score of a pair can be the sum of.
+SCORES = ("label", "degree", "bfs")
+_POWERS = 256
+_OWNER = "match"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How matches are searched; `pyapsp.match` explains the fields."""
+
+    matches: int = 100
+    levels: int = 2
+    scores: tuple[str, ...] = SCORES
+    edge_degrees: bool = True
+    strict: bool = False
+    focus: float = 64.0
+    guided: bool = True
+    order: str = "connected"
+    rounds: int = 100
+    seed: int = 0
+
+    @property
+    def parts(self) -> int:
+        """The scores as bits: 1 label, 2 degree, 4 BFS."""
+        return sum(1 << SCORES.index(each) for each in self.scores)
+
+    @property
+    def flags(self) -> int:
+        """The choices of the extension as bits: 1 connected, 2 guided, 4 strict."""
+        return (self.order == "connected") | self.guided << 1 | self.strict << 2
+
+    @property
+    def power(self) -> int:
+        """`focus` in units of 1 / 256."""
+        return round(self.focus * _POWERS)
+
+
+#: The search of the paper, as options.
+PUBLISHED: dict[str, Any] = {"focus": 1.0, "guided": False, "order": "random", "rounds": 0}
+
+
+def options_of(given: dict[str, Any]) -> Options:
+    """Check options.
+
+    Parameters
+    ----------
+    given : dict
+        Fields of `Options`, and ``published`` (bool): the fields that are not given have the
+        values of `PUBLISHED`.
+
+    Raises
+    ------
+    ParameterError
+        A field is unknown or has a value that is not allowed.
+    """
+    given = dict(given)
+    if given.pop("published", False):
+        given = {**PUBLISHED, **given}
+    for name in given:
+        if name not in Options.__dataclass_fields__:
+            known = ", ".join([*Options.__dataclass_fields__, "published"])
+            raise ParameterError.of("options", _OWNER, f"among {known}", name)
+    if "scores" in given:
+        given["scores"] = _scores(given["scores"])
+    for name, low, high in (
+        ("matches", 1, 2**20),
+        ("levels", 1, 8),
+        ("rounds", 0, 2**20),
+        ("seed", 0, 2**64 - 1),
+    ):
+        if name in given:
+            given[name] = _whole(name, given[name], low, high)
+    for name in ("edge_degrees", "strict", "guided"):
+        if name in given and not isinstance(given[name], (bool, np.bool_)):
+            raise ParameterError.of(name, _OWNER, "a bool", given[name])
+    if given.get("order", "random") not in ("random", "connected"):
+        raise ParameterError.of("order", _OWNER, "'random' or 'connected'", given["order"])
+    if "focus" in given:
+        try:
+            given["focus"] = float(given["focus"])
+        except (TypeError, ValueError):
+            given["focus"] = float("nan")
+        if not 1 <= given["focus"] <= 1024:
+            raise ParameterError.of("focus", _OWNER, "a number from 1 to 1024", given["focus"])
+    return Options(**given)
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not low <= value <= high:
+        raise ParameterError.of(name, _OWNER, f"an integer from {low} to {high}", value)
+    return int(value)
+
+
+def _scores(value: Collection[str] | str) -> tuple[str, ...]:
+    try:
+        wanted = {value} if isinstance(value, str) else set(value)
+    except TypeError:
+        wanted = set()
+    if not wanted or not wanted <= set(SCORES):
+        raise ParameterError.of("scores", _OWNER, f"some of {', '.join(SCORES)}", value)
+    return tuple(each for each in SCORES if each in wanted)

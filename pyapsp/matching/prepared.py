@@ -1,0 +1,210 @@
+"""Networks and similarities as the arrays that kernels and the reference read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.matching.network import Network
+
+__all__ = ["MOST_NODES", "ONE", "Query", "Target", "log_table", "prepared", "similarities"]
+
+#: The similarity 1, and the unit of scores and costs.
+ONE = 65536
+#: The kernels count neighbours in 15 bits, and hold a bit for each pair of nodes in local memory.
+MOST_NODES = 512
+_BITS, _STEPS = 28, 1024
+
+
+@cache
+def log_table() -> np.ndarray:
+    """Return log2(1 + i / 1024) with 28 bits after the point, for i from 0 to 1024."""
+    table = [round(math.log2(1 + i / _STEPS) * 2**_BITS) for i in range(_STEPS + 1)]
+    values = np.array(table, np.uint32)
+    values.flags.writeable = False
+    return values
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target with vertices in another order.
+
+    Parameters
+    ----------
+    offsets, neighbours : int32 ndarray
+        As in `Network`.
+    vertices : (n,) int64 ndarray
+        The vertex of the network for each vertex here.
+    ranges : dict of str to (int, int), or None
+        The range of vertices with a label. None if similarities are given.
+    """
+
+    offsets: np.ndarray
+    neighbours: np.ndarray
+    vertices: np.ndarray
+    ranges: dict[str, tuple[int, int]] | None
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return int(self.vertices.size)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query for a target.
+
+    Parameters
+    ----------
+    offsets, neighbours : int32 ndarray
+        As in `Network`.
+    low, high : (nodes,) int32 ndarray
+        The range of target vertices that may be similar to each node.
+    given : (nodes, n) uint32 ndarray, or None
+        Similarities in units of 1 / ONE.
+    """
+
+    offsets: np.ndarray
+    neighbours: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    given: np.ndarray | None
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.low.size)
+
+    @property
+    def edges(self) -> int:
+        """Number of edges."""
+        return self.neighbours.size // 2
+
+    def distances(self, levels: int) -> np.ndarray:
+        """Return the distances between nodes, `levels` for all that are as far or farther."""
+        beside = np.zeros((self.nodes, self.nodes), np.float32)
+        beside[np.repeat(np.arange(self.nodes), np.diff(self.offsets)), self.neighbours] = 1
+        found = np.full((self.nodes, self.nodes), levels, np.int32)
+        front = np.eye(self.nodes, dtype=np.float32)
+        for level in range(levels):
+            front = (front > 0) & (found == levels)
+            found[front] = level
+            front = front.astype(np.float32) @ beside
+        return found
+
+    def bits(self) -> np.ndarray:
+        """Return the adjacency matrix as rows of bits, in 32-bit words."""
+        words = -(-self.nodes // 32)
+        matrix = np.zeros((self.nodes, 32 * words), np.uint8)
+        matrix[np.repeat(np.arange(self.nodes), np.diff(self.offsets)), self.neighbours] = 1
+        packed = np.packbits(matrix, axis=1, bitorder="little")
+        return np.ascontiguousarray(packed).view("<u4").astype(np.uint32)
+
+
+def prepared(
+    queries: Sequence[Network], target: Network, given: Sequence[np.ndarray] | None
+) -> tuple[list[Query], Target]:
+    """Return queries and target as arrays.
+
+    Parameters
+    ----------
+    queries : sequence of Network
+    target : Network
+    given : sequence of (nodes, n) ndarray, or None
+        What `similarities` returned. None: vertices with equal labels are similar.
+
+    Raises
+    ------
+    CapabilityError
+        A query has more than `MOST_NODES` nodes.
+    """
+    for query in queries:
+        if query.n > MOST_NODES:
+            raise CapabilityError(f"{query!r} has more than {MOST_NODES} nodes")
+    if given is not None:
+        same = Target(target.offsets, target.neighbours, np.arange(target.n), None)
+        return [
+            Query(
+                query.offsets,
+                query.neighbours,
+                np.zeros(query.n, np.int32),
+                np.full(query.n, target.n, np.int32),
+                matrix,
+            )
+            for query, matrix in zip(queries, given, strict=True)
+        ], same
+    sorted_target = _by_label(target)
+    assert sorted_target.ranges is not None
+    found = []
+    for query in queries:
+        spans = [sorted_target.ranges.get(label, (0, 0)) for label in query.labels.tolist()]
+        low, high = np.array(spans, np.int32).T.copy()
+        found.append(Query(query.offsets, query.neighbours, low, high, None))
+    return found, sorted_target
+
+
+def _by_label(target: Network) -> Target:
+    order = np.argsort(target.labels, kind="stable")
+    place = np.empty(target.n, np.int32)
+    place[order] = np.arange(target.n, dtype=np.int32)
+    tails = np.repeat(place, target.degrees)
+    heads = place[target.neighbours]
+    sizes = target.degrees[order]
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    neighbours = heads[np.lexsort((heads, tails))]
+    labels, starts = np.unique(target.labels[order], return_index=True)
+    ends = [*starts[1:].tolist(), target.n]
+    ranges = dict(zip(labels.tolist(), zip(starts.tolist(), ends, strict=True), strict=True))
+    return Target(offsets, neighbours, order, ranges)
+
+
+def similarities(
+    given: Any, query: Network, target: Network, threshold: float | None
+) -> np.ndarray:
+    """Check a similarity matrix, and return it in units of 1 / ONE.
+
+    Parameters
+    ----------
+    given : (nodes, n) array-like or pandas.DataFrame
+    query, target : Network
+    threshold : float or None
+        The part of the target vertices that each node keeps: the most similar ones. The others get
+        0, and each row is divided by its largest entry.
+
+    Returns
+    -------
+    (nodes, n) uint32 ndarray
+        A similarity that is not 0 is at least 1.
+
+    Raises
+    ------
+    ParameterError
+        The shape is wrong, an entry is not from 0 to 1, or so is the threshold.
+    """
+    try:
+        matrix = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError.of("similarity", "match", "a matrix of numbers", given) from None
+    if matrix.shape != (query.n, target.n):
+        rule = f"a matrix of shape {(query.n, target.n)}"
+        raise ParameterError.of("similarity", "match", rule, matrix.shape)
+    wrong = np.argwhere(~((matrix >= 0) & (matrix <= 1)))
+    if wrong.size:
+        node, vertex = wrong[0].tolist()
+        rule = f"from 0 to 1 in entry ({node}, {vertex})"
+        raise ParameterError.of("similarity", "match", rule, float(matrix[node, vertex]))
+    if threshold is not None:
+        if not 0 < threshold <= 1:
+            raise ParameterError.of("threshold", "match", "in (0, 1]", threshold)
+        kept = max(1, math.ceil(threshold * target.n))
+        least = np.partition(matrix, target.n - kept, axis=1)[:, target.n - kept, None]
+        matrix[matrix < least] = 0
+        matrix /= np.maximum(matrix.max(axis=1, keepdims=True), np.finfo(float).tiny)
+    units = np.rint(matrix * ONE).astype(np.uint32)
+    return np.maximum(units, (matrix > 0).astype(np.uint32))

@@ -1,0 +1,361 @@
+"""The sequential reference, compiled by Numba: the same numbers as the kernels, one after another.
+
+The kernels explain the steps. The reference has its own data structures: it keeps dense counters,
+looks at every neighbour, and stores the arcs of each level of a search. Random numbers and
+logarithms are the same functions of the same integers, so that matches are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyapsp.errors import CapabilityError
+
+try:
+    import numba
+except ImportError:  # pragma: no cover
+    raise CapabilityError("method='reference' needs Numba: pip install numba") from None
+
+__all__ = ["extended", "scored", "seeded"]
+
+_ONE = 65536
+_BITS = 28
+_ZERO = -(1024 << _BITS)
+_FREE, _ASIDE, _NONE = -1, -2, -1
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
+    return compiled
+
+
+@_compiled
+def philox(item: int, step: int, chain: int, purpose: int, seed: int) -> Any:
+    """Return the number of an item."""
+    a, b, c, d = np.uint64(item), np.uint64(step), np.uint64(chain), np.uint64(purpose)
+    k, m = np.uint64(seed) & _LOW, np.uint64(seed) >> _HALF
+    for _ in range(10):
+        first = np.uint64(0xD2511F53) * a
+        second = np.uint64(0xCD9E8D57) * c
+        a = (second >> _HALF) ^ b ^ k
+        b = second & _LOW
+        c = (first >> _HALF) ^ d ^ m
+        d = first & _LOW
+        k = (k + np.uint64(0x9E3779B9)) & _LOW
+        m = (m + np.uint64(0xBB67AE85)) & _LOW
+    return np.int64(a)
+
+
+@_compiled
+def fixed_log2(x: Any, table: Any) -> Any:
+    """Return log2 of x with 28 bits after the point; a very small number for 0."""
+    if x == 0:
+        return _ZERO
+    power, rest = 0, x
+    for shift in (32, 16, 8, 4, 2, 1):
+        if rest >> shift:
+            rest >>= shift
+            power += shift
+    part = (x << (32 - power) if power <= 32 else x >> (power - 32)) - (1 << 32)
+    at, rest = part >> 22, part & 0x3FFFFF
+    low = np.int64(table[at])
+    return (power << _BITS) + low + ((np.int64(table[at + 1]) - low) * rest >> 22)
+
+
+@_compiled
+def raced(weight: int, power: int, number: int, table: Any) -> Any:
+    """Return the key of an item; the largest wins."""
+    waiting = (33 << _BITS) - fixed_log2(2 * number + 1, table)
+    return power * weight - (fixed_log2(waiting, table) << 8)
+
+
+@_compiled
+def _similar(q: int, t: int, low: Any, high: Any, given: Any) -> Any:
+    if given.shape[0]:
+        return np.int64(given[q, t])
+    return _ONE if low[q] <= t < high[q] else 0
+
+
+@_compiled
+def _levels(start: int, levels: int, offsets: Any, level: Any, queue: Any) -> Any:
+    """Search from a vertex; level[v] is its distance, -1 if that is `levels` or more."""
+    level[start] = 0
+    queue[0] = start
+    head, tail = 0, 1
+    neighbours = offsets[1]
+    while head < tail:
+        u = queue[head]
+        head += 1
+        if level[u] + 1 >= levels:
+            continue
+        for a in range(offsets[0][u], offsets[0][u + 1]):
+            v = neighbours[a]
+            if level[v] < 0:
+                level[v] = level[u] + 1
+                queue[tail] = v
+                tail += 1
+    return tail
+
+
+@_compiled
+def scored(
+    query: Any, target: Any, low: Any, high: Any, given: Any, levels: int, degrees: bool, parts: int
+) -> Any:
+    """Return phase 1: the scores of all pairs, in units of 1 / 65536."""
+    nodes, n = query[0].size - 1, target[0].size - 1
+    may = np.zeros((n, nodes), np.bool_)
+    for t in range(n):
+        for q in range(nodes):
+            fits = query[0][q + 1] - query[0][q] <= target[0][t + 1] - target[0][t]
+            may[t, q] = _similar(q, t, low, high, given) > 0 and (fits or not degrees)
+    # beside[t]: the query nodes that some neighbour of t may stand for
+    beside = np.zeros((n, nodes), np.bool_)
+    for t in range(n):
+        for a in range(target[0][t], target[0][t + 1]):
+            for q in range(nodes):
+                beside[t, q] |= may[target[1][a], q]
+    distance = np.full((nodes, nodes), -1, np.int64)
+    reach = np.empty((nodes, nodes), np.int64)
+    reaches = np.empty(nodes, np.int64)
+    arcs = np.zeros(nodes, np.int64)
+    for q in range(nodes):
+        reaches[q] = _levels(q, levels, query, distance[q], reach[q])
+        for u in reach[q, : reaches[q]]:
+            arcs[q] += (distance[q, u] + 1) * (query[0][u + 1] - query[0][u])
+    queue = np.empty(n, np.int64)
+    out = np.zeros((nodes, n), np.uint32)
+    found = np.full(n, -1, np.int64)
+    arc = np.zeros((levels, query[1].size), np.bool_)
+    leaving = np.zeros((levels, nodes), np.int64)
+    for t in range(n):
+        arc[:] = False
+        reached = _levels(t, levels, target, found, queue)
+        for i in range(reached):
+            s = queue[i]
+            for u in range(nodes):
+                if may[s, u]:
+                    for a in range(query[0][u], query[0][u + 1]):
+                        arc[found[s], a] |= beside[s, query[1][a]]
+        for i in range(reached):
+            found[queue[i]] = -1
+        for far in range(levels):
+            for u in range(nodes):
+                leaving[far, u] = 0
+                for a in range(query[0][u], query[0][u + 1]):
+                    leaving[far, u] += arc[far, a]
+        for q in range(nodes):
+            matchable = 0
+            for i in range(reaches[q]):
+                far = distance[q, reach[q, i]]
+                matchable += (far + 1) * leaving[far, reach[q, i]]
+            total = 0
+            if parts & 1:
+                total += _similar(q, t, low, high, given)
+            fits = query[0][q + 1] - query[0][q] <= target[0][t + 1] - target[0][t]
+            if parts & 2 and fits:
+                total += _ONE
+            if parts & 4 and arcs[q]:
+                total += matchable * _ONE // arcs[q]
+            out[q, t] = total
+    return out
+
+
+@_compiled
+def seeded(score: Any, chains: int, power: int, seed: Any, table: Any) -> Any:
+    """Return phase 2: a pair of a query node and a target vertex for each chain."""
+    nodes, n = score.shape
+    pairs = np.empty((chains, 2), np.int64)
+    for chain in range(chains):
+        best, q = -1, 0
+        for node in range(nodes):
+            number = philox(node, 0, chain, 0, seed)
+            if number > best:
+                best, q = number, node
+        leader, best = -1, 0
+        for t in range(n):
+            weight = fixed_log2(np.int64(score[q, t]), table)
+            key = raced(weight, power, philox(t, 0, chain, 1, seed), table)
+            if leader < 0 or key > best:
+                leader, best = t, key
+        pairs[chain, 0], pairs[chain, 1] = q, leader
+    return pairs
+
+
+@_compiled
+def _place(graph: Any, s: int, t: int) -> Any:
+    start, end = graph[0][s], graph[0][s + 1]
+    while start < end:
+        middle = (start + end) // 2
+        if graph[1][middle] < t:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+@_compiled
+def _beside(graph: Any, s: int, t: int) -> Any:
+    place = _place(graph, s, t)
+    return place < graph[0][s + 1] and graph[1][place] == t
+
+
+@_compiled
+def _drawn(
+    q: int, query: Any, target: Any, low: Any, high: Any, given: Any, score: Any, table: Any,
+    power: int, guided: bool, strict: bool, seed: int, chain: int, step: int,
+    match: Any, used: Any, counts: Any, found: Any,
+) -> Any:  # fmt: skip
+    # candidates with the label of q; if there is none, all
+    length = matched = common = 0
+    for attempt in range(2):
+        first = 0 if attempt else low[q]
+        last = used.size if attempt else high[q]
+        length = matched = common = 0
+        for p in range(match.size):
+            if match[p] < 0:
+                continue
+            matched += 1
+            both = _beside(query, q, p)
+            common += both
+            end = target[0][match[p] + 1]
+            for a in range(_place(target, match[p], first), end):
+                t = target[1][a]
+                if t >= last:
+                    break
+                if not used[t]:
+                    if counts[t, 0] == 0:
+                        found[length] = t
+                        length += 1
+                    counts[t, 0] += 1
+                    counts[t, 1] += both
+        if length:
+            break
+    leader, best = _NONE, 0
+    for i in range(length):
+        t = found[i]
+        equal = matched - common - counts[t, 0] + 2 * counts[t, 1]
+        counts[t, 0] = counts[t, 1] = 0
+        similar = _similar(q, t, low, high, given)
+        weight = fixed_log2(similar, table) if similar else 4 * _ZERO
+        weight += fixed_log2(equal, table)
+        if guided:
+            weight += fixed_log2(np.int64(score[q, t]), table)
+        key = raced(weight, power, philox(t, step, chain, 3, seed), table)
+        if leader < 0 or key > best or (key == best and t < leader):
+            leader, best = t, key
+    if strict and (leader < 0 or _similar(q, leader, low, high, given) == 0):
+        return _ASIDE
+    return leader
+
+
+@_compiled
+def _cost(query: Any, target: Any, low: Any, high: Any, given: Any, match: Any, bad: Any) -> Any:
+    cost = 0
+    for q in range(match.size):
+        t = match[q]
+        label = _ONE - (_similar(q, t, low, high, given) if t >= 0 else 0)
+        cost += label
+        bad[q] = label != 0
+        for a in range(query[0][q], query[0][q + 1]):
+            p = query[1][a]
+            if t < 0 or match[p] < 0 or not _beside(target, t, match[p]):
+                bad[q] = True
+                cost += _ONE * (p > q)
+    return cost
+
+
+@_compiled
+def extended(
+    query: Any, target: Any, low: Any, high: Any, given: Any, score: Any, table: Any, pairs: Any,
+    power: int, rounds: int, connected: bool, guided: bool, strict: bool, seed: Any,
+) -> Any:  # fmt: skip
+    """Return phase 3: the matches, and their costs in units of 1 / 65536."""
+    nodes, n, chains = query[0].size - 1, target[0].size - 1, pairs.shape[0]
+    used = np.zeros(n, np.bool_)
+    counts = np.zeros((n, 2), np.int64)
+    found = np.empty(n, np.int64)
+    matches = np.empty((chains, nodes), np.int32)
+    costs = np.empty(chains, np.int64)
+    bad, fresh, loose = np.zeros((3, nodes), np.bool_)
+    for chain in range(chains):
+        match = np.full(nodes, _FREE, np.int64)
+        match[pairs[chain, 0]] = pairs[chain, 1]
+        used[pairs[chain, 1]] = True
+        kept = match.copy()
+        cost, step, left, turn = -1, 1, 1, 0
+        while True:
+            while True:  # grow
+                best, q = -1, _NONE
+                for node in range(nodes):
+                    if match[node] != _FREE:
+                        continue
+                    common = 0
+                    for a in range(query[0][node], query[0][node + 1]):
+                        common += match[query[1][a]] >= 0
+                    if common:
+                        key = philox(node, step, chain, 2, seed)
+                        key += (common << 32) if connected else 0
+                        if key > best:
+                            best, q = key, node
+                if q == _NONE:
+                    break
+                t = _drawn(
+                    q, query, target, low, high, given, score, table, power, guided, strict,
+                    seed, chain, step, match, used, counts, found,
+                )  # fmt: skip
+                step += 1
+                if t == _NONE:
+                    break
+                match[q] = t
+                if t >= 0:
+                    used[t] = True
+            now = _cost(query, target, low, high, given, match, fresh)
+            if left and (cost < 0 or now <= cost):
+                cost = now
+                bad[:] = fresh
+            else:
+                for q in range(nodes):
+                    if match[q] >= 0:
+                        used[match[q]] = False
+                match[:] = kept
+                for q in range(nodes):
+                    if match[q] >= 0:
+                        used[match[q]] = True
+            if cost == 0 or turn == rounds:
+                break
+            turn += 1
+            best, centre = -1, 0  # loosen
+            for q in range(nodes):
+                number = philox(q, step, chain, 4, seed)
+                if bad[q] and number > best:
+                    best, centre = number, q
+            extent = philox(0, step, chain, 5, seed)
+            loose[:] = False
+            for a in range(query[0][centre], query[0][centre + 1]):
+                p = query[1][a]
+                if philox(p, step, chain, 6, seed) < extent:
+                    loose[p] = True
+                    for b in range(query[0][p], query[0][p + 1]):
+                        if philox(query[1][b], step, chain, 7, seed) < extent // 2:
+                            loose[query[1][b]] = True
+            loose[centre] = True
+            kept[:] = match
+            left = 0
+            for q in range(nodes):
+                if loose[q] and match[q] >= 0:
+                    used[match[q]] = False
+                if loose[q] or match[q] == _ASIDE:
+                    match[q] = _FREE
+                left += match[q] >= 0
+            step += 1
+        for q in range(nodes):
+            if match[q] >= 0:
+                used[match[q]] = False
+        matches[chain] = match
+        costs[chain] = cost
+    return matches, costs

@@ -1,0 +1,244 @@
+"""Matches of device and reference: equal, valid, with the cost of the definition."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
+from pyapsp.matching import Network, match, match_many, probabilities
+from tests.matching.conftest import network, part
+
+TARGET = network(300, 900, 4, 1)
+
+
+def cost(query, target, partners, similarity=None):
+    """The cost by its definition."""
+    paid = 0.0
+    for q, t in enumerate(partners):
+        if t < 0:
+            paid += 1
+        elif similarity is not None:
+            paid += 1 - similarity[q, t]
+        else:
+            paid += query.labels[q] != target.labels[t]
+    edges = {frozenset(edge) for edge in target.edges.tolist()}
+    for p, q in query.edges.tolist():
+        paid += frozenset((partners[p], partners[q])) not in edges or min(partners[[p, q]]) < 0
+    return paid / (query.n + query.m)
+
+
+def expected_probabilities(query, target, similarity, levels, degrees, scores):
+    """Phase 1 by its definition."""
+    small, large = query.to_networkx(), target.to_networkx()
+    near, far = (dict(nx.all_pairs_shortest_path_length(each)) for each in (small, large))
+
+    def suits(u, x):
+        return similarity[u, x] > 0 and (not degrees or small.degree(u) <= large.degree(x))
+
+    found = np.zeros((query.n, target.n))
+    for q, t in itertools.product(small, large):
+        arcs = matchable = 0
+        for level in range(1, levels + 1):
+            there = [
+                (x, y) for x in large if far[t].get(x) == level - 1 for y in large[x]
+            ]  # the arcs of the level
+            for u in (u for u in small if near[q].get(u) == level - 1):
+                for v in small[u]:
+                    arcs += level
+                    matchable += level * any(suits(u, x) and suits(v, y) for x, y in there)
+        found[q, t] += similarity[q, t] * ("label" in scores)
+        found[q, t] += (small.degree(q) <= large.degree(t)) * ("degree" in scores)
+        found[q, t] += (matchable / arcs if arcs else 0) * ("bfs" in scores)
+    return found / found.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("levels", "degrees", "scores", "given"),
+    [
+        (1, True, ("label", "degree", "bfs"), False),
+        (2, False, ("label", "degree", "bfs"), False),
+        (2, True, ("label", "bfs"), True),
+        (3, True, ("degree", "bfs"), False),
+        (4, False, ("label", "degree", "bfs"), True),
+    ],
+)
+def test_probabilities_are_those_of_the_definition(levels, degrees, scores, given, group, device):
+    target, query = network(30, 45, 3, 2), network(6, 9, 3, 5)
+    random = np.random.default_rng(levels)
+    equal = (query.labels[:, None] == target.labels).astype(float)
+    similarity = random.random(equal.shape) * (random.random(equal.shape) < 0.4) if given else equal
+    options = {
+        "levels": levels,
+        "edge_degrees": degrees,
+        "scores": scores,
+        "similarity": similarity if given else None,
+    }
+    expected = expected_probabilities(query, target, similarity, levels, degrees, scores)
+    found = probabilities(query, target, device=device, **options)
+    assert np.allclose(found, expected, atol=1e-5)
+    assert np.allclose(found.sum(axis=1), 1)
+    assert np.array_equal(found, probabilities(query, target, method="reference", **options))
+
+
+# every pair of values of two options is in a row
+OPTIONS = [
+    {"order": "random", "guided": False, "strict": False, "rounds": 0, "focus": 1, "levels": 1},
+    {"order": "random", "guided": True, "strict": True, "rounds": 3, "focus": 2.5, "levels": 2},
+    {"order": "connected", "guided": False, "strict": True, "rounds": 0, "focus": 64, "levels": 3},
+    {"order": "connected", "guided": True, "strict": False, "rounds": 3, "focus": 1, "levels": 3},
+    {"order": "random", "guided": False, "strict": False, "rounds": 3, "focus": 64, "levels": 2},
+    {"order": "connected", "guided": False, "strict": True, "rounds": 3, "focus": 2.5, "levels": 1},
+    {"order": "random", "guided": True, "strict": True, "rounds": 0, "focus": 64, "levels": 1},
+    {"order": "connected", "guided": True, "strict": False, "rounds": 0, "focus": 2.5, "levels": 2},
+]
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("options", OPTIONS)
+def test_device_and_reference_find_the_same(options, given, group, device):
+    queries = [part(TARGET, 12, 3), network(40, 60, 5, 4), network(5, 1, 9, 6), network(1, 0, 4, 7)]
+    similarity = None
+    if given:
+        random = np.random.default_rng(8)
+        shapes = [(query.n, TARGET.n) for query in queries]
+        similarity = [random.random(each) * (random.random(each) < 0.2) for each in shapes]
+    options = {**options, "matches": 8, "similarity": similarity, "seed": 2**63 + 5}
+    found = match_many(queries, TARGET, device=device, **options)
+    expected = match_many(queries, TARGET, method="reference", **options)
+    for number, (one, other) in enumerate(zip(found, expected, strict=True)):
+        assert np.array_equal(one.partners, other.partners)
+        assert np.array_equal(one.units, other.units)
+        matrix = similarity[number] if given else None
+        for row, paid in zip(one.partners, one.costs, strict=True):
+            assert np.unique(row[row >= 0]).size == (row >= 0).sum() > 0
+            assert paid == pytest.approx(cost(one.query, TARGET, row, matrix), abs=1e-5)
+            if options["strict"]:
+                # all but the seed are similar
+                assert (one.node_similarities()[0][one.partners[0] >= 0] == 0).sum() <= 1
+
+
+def test_a_query_is_found_alone_as_among_others(device):
+    queries = [part(TARGET, nodes, nodes) for nodes in (3, 40, 9)]
+    together = match_many(queries, TARGET, 10, device=device, seed=4)
+    # a limit that makes a call of each query
+    sliced = match_many(queries, TARGET, 10, device=device, seed=4, memory_limit=250_000)
+    for query, one, other in zip(queries, together, sliced, strict=True):
+        alone = match(query, TARGET, 10, device=device, seed=4)
+        assert np.array_equal(alone.partners, one.partners)
+        assert np.array_equal(alone.partners, other.partners)
+    with pytest.raises(DeviceMemoryError, match="40 nodes"):
+        match(queries[1], TARGET, 10, device=device, memory_limit=50_000)
+
+
+def test_the_seed_decides(device):
+    query = part(TARGET, 12, 1)
+    found = [match(query, TARGET, 20, device=device, seed=seed, rounds=0) for seed in (1, 1, 2)]
+    assert np.array_equal(found[0].partners, found[1].partners)
+    assert not np.array_equal(found[0].partners, found[2].partners)
+
+
+@pytest.mark.parametrize("nodes", [4, 16, 64])
+def test_exact_queries_are_found(nodes, device):
+    target = network(2000, 5000, 16, 9)
+    queries = [part(target, nodes, seed) for seed in range(4)]
+    for found in match_many(queries, target, device=device):
+        assert found.units.min() == 0
+
+
+def test_a_query_with_labels_of_its_own_is_found_in_its_place(device):
+    target = Network.from_edges(TARGET.edges, range(TARGET.n))
+    query = part(target, 20, 3)
+    found = match(query, target, 5, device=device)
+    assert found.best == {node: node for node in query.vertices.tolist()}
+    # the published search, too: every draw has one candidate with the label
+    published = match(query, target, 50, device=device, published=True, strict=True)
+    own = target.labels[published.partners] == query.labels
+    assert (own | (published.partners < 0)).sum(axis=1).min() >= query.n - 1
+
+
+def test_the_published_search_is_the_default_without_its_additions(device):
+    query = part(TARGET, 12, 1)
+    found = match(query, TARGET, 50, device=device, published=True)
+    plain = {"focus": 1, "guided": False, "order": "random", "rounds": 0}
+    same = match(query, TARGET, 50, device=device, **plain)
+    assert np.array_equal(found.partners, same.partners)
+    assert found.distinct > 0.9
+    assert match(query, TARGET, 50, device=device).costs.mean() < found.costs.mean() / 2
+
+
+def test_a_node_without_a_similar_vertex(device):
+    query = Network.from_edges([(0, 1), (1, 2)], [*TARGET.labels[:1].tolist(), "other", "0"])
+    strict = match(query, TARGET, 30, device=device, strict=True)
+    free = match(query, TARGET, 30, device=device)
+    seeded = strict.partners[:, 1] >= 0  # a seed is any pair
+    assert seeded.sum() < 15
+    assert (free.partners >= 0).all()
+
+
+def test_unconnected_queries_stay_unmatched(device):
+    query = Network.from_edges([(0, 1), (2, 3)], "0000")
+    found = match(query, TARGET, 20, device=device)
+    assert set((found.partners >= 0).sum(axis=1).tolist()) == {2}
+    assert found.costs.min() == pytest.approx(3 / 6)
+
+
+def test_graphs_of_networkx(device):
+    graph = nx.Graph([("a", "b"), ("b", "c")])
+    with pytest.raises(GraphError, match="node 'a' has no attribute 'label'"):
+        pyapsp.match(graph, TARGET, device=device)
+    nx.set_node_attributes(graph, {"a": "0", "b": "1", "c": "2"}, "label")
+    found = pyapsp.match(graph, TARGET.to_networkx(), 5, device=device)
+    assert set(found.best) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"matches": 0}, "'matches'.*from 1 to 1048576.*0"),
+        ({"matches": 2.5}, "'matches'"),
+        ({"levels": 9}, "'levels'.*from 1 to 8"),
+        ({"scores": ()}, "'scores'"),
+        ({"scores": ("labels",)}, "'scores'.*label, degree, bfs"),
+        ({"focus": 0.5}, "'focus'.*from 1 to 1024"),
+        ({"focus": float("nan")}, "'focus'"),
+        ({"order": "best"}, "'order'"),
+        ({"rounds": -1}, "'rounds'"),
+        ({"seed": 2**64}, "'seed'"),
+        ({"strict": 1}, "'strict'"),
+        ({"depth": 3}, "among matches, levels, .*'depth'"),
+        ({"method": "gpu"}, "'method'"),
+        ({"memory_limit": 0}, "'memory_limit'"),
+        ({"threshold": 0.1}, "'threshold'.*without similarities"),
+        ({"similarity": np.ones((2, 3))}, "'similarity'.*shape"),
+        ({"similarity": np.full((3, 300), 1.5)}, r"entry \(0, 0\).*1.5"),
+        ({"similarity": "abc"}, "'similarity'"),
+        ({"similarity": np.ones((3, 300)), "threshold": 0}, "'threshold'"),
+    ],
+)
+def test_wrong_arguments_are_named(options, message, device):
+    query = Network.from_edges([(0, 1)], "010")
+    with pytest.raises(ParameterError, match=message):
+        match(query, TARGET, **{"device": device, **options})
+
+
+def test_a_large_query_is_refused(device):
+    with pytest.raises(CapabilityError, match="512 nodes"):
+        match(network(513, 600, 2, 1), TARGET, device=device)
+    with pytest.raises(ParameterError, match=r"'target'.*a Network"):
+        match(TARGET, 3, device=device)
+    assert match_many([], TARGET, device=device) == []
+
+
+def test_a_threshold_keeps_the_most_similar(device):
+    query = Network.from_edges([(0, 1)], "01")
+    matrix = np.linspace(0, 0.5, 2 * TARGET.n).reshape(2, -1)
+    found = match(query, TARGET, 5, similarity=matrix, threshold=0.01, device=device)
+    kept = found.similarity > 0
+    assert kept.sum(axis=1).tolist() == [3, 3]
+    assert kept[:, -3:].all()
+    assert found.similarity.max(axis=1).tolist() == [65536, 65536]
