@@ -48,7 +48,10 @@ class Hooking:
         }
         units = device.capabilities.compute_units
         self._groups = units if group == 1 else max(units * _ITEMS // group, 1)
-        self._program = build(device, "traversal/scc_hooking.cl", defines)
+        # few work-items hook in one array, if a load that is atomic is as fast as another one
+        self._unites = group == 1 and device.capabilities.device_scope_fence
+        standard = device.capabilities.c_standard if self._unites else None
+        self._program = build(device, "traversal/scc_hooking.cl", defines, standard=standard)
         self._group, self.hash = group, self._program.hash
 
     @staticmethod
@@ -96,6 +99,14 @@ class Hooking:
         lanes = 1 << (sizes[1] // sizes[0]).bit_length()
         shared = np.int32(min(lanes, self._group, _LANES))
         launch("begin", *arcs, next_, state, n)
+        if self._unites:
+            launch("unite_some", *arcs, next_, n)
+            launch("flatten", next_, n)
+            if symmetric:
+                launch("vote", next_, state, n, groups=1)
+            launch("unite_all", *arcs, next_, state, n)
+            launch("flatten", next_, n)
+            return next_, 1
         for turn in range(_FIRST):
             pair = (now, next_) if turn % 2 else (next_, now)
             launch("shorten", *pair, state, n, np.int32(-1))
