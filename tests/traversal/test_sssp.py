@@ -278,9 +278,9 @@ def test_a_target_that_cannot_be_reached_hides_nothing(device):
             pyapsp.sssp(graph, 0, targets=targets, device=device)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32", "int16"])
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
 def test_a_search_for_near_targets_stops_early(dtype, device):
-    grid = generators.grid_2d(120, 120, 1)
+    grid = generators.grid_2d(90, 90, 1)
     # few long arcs, so that what a search has found may be far from the shortest path
     weights = np.random.default_rng(2).choice([1, 2, 3, 90], grid.m, p=[0.3, 0.3, 0.2, 0.2])
     tails, heads, _ = grid.arcs()
@@ -290,7 +290,7 @@ def test_a_search_for_near_targets_stops_early(dtype, device):
         method = pyapsp.method("sssp-delta-stepping", walk=0, delta=delta)
         options = {"dtype": dtype, "predecessors": True, "device": device}
         rounds = [pyapsp.sssp(graph, 0, method, **options).stats["rounds"]]
-        for target in (1, 121, 600, 3000, 7000):
+        for target in (1, 400, 3000):
             found = pyapsp.sssp(graph, 0, method, targets=[target, 2], **options)
             right = np.where(whole <= max(whole[target], whole[2]), whole, np.inf)
             held = np.where(found.distances < found.infinity, found.distances.astype(float), np.inf)
