@@ -94,6 +94,9 @@ class PathOptions(Options):
     cutoff : float or None
         Larger distances are reported as unreachable, and need not be computed. It is smaller than
         the largest number of the type. Methods that compute all rows at once get None.
+    targets : (t,) int64 ndarray or None
+        Vertices, at least one. If all of them are reached, larger distances than theirs are
+        reported as unreachable, and need not be computed. For methods that search from one source.
     check : bool
         Whether to check for distances that are too large for their type.
     """
@@ -101,6 +104,7 @@ class PathOptions(Options):
     predecessors: bool = False
     sources: np.ndarray | None = field(default=None, kw_only=True)
     cutoff: float | None = field(default=None, kw_only=True)
+    targets: np.ndarray | None = field(default=None, kw_only=True)
     check: bool = field(default=True, kw_only=True)
 
     def rows(self, n: int) -> np.ndarray:
@@ -126,6 +130,17 @@ class PathOptions(Options):
         largest = infinity(dtype) - 1 if dtype.kind in "iu" else float(np.finfo(dtype).max)
         hides = self.cutoff is not None and self.cutoff < largest
         return replace(self, dtype=dtype, cutoff=self.cutoff if hides else None)
+
+    def reaches_targets(self, distances: np.ndarray) -> bool:
+        """Return whether there are targets, and a row (n,) has the distances of all of them."""
+        none = infinity(distances.dtype)
+        return self.targets is not None and bool((distances[self.targets] < none).all())
+
+    def hide_beyond_targets(self, distances: np.ndarray) -> None:
+        """Mark vertices of a row (n,) that are farther than all targets as unreachable."""
+        if self.reaches_targets(distances):
+            farthest = distances[self.targets].max()
+            distances[distances > farthest] = infinity(distances.dtype)
 
     def hide(self, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
         """Mark vertices beyond the cutoff as unreachable, in rows of the answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyapsp.distances.solver import solve
@@ -16,13 +17,18 @@ __all__ = ["from_one"]
 _ARCS = 2**18
 
 
-def from_one(graph: Graph, source: int, **options: Any) -> Result:
+def from_one(
+    graph: Graph, source: int, *, targets: Sequence[int] | None = None, **options: Any
+) -> Result:
     """Solve for one source.
 
     Parameters
     ----------
     graph : Graph
     source : int
+    targets : sequence of int, optional
+        The search may stop when the distances of these vertices are known; then vertices that are
+        farther may be reported as unreachable.
     **options
         Parameters that both `solve` and `sssp` have. The errors are those of `solve`.
 
@@ -32,5 +38,5 @@ def from_one(graph: Graph, source: int, **options: Any) -> Result:
         It has one row.
     """
     if graph.m >= _ARCS and not graph.has_negative:
-        return sssp(graph, [source], **options).rows
+        return sssp(graph, [source], targets=targets, **options).rows
     return solve(graph, sources=[source], **options)

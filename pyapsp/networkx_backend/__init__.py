@@ -18,7 +18,7 @@ _TIES = "If several paths are equally short, another one than in NetworkX may be
 _SEARCHES = "Rows are computed in blocks while the result is iterated over."
 _CYCLE = "A negative cycle raises NetworkXUnbounded."
 _NEAREST = "Nodes are in order of distance, the nearest first."
-_ONCE = "All nodes are searched, even if a target is given."
+_ONCE = "In a large graph the search stops at the target."
 _CONVERTED = "Only if the graph is converted already: one search in NetworkX is faster."
 _SUMS = "Each row of distances is reduced to a few numbers; the matrix is not stored."
 
@@ -42,6 +42,8 @@ _FUNCTIONS = {
     "condensation": _HOST,
     "connected_components": _CONVERTED,
     "diameter": "Bounds exclude most nodes, so only a few searches are needed.",
+    "dijkstra_path": f"{_CONVERTED} {_ONCE} {_TIES}",
+    "dijkstra_path_length": f"{_CONVERTED} {_ONCE}",
     "eccentricity": _SUMS,
     "floyd_warshall": _CYCLE,
     "floyd_warshall_numpy": _CYCLE,

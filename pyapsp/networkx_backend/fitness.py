@@ -25,6 +25,8 @@ _DIJKSTRA = {
     "all_pairs_dijkstra",
     "all_pairs_dijkstra_path",
     "all_pairs_dijkstra_path_length",
+    "dijkstra_path",
+    "dijkstra_path_length",
     "single_source_dijkstra",
     "single_source_dijkstra_path",
     "single_source_dijkstra_path_length",
@@ -32,6 +34,8 @@ _DIJKSTRA = {
 # Functions that search once, in about the time that the conversion of the graph takes.
 _SEARCHED_ONCE = {
     "connected_components",
+    "dijkstra_path",
+    "dijkstra_path_length",
     "is_connected",
     "is_weakly_connected",
     "node_connected_component",

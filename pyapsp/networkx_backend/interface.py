@@ -42,6 +42,8 @@ from pyapsp.networkx_backend.measures import (
     wiener_index,
 )
 from pyapsp.networkx_backend.searches import (
+    dijkstra_path,
+    dijkstra_path_length,
     single_source_dijkstra,
     single_source_dijkstra_path,
     single_source_dijkstra_path_length,
@@ -74,6 +76,8 @@ __all__ = [
     "convert_from_nx",
     "convert_to_nx",
     "diameter",
+    "dijkstra_path",
+    "dijkstra_path_length",
     "eccentricity",
     "floyd_warshall",
     "floyd_warshall_numpy",

@@ -13,6 +13,8 @@ from pyapsp.networkx_backend.rows import Lengths, Node, Paths, Row, dtype_of, le
 from pyapsp.traversal.bfs import bfs
 
 __all__ = [
+    "dijkstra_path",
+    "dijkstra_path_length",
     "single_source_dijkstra",
     "single_source_dijkstra_path",
     "single_source_dijkstra_path_length",
@@ -32,6 +34,25 @@ def single_source_shortest_path_length(
     if levels is not None:
         found.distances[found.distances > levels] = found.infinity
     return next(rows_of(found)).lengths(G)
+
+
+def dijkstra_path(
+    G: ConvertedGraph, source: Node, target: Node, weight: Node | None = "weight"
+) -> list[Node]:
+    """Return a shortest path from a node to another."""
+    path: list[Node] = single_source_dijkstra(G, source, target, weight=weight)[1]
+    return path
+
+
+def dijkstra_path_length(
+    G: ConvertedGraph, source: Node, target: Node, weight: Node | None = "weight"
+) -> float:
+    """Return the distance from a node to another."""
+    lengths = _row(G, source, None, weight, target=target, predecessors=False).lengths(G)
+    if target not in lengths:
+        raise nx.NetworkXNoPath(f"Node {target} not reachable from {source}")
+    length: float = lengths[target]
+    return length
 
 
 def single_source_dijkstra_path_length(
@@ -56,7 +77,7 @@ def single_source_dijkstra(
     weight: Node | None = "weight",
 ) -> tuple[Any, Any]:
     """Return distances and shortest paths from a node, or those to a target."""
-    row = _row(G, source, cutoff, weight)
+    row = _row(G, source, cutoff, weight, target=target)
     lengths, paths = row.lengths(G), row.paths(G)
     if target is None:
         return lengths, paths
@@ -71,9 +92,10 @@ def _row(
     cutoff: float | None,
     weight: Node | None,
     *,
+    target: Node | None = None,
     predecessors: bool = True,
 ) -> Row:
-    """Return the search from a node."""
+    """Return the search from a node, which may stop at a target."""
     if source not in G:
         raise nx.NodeNotFound(f"Node {source} not found in graph")
     graph = G.weighted(weight)
@@ -81,6 +103,7 @@ def _row(
         found = from_one(
             graph,
             G.rows[source],
+            targets=[G.rows[target]] if target in G else None,
             cutoff=cutoff,
             dtype=dtype_of(graph),
             predecessors=predecessors,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyapsp.device import choose
+from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.paths import PathOptions, farthest, vertices
@@ -28,6 +29,7 @@ def requested(
     dtype: Any = None,
     predecessors: bool = False,
     cutoff: float | None = None,
+    targets: int | Sequence[int] | np.ndarray | None = None,
     device: Any = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -43,12 +45,17 @@ def requested(
         By default the vertex with the most leaving arcs.
     dtype : dtype-like or "auto", optional
         Type of the distances; levels are int32.
+    targets : int or sequence of int, optional
+        Vertices; the search may stop when their distances are known.
     """
     cutoff = farthest(cutoff, name)
     graph = as_graph(graph, flag("directed", name, directed), copy=False)
     if sources is None:
         sources = default_source(graph)
     rows = vertices(sources, graph.n, name, "source")
+    ends = None if targets is None else vertices(targets, graph.n, name, "target")
+    if ends is not None and ends.size == 0:
+        raise ParameterError.of("targets", name, "at least one vertex", targets)
     check_limits(memory_limit, progress, name)
     asked = method_of(name, method, name)
     chosen_device = choose(device)
@@ -62,6 +69,7 @@ def requested(
         predecessors=predecessors,
         sources=rows,
         cutoff=cutoff,
+        targets=ends,
         check=flag("check", name, check),
     ).held_in(chosen_dtype)
     about = {
@@ -70,6 +78,8 @@ def requested(
         "sources": rows.size,
         "source": int(rows[0]) if rows.size == 1 else None,
     }
+    if ends is not None:
+        about["targets"] = ends.size
     reasons = f"dtype {chosen_dtype}: {reason}", f"sources: {rows.size:,}"
     return Request(problem(name), graph, asked, options, about, reasons)
 

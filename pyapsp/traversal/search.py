@@ -21,8 +21,10 @@ from pyapsp.device import device_errors
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch
 from pyapsp.paths import PathMethod, PathOptions, Rows
+from pyapsp.precision import infinity
 from pyapsp.progress import of_sources
 from pyapsp.registry import Plan
+from pyapsp.result import NO_PREDECESSOR
 from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["MOST_COUNTED", "Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
@@ -89,7 +91,7 @@ class Searcher(Protocol):
         ----------
         source : int
         distances : (n,) ndarray
-            The distances of that search; infinity beyond the cutoff.
+            The distances of that search; infinity beyond the cutoff, or beyond all targets.
         predecessors : (n,) int32 ndarray
             Array for the predecessors; C-contiguous.
         """
@@ -177,8 +179,11 @@ class Search(BufferedMethod, PathMethod):
                 started = time.perf_counter()
                 self.find(searcher, source, row[0], None if before is None else before[0])
             seconds += time.perf_counter() - started
-            if self.weighted and options.must_check(graph):
+            # as with a cutoff: without negative weights, what is too large is beyond all targets
+            known = not graph.has_negative and options.reaches_targets(row[0])
+            if self.weighted and options.must_check(graph) and not known:
                 check_answer(graph, row)
+            options.hide_beyond_targets(row[0])
             options.hide(row, None)
             if before is not None:
                 started = time.perf_counter()
@@ -187,6 +192,8 @@ class Search(BufferedMethod, PathMethod):
                     searcher.read_predecessors(source, row[0], before[0])
                 seconds += time.perf_counter() - started
                 options.hide(row, before)
+                if options.targets is not None:
+                    before[row == infinity(row.dtype)] = NO_PREDECESSOR
             if tell is not None:
                 tell(place + 1, sources.size)
         transfers = watch.seconds("transfer")
@@ -197,7 +204,8 @@ class Search(BufferedMethod, PathMethod):
             "kernel_hash": plan.state.hash,
             "more": {"rounds": 0 if searcher is None else searcher.rounds},
         }
-        if options.cutoff is None and (work := getattr(searcher, "work", None)) is not None:
+        whole = options.cutoff is None and options.targets is None
+        if whole and (work := getattr(searcher, "work", None)) is not None:
             stats["work"] = work
         return Rows(distances, predecessors, stats=stats, checked=True)
 

@@ -49,6 +49,7 @@ def sssp(
     dtype: Any = None,
     predecessors: bool = False,
     cutoff: float | None = None,
+    targets: int | Sequence[int] | np.ndarray | None = None,
     check: bool = True,
     device: Any = None,
     memory_limit: int | None = None,
@@ -76,6 +77,10 @@ def sssp(
     cutoff : float, optional
         Report vertices farther than this as unreachable, as `solve` does. The search may stop at
         this distance.
+    targets : int or sequence of int, optional
+        Only the distances of these vertices are wanted, and of vertices that are not farther than
+        all of them: others are reported as unreachable, unless a target is. The search may stop as
+        soon as these distances are known; ``sssp-delta-stepping`` does, for at most 16 targets.
     check : bool
         Check whether a distance is too large for its type, unless the weights alone rule it out.
     device : str, int, Device or pyopencl object, optional
@@ -117,6 +122,8 @@ def sssp(
     array([ 0.,  3.,  1., inf])
     >>> found.path(1)
     [0, 2, 1]
+    >>> pyapsp.sssp(graph, 0, targets=2).distances
+    array([ 0., inf,  1., inf])
     """
     rows, single = search(
         "sssp",
@@ -127,6 +134,7 @@ def sssp(
         dtype=dtype,
         predecessors=predecessors,
         cutoff=cutoff,
+        targets=targets,
         device=device,
         memory_limit=memory_limit,
         progress=progress,

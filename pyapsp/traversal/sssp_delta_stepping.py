@@ -47,9 +47,11 @@ _ROOM, _LEAST_ROOM = 1.0, 1024
 _WEIGHTS = 2**16
 # Vertices of a list from the present one to that whose arcs are prefetched.
 _AHEAD = 8
+# Targets whose distances are read after each batch.
+_WATCHED = 16
 # The layout of the state, see the kernel file.
 _RECORDS, _RECORD, _BOUNDS = 4, 16, 4
-_COUNTS, _STEPS = [0, 1, 2, 3, 5, 6], 8
+_COUNTS, _STEPS, _LIMIT = [0, 1, 2, 3, 5, 6], 8, 2
 
 
 @register
@@ -216,7 +218,10 @@ class _Entries:
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
         self._own = [device.buffer(size) for size in sizes]
         settled(self._queue, *self._own)
-        self._words, self._state = self._own[0], self._own[6]
+        self._words, self._state, self._bounds = self._own[0], self._own[6], self._own[7]
+        few = options.targets is not None and options.targets.size <= _WATCHED
+        self._targets = options.targets.tolist() if few else []
+        self._delta = _delta(graph, self._dtype, parameters["delta"])
         units, group = device.capabilities.compute_units, parameters["group"]
         groups = units if device.traits.scalar_groups else max(units * _ITEMS // group, 1)
         self._shape = (groups * group,), (group,)
@@ -233,7 +238,7 @@ class _Entries:
             np.int32(graph.n),
             np.int32(_room(graph)),
             np.int32(_pieces(graph, parameters)),
-            value(_delta(graph, self._dtype, parameters["delta"])),
+            value(self._delta),
             farthest_of(options, self._dtype),
             np.int32(keep),
             np.int32(width),
@@ -259,18 +264,58 @@ class _Entries:
                 turn += 1
             cl.enqueue_copy(self._queue, found, self._state)
             record = found[turn % _RECORDS]
-            if not record[_COUNTS].any():
+            if not record[_COUNTS].any() or self._knows_targets(turn):
                 break
             batch = min(2 * batch, _LONGEST_BATCH)
         self.rounds += int(record[_STEPS])
         self._download(distances)
+
+    def _knows_targets(self, turn: int) -> bool:
+        """Return whether no entry that is left can lower the distance of a target.
+
+        When the threshold was raised, no entry was nearer than the threshold less delta, and
+        weights are not negative.
+        """
+        if not self._targets:
+            return False
+        held = np.empty(1, self._dtype if self._dtype.itemsize >= 4 else np.int32)
+        cl.enqueue_copy(
+            self._queue,
+            held,
+            self._bounds,
+            src_offset=held.itemsize * (turn % _RECORDS * _BOUNDS + _LIMIT),
+        )
+        limit = self._values(held)[0]
+        # the threshold is rounded if it is a float
+        rounding = 0 if self._dtype.kind in "iu" else 2 * float(np.spacing(limit))
+        known = limit.item() - self._value(self._delta) - rounding
+        for target in self._targets:
+            cl.enqueue_copy(self._queue, held, self._words, src_offset=held.itemsize * target)
+            if not self._values(held)[0].item() <= known:
+                return False
+        return True
+
+    def _value(self, number: float) -> int | float:
+        """Return a number as the kernels have it."""
+        value: int | float = self._dtype.type(number).item()
+        return value
+
+    def _values(self, words: np.ndarray) -> np.ndarray:
+        """Return the distances in words."""
+        if self._dtype.itemsize >= 4:
+            return words
+        return words.astype(np.uint16).view(self._dtype)
 
     def read_predecessors(
         self, source: int, distances: np.ndarray, predecessors: np.ndarray
     ) -> None:
         """Find the predecessors from the distances."""
         assert self._tree is not None, "planned without predecessors"
-        self._tree.find(self._words, source, predecessors, self._watch)
+        farthest = None
+        if self._targets:  # others may be too far
+            known = distances[distances < infinity(distances.dtype)]
+            farthest = self._dtype.type(known.max())
+        self._tree.find(self._words, source, predecessors, self._watch, farthest)
 
     def _download(self, distances: np.ndarray) -> None:
         """Copy the distances into a row; the device may hold them in another type."""
@@ -281,7 +326,7 @@ class _Entries:
         with self._watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, words, self._words)
         if words is not held:
-            held[...] = words.astype(np.uint16).view(self._dtype)
+            held[...] = self._values(words)
         if held is not distances:
 
             def convert_part(first: int, last: int) -> None:

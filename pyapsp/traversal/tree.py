@@ -110,7 +110,12 @@ class Tree:
         return [max(4 * n, 4), 8]
 
     def find(
-        self, words: cl.Buffer, source: int, predecessors: np.ndarray, watch: Stopwatch
+        self,
+        words: cl.Buffer,
+        source: int,
+        predecessors: np.ndarray,
+        watch: Stopwatch,
+        farthest: Any = None,
     ) -> None:
         """Find the predecessors of a row.
 
@@ -124,11 +129,14 @@ class Tree:
             Array for the predecessors.
         watch : Stopwatch
             Measures the transfer, as phase "transfer".
+        farthest : numpy scalar, optional
+            A smaller farthest distance for this row.
         """
+        farthest = self._farthest if farthest is None else farthest
         n, items = np.int32(self._n), self._n * self._lanes
-        ends = np.int32(source), n, self._farthest
+        ends = np.int32(source), n, farthest
         self._launch("tree_start", self._n, self._parents, self._state, n)
-        self._launch("tree_fall", items, *self._arcs, words, self._parents, n, self._farthest)
+        self._launch("tree_fall", items, *self._arcs, words, self._parents, n, farthest)
         waiting = self._counted(words, ends)
         while waiting[0]:
             found = self._parents, self._state

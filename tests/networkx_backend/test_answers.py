@@ -15,7 +15,7 @@ from pyapsp.networkx_backend import get_info
 FUNCTIONS = sorted(get_info()["functions"])
 PATHS = ["all_pairs_shortest_path", "all_pairs_dijkstra_path", "all_pairs_bellman_ford_path"]
 PATHS += ["johnson"]
-SINGLE = [name for name in FUNCTIONS if name.startswith("single_source")]
+SINGLE = [name for name in FUNCTIONS if name.startswith(("single_source", "dijkstra_path"))]
 OTHERS = sorted(
     set(FUNCTIONS)
     - set(SINGLE)
@@ -341,6 +341,24 @@ def test_a_target(target):
     assert_alike(*answers)
     near = [single("single_source_dijkstra", graph, b, cutoff=2, **options) for b in BACKENDS]
     assert_alike(*near)
+    for name in ("dijkstra_path", "dijkstra_path_length"):
+        assert_alike(*[single(name, graph, b, **options) for b in BACKENDS])
+        for source in ("no node", target):
+            assert_alike(*[single(name, graph, b, source=source, target="c") for b in BACKENDS])
+
+
+def test_a_target_in_a_large_graph():
+    """Above some number of arcs the search stops at the target."""
+    graph = nx.grid_2d_graph(300, 250)
+    weighted(graph, random.Random(4).random)
+    for target in ((0, 3), (40, 41)):
+        found, expected = (
+            nx.single_source_dijkstra(graph, (2, 2), target, backend=b) for b in BACKENDS
+        )
+        assert found[0] == pytest.approx(expected[0], rel=1e-14)
+        assert nx.path_weight(graph, found[1], "weight") == pytest.approx(expected[0], rel=1e-14)
+        length = nx.dijkstra_path_length(graph, (2, 2), target, backend="pyapsp")
+        assert length == pytest.approx(expected[0], rel=1e-14)
 
 
 BACKENDS = ("pyapsp", "networkx")

@@ -238,3 +238,64 @@ def test_any_graph_like(device):
     for graph in (matrix, GRAPH.to_networkx()):
         assert pyapsp.sssp(graph, 0, device=device).distances[0] == 0
     assert pyapsp.sssp(matrix, 0, device=device).distances.tolist() == [0, 3, 1]
+
+
+@pytest.mark.parametrize("method", ["auto", *METHODS])
+@pytest.mark.parametrize("dtype", [None, "int16", "float32"])
+def test_targets(method, dtype, device):
+    """What is not farther than the farthest target is there, and the rest is not."""
+    graph = generators.grid_2d(14, 11, 3)
+    whole = expected(graph, 30)
+    options = {"dtype": dtype, "predecessors": True, "device": device}
+    for targets in (31, [45], [33, 30, 5], list(range(0, 40))):
+        found = pyapsp.sssp(graph, 30, method, targets=targets, **options)
+        farthest = whole[np.atleast_1d(targets)].max()
+        right = np.where(whole <= farthest, whole, np.inf)
+        held = np.where(found.distances < found.infinity, found.distances.astype(float), np.inf)
+        np.testing.assert_array_equal(held, right)
+        np.testing.assert_array_equal(found.predecessors < 0, np.isinf(right) | (right == 0))
+        for target in np.atleast_1d(targets)[:3].tolist():
+            path = found.path(target)
+            arcs = graph.to_scipy()
+            length = sum(arcs[a, b] for a, b in itertools.pairwise(path))
+            assert (path[0], path[-1], length) == (30, target, whole[target])
+    both = pyapsp.sssp(graph, [0, 30], method, targets=[1], cutoff=5, **options)
+    for row, source in zip(both.rows.distances, (0, 30), strict=True):
+        near = expected(graph, source)
+        near[near > 5] = np.inf
+        if np.isfinite(near[1]):
+            near[near > near[1]] = np.inf
+        held = np.where(row < both.infinity, row.astype(float), np.inf)
+        np.testing.assert_array_equal(held, near)
+
+
+def test_a_target_that_cannot_be_reached_hides_nothing(device):
+    graph = Graph.from_arcs(5, [0, 1, 3], [1, 2, 4], [5, 1, 1])
+    found = pyapsp.sssp(graph, 0, targets=[1, 4], device=device)
+    assert found.distances.tolist() == [0, 5, 6, np.inf, np.inf]
+    for targets, words in (([], "at least one"), ([5], "target"), (0.5, "target")):
+        with pytest.raises(errors.ParameterError, match=words):
+            pyapsp.sssp(graph, 0, targets=targets, device=device)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_a_search_for_near_targets_stops_early(dtype, device):
+    grid = generators.grid_2d(90, 90, 1)
+    # few long arcs, so that what a search has found may be far from the shortest path
+    weights = np.random.default_rng(2).choice([1, 2, 3, 90], grid.m, p=[0.3, 0.3, 0.2, 0.2])
+    tails, heads, _ = grid.arcs()
+    graph = Graph.from_arcs(grid.n, tails, heads, weights)
+    whole = expected(graph, 0)
+    for delta in (1, 64):
+        method = pyapsp.method("sssp-delta-stepping", walk=0, delta=delta)
+        options = {"dtype": dtype, "predecessors": True, "device": device}
+        rounds = [pyapsp.sssp(graph, 0, method, **options).stats["rounds"]]
+        for target in (1, 400, 3000):
+            found = pyapsp.sssp(graph, 0, method, targets=[target, 2], **options)
+            right = np.where(whole <= max(whole[target], whole[2]), whole, np.inf)
+            held = np.where(found.distances < found.infinity, found.distances.astype(float), np.inf)
+            np.testing.assert_array_equal(held, right, err_msg=str(target))
+            assert ((found.predecessors < 0) == (np.isinf(right) | (right == 0))).all()
+            rounds.append(found.stats["rounds"])
+        # with the larger delta, the first threshold is beyond all vertices
+        assert (rounds[1] < rounds[0] / 2) == (delta == 1)

@@ -16,6 +16,8 @@ __all__ = ["counts", "of_optimisations", "of_searches", "times", "with_and_witho
 _SEARCHES, _OPTIMISATIONS = "busato-paths-searches", "busato-paths-optimisations"
 #: What the thesis compares with H-BF.
 _PARALLEL = ("sssp-bellman-ford", "workfront sweep", "sssp-near-far")
+# The thesis counts relaxations with 415,000 vertices.
+_MANY = 300_000
 
 
 def times(measured: Measured, n: int, graph: str) -> dict[str, float]:
@@ -172,20 +174,19 @@ def _of_counts(measured: Measured, n: int) -> Iterator[Claim]:
         found["H-BF"] < found["queue"] < found["queue-less, n - 1 sweeps"] / 10 if known else None,
         _told(found),
     )
-    yield Claim(
-        "HB13",
-        "H-BF does one order of magnitude more relaxations than Dijkstra's algorithm, and all "
-        "sweeps of a search without a queue do six more",
-        abs(math.log10(found["H-BF"] / found["Dijkstra"]) - 1) < 0.5
-        and abs(math.log10(found["queue-less, n - 1 sweeps"] / found["Dijkstra"]) - 6) < 0.5
-        if known
-        else None,
-        ", ".join(
-            f"{name} {math.log10(found[name] / found['Dijkstra']):.2g}"
-            for name in ("H-BF", "queue-less, n - 1 sweeps")
-            if known
-        ),
-    )
+    for number, name, text, orders in (
+        ("HB13", "H-BF", "H-BF does one order of magnitude more relaxations", 1),
+        ("HB14", "queue-less, n - 1 sweeps", "n - 1 sweeps without a queue do six more", 6),
+    ):
+        above = math.log10(found[name] / found["Dijkstra"]) if known else math.nan
+        # there are n - 1 times as many, so that a smaller graph cannot tell
+        tells = known and (number == "HB13" or n >= _MANY)
+        yield Claim(
+            number,
+            f"{text} than Dijkstra's algorithm",
+            abs(above - orders) < 0.5 if tells else None,
+            f"{above:.2g} orders" if known else "",
+        )
 
 
 def _told(values: dict[str, float]) -> str:
