@@ -30,7 +30,7 @@
  *           TPDS 32, 2021, doi:10.1109/TPDS.2021.3064892. The table of the longer row, open
  *           addressing, pieces, and the counts of edges: ours.
  */
-#include "common/group.h"
+#include "trusses/lists.h"
 #ifndef PYAPSP_WIDTH
 #define PYAPSP_WIDTH 8
 #endif
@@ -64,14 +64,14 @@ static inline int claim(__local int *slot, const int head)
 __kernel GROUP void hash_lists(__global const int *up, __global int *list, __global int *counts,
                                const int n, const int small)
 {
-    for (int v = get_global_id(0); v < n; v += get_global_size(0)) {
-        const int length = up[v + 1] - up[v];
-        if (length >= 2) {
-            if (length <= small)
-                list[atomic_inc(&counts[0])] = v;
-            else
-                list[n - 1 - atomic_inc(&counts[1])] = v;
-        }
+    __local int slots[2];
+    for (int low = get_group_id(0) * PYAPSP_GROUP; low < n; low += get_global_size(0)) {
+        const int v = low + get_local_id(0), length = v < n ? up[v + 1] - up[v] : 0;
+        const int is_short = length >= 2 && length <= small, is_long = length >= 2 && !is_short;
+        const int front = place_in_list(is_short, &counts[0], slots);
+        const int back = place_in_list(is_long, &counts[1], slots);
+        if (length >= 2)
+            list[is_short ? front : n - 1 - back] = v;
     }
 }
 

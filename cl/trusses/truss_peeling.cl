@@ -32,7 +32,7 @@
  *           https://arxiv.org/abs/1707.02000. Rounds without a host, shorter rows and searches from
  *           the last place: ours.
  */
-#include "common/group.h"
+#include "trusses/lists.h"
 #ifndef PYAPSP_WIDTH
 #define PYAPSP_WIDTH 8
 #endif
@@ -64,9 +64,14 @@ __kernel GROUP void peel_collect(__global const int *supports, __global const in
                                  __global int *list, volatile __global int *sizes,
                                  const int level, const int edges)
 {
-    for (int e = get_global_id(0); e < edges; e += get_global_size(0))
-        if (marks[e] == ALIVE && supports[e] <= level)
-            list[atomic_inc(&sizes[0])] = e;
+    __local int slots[2];
+    for (int low = get_group_id(0) * PYAPSP_GROUP; low < edges; low += get_global_size(0)) {
+        const int e = low + get_local_id(0);
+        const int is_weak = e < edges && marks[e] == ALIVE && supports[e] <= level;
+        const int place = place_in_list(is_weak, &sizes[0], slots);
+        if (is_weak)
+            list[place] = e;
+    }
 }
 
 /* Mark the edges of a round, and write their trussness. */

@@ -7,18 +7,24 @@
 #ifndef TRUSSES_WEAK_H
 #define TRUSSES_WEAK_H
 #include "traversal/partitioning/owners.h"
+#include "trusses/lists.h"
 #define ALIVE INT_MAX
 
 __kernel GROUP void weak_edges(INPUT supports, __global int *marks, OUTPUT values, OUTPUT list,
                                volatile __global int *count, const int edges, const int least,
                                const int step, const int value)
 {
-    for (size_t e = PLACE_OF_ALL; e < (size_t)edges; e += get_global_size(0))
-        if (marks[e] == ALIVE && supports[e] < least) {
+    __local int slots[2];
+    for (int low = get_group_id(0) * PYAPSP_GROUP; low < edges; low += get_global_size(0)) {
+        const int e = low + get_local_id(0);
+        const int is_weak = e < edges && marks[e] == ALIVE && supports[e] < least;
+        const int place = place_in_list(is_weak, count, slots);
+        if (is_weak) {
             marks[e] = step;
             values[e] = value;
-            list[atomic_inc(count)] = e;
+            list[place] = e;
         }
+    }
 }
 
 #endif /* TRUSSES_WEAK_H */

@@ -61,9 +61,10 @@ _PEERS = (
     ),
     *(
         (problem, name)
-        for problem in ("bfs", "sssp", "scc")
+        for problem in ("bfs", "sssp", "scc", "triangles")
         for name in ("scipy", "igraph", "networkit")
     ),
+    ("truss", "scipy"),
     ("partition", "scipy"),
 )
 _NAMES = tuple(dict.fromkeys(name for _, name in _PEERS))

@@ -21,6 +21,10 @@ from pyapsp.registry import Check
 from pyapsp.traversal.component_methods import Labels, numbered
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import Owners
+from pyapsp.trusses.counts import Counts
+from pyapsp.trusses.decomposition import Trussness
+from pyapsp.trusses.products import adjacency, triangles_by_products, trussness_by_products
+from pyapsp.trusses.simple import edges
 from pyapsp.verify import spread
 
 __all__ = ["PEERS", "Peer", "installed", "peer"]
@@ -332,6 +336,52 @@ def _scipy_rows(given: Offsets, options: Any) -> _Prepared:
     return (lambda: matrix.tocoo(copy=False), lambda found: Owners(owners=found.row))
 
 
+def _scipy_triangles(graph: Graph, options: Any) -> _Prepared:
+    matrix = adjacency(graph)
+    return lambda: triangles_by_products(matrix), _counts
+
+
+def _igraph_triangles(graph: Graph, options: Any) -> _Prepared:
+    prepared = graph.to_igraph().simplify()
+
+    def counts(found: Any) -> Counts:
+        corners = np.array(found, np.int64).reshape(-1)
+        return _counts(np.bincount(corners, minlength=graph.n))
+
+    return prepared.list_triangles, counts
+
+
+def _networkit_triangles(graph: Graph, options: Any) -> _Prepared:
+    import networkit
+
+    (tails, heads, _), chosen = graph.arcs(), edges(graph)
+    ends = tails[chosen].astype(np.uint64), heads[chosen].astype(np.uint64)
+    arcs = np.ones(ends[0].size), ends
+    prepared = networkit.GraphFromCoo(arcs, n=graph.n, weighted=False, directed=False)
+    degrees = np.bincount(np.concatenate(ends).astype(np.int64), minlength=graph.n)
+
+    def call() -> Any:
+        return networkit.centrality.LocalClusteringCoefficient(prepared, turbo=True).run()
+
+    def counts(found: Any) -> Counts:
+        pairs = np.array(found.scores()) * (degrees * (degrees - 1) / 2)
+        return _counts(np.rint(pairs).astype(np.int64))
+
+    return call, counts
+
+
+def _counts(of_vertices: np.ndarray) -> Counts:
+    return Counts(total=int(of_vertices.sum()) // 3, per_vertex=of_vertices)
+
+
+def _scipy_truss(graph: Graph, options: Any) -> _Prepared:
+    matrix = adjacency(graph)
+    return (
+        lambda: trussness_by_products(graph, matrix, options.k),
+        lambda found: Trussness(values=found),
+    )
+
+
 def _igraph_scc(graph: Graph, options: Any) -> _Prepared:
     prepared = graph.to_igraph()
     return (
@@ -390,6 +440,16 @@ PEERS = (
     Peer("scipy", "int32", "csgraph.connected_components", _scipy_scc, problem="scc"),
     Peer("igraph", "int32", "Graph.connected_components", _igraph_scc, problem="scc"),
     Peer("networkit", "int32", "StronglyConnectedComponents", _networkit_scc, problem="scc"),
+    Peer("scipy", "int64", "csr_array products", _scipy_triangles, problem="triangles"),
+    Peer("igraph", "int64", "Graph.list_triangles", _igraph_triangles, problem="triangles"),
+    Peer(
+        "networkit",
+        "int64",
+        "centrality.LocalClusteringCoefficient",
+        _networkit_triangles,
+        problem="triangles",
+    ),
+    Peer("scipy", "int32", "csr_array products", _scipy_truss, problem="truss"),
     Peer("scipy", "int32", "csr_array.tocoo", _scipy_rows, problem="partition"),
 )
 

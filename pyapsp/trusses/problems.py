@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from pyapsp.graph import Graph, read
 from pyapsp.graph.families import FAMILIES
@@ -14,6 +13,7 @@ from pyapsp.registry import Check, Choice, Problem, Request, in_order, register_
 from pyapsp.trusses import triangles, truss
 from pyapsp.trusses.counts import Counts, TriangleOptions
 from pyapsp.trusses.decomposition import Trussness, TrussOptions
+from pyapsp.trusses.products import adjacency, triangles_by_products, trussness_by_products
 from pyapsp.trusses.simple import edges, sample
 
 __all__ = ["TRIANGLES", "TRUSS"]
@@ -35,15 +35,6 @@ def _edges(graph: Graph) -> int:
     return int(np.count_nonzero(edges(graph)))
 
 
-def _adjacency(graph: Graph) -> csr_array:
-    """Return the matrix with ones for the edges, int64."""
-    matrix = graph.to_scipy()
-    matrix.data = np.ones(graph.m, np.int64)
-    matrix.setdiag(0)
-    matrix.eliminate_zeros()
-    return matrix
-
-
 def _is_like(found: np.ndarray, expected: np.ndarray, dtype: type) -> bool:
     """Return whether an answer has the shape of another one, and this type."""
     return found.shape == expected.shape and found.dtype == dtype
@@ -51,8 +42,7 @@ def _is_like(found: np.ndarray, expected: np.ndarray, dtype: type) -> bool:
 
 def _triangles_oracle(graph: Graph, options: TriangleOptions) -> Callable[[Counts], Check]:
     """Return a function that compares counts with the product of the matrix and itself."""
-    matrix = _adjacency(graph)
-    expected = (matrix * (matrix @ matrix)).sum(axis=1) // 2
+    expected = triangles_by_products(adjacency(graph))
 
     def check(answer: Counts) -> Check:
         fault, found = None, answer.per_vertex
@@ -69,31 +59,10 @@ def _triangles_oracle(graph: Graph, options: TriangleOptions) -> Callable[[Count
 
 
 def _truss_oracle(graph: Graph, options: TrussOptions) -> Callable[[Trussness], Check]:
-    """Return a function that compares the trussness with that by products of the matrix.
-
-    Entries of (A A) * A are supports; those below k - 2 are removed until there is none.
-    """
-    left = _adjacency(graph)
+    """Return a function that compares the trussness with that by products of the matrix."""
+    expected = trussness_by_products(graph, adjacency(graph), options.k)
     chosen, (tails, heads, _) = edges(graph), graph.arcs()
     tails, heads = tails[chosen], heads[chosen]
-    places, expected = tails.astype(np.int64) * graph.n + heads, np.zeros(tails.size, np.int32)
-    expected += 2
-    k, last = (3, np.inf) if options.k is None else (options.k, options.k)
-    while left.nnz and k <= last:
-        supports = (left @ left).multiply(left) + left  # with a 1 for edges in no triangle
-        weak = supports.data <= k - 2
-        if not weak.any():
-            rows, columns = left.nonzero()
-            kept = rows < columns
-            found = rows[kept].astype(np.int64) * graph.n + columns[kept]
-            expected[np.searchsorted(places, found)] = k
-            k += 1
-            continue
-        supports.data[:] = ~weak
-        supports.eliminate_zeros()
-        left = supports
-    if options.k is not None:
-        expected[expected != options.k] = 0
 
     def check(answer: Trussness) -> Check:
         fault, found = None, answer.values

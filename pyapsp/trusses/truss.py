@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from pyapsp import runs
 from pyapsp.device import choose
@@ -228,13 +229,20 @@ def _checked(k: Any, owner: str) -> int:
 def _subgraph(graph: Graph, kept: np.ndarray) -> Graph:
     """Return the graph with these of its edges."""
     tails, heads, weights = graph.arcs()
-    places = np.flatnonzero(edges(graph))[kept]
-    return Graph.from_arcs(
-        graph.n,
-        tails[places],
-        heads[places],
-        weights[places],
+    upper, n = edges(graph), graph.n
+    starts = np.concatenate([[0], np.cumsum(np.bincount(tails[upper], minlength=n))])
+    matrix = csr_array((kept, heads[upper], starts), shape=(n, n))
+    arcs = upper.copy()
+    arcs[upper] = kept
+    # the reverses of the edges, in the order of their rows, are the columns of the matrix
+    arcs[tails > heads] = matrix.tocsc().data
+    starts = np.concatenate([[0], np.cumsum(np.bincount(tails[arcs], minlength=n))])
+    return Graph(
+        starts,
+        heads[arcs],
+        weights[arcs],
         directed=False,
         labels=graph.labels,
         name=graph.name,
+        copy=False,
     )

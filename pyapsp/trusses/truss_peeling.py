@@ -60,7 +60,7 @@ class TrussPeeling(TrussMethod):
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield groups of one work-item on CPUs, larger ones elsewhere."""
         if options.device.traits.scalar_groups:
-            yield {"group": 1, "width": 1, "ahead": 1}
+            yield {"group": 1, "width": 1, "ahead": 4}
         for group in (128, 64, 32):
             yield {"group": group, "width": 8, "ahead": 4}
         yield {"group": 1, "width": 1, "ahead": 4}
