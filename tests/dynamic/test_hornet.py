@@ -285,3 +285,20 @@ def test_arguments_of_updates(device):
     graph.set_vertex_property("size", [3, 4], [0, 1])
     assert graph.vertex_property("size").tolist() == [3, 4, 0, 0]
     assert graph.m == 0
+
+
+def test_blocks_that_are_found_in_high_trees(form, device):
+    """A full block array has no free words on any level of its Vec-Tree; then some blocks return."""
+    graph = Hornet(9000, block_array=4096, device=device)
+    everyone = np.arange(4096)
+    graph.insert_edges(everyone, everyone + 1)
+    assert classes(graph) == [0]
+    lost = np.random.default_rng(3).permutation(4096)[:300]
+    graph.delete_edges(lost, lost + 1)
+    others = 5000 + np.arange(300)
+    graph.insert_edges(others, others - 7)
+    assert classes(graph) == [0]
+    rows = graph.to_csr().nonzero()
+    kept = np.setdiff1d(everyone, lost)
+    assert rows[0].tolist() == [*kept.tolist(), *others.tolist()]
+    assert rows[1].tolist() == [*(kept + 1).tolist(), *(others - 7).tolist()]
