@@ -288,7 +288,7 @@ def test_arguments_of_updates(device):
 
 
 def test_blocks_that_are_found_in_high_trees(form, device):
-    """A full block array has no free words on any level of its Vec-Tree; then some blocks return."""
+    """A full block array has no free word on any level of its tree; then some blocks return."""
     graph = Hornet(9000, block_array=4096, device=device)
     everyone = np.arange(4096)
     graph.insert_edges(everyone, everyone + 1)
