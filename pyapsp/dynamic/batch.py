@@ -22,7 +22,7 @@ __all__ = ["Batch", "delete", "delete_at", "find", "insert", "load", "mirrored",
 
 _NONE = np.iinfo(np.int32).max
 # Places of the hash table for each edge, at least.
-_PLACES = 4
+_PLACES = 2
 # Edges that are loaded at a time.
 _LOADED = 2**27
 
@@ -73,6 +73,7 @@ class _Entered:
     """A batch in its hash table, and the rows of its tails."""
 
     table: Any
+    filter: Any
     slot: Any
     mask: np.uint32
     rows: Any
@@ -82,12 +83,14 @@ def _enter(store: Store, n: int, batch: Batch, *, last: bool = False) -> _Entere
     count = batch.count
     size = 1 << max((_PLACES * count - 1).bit_length(), 6)
     table, slot = store.scratch("table", 4 * size), store.scratch("slot", 4 * count)
+    filter_ = store.scratch("filter", size)
     touched, mask = _touched(store, n, count), np.uint32(size - 1)
     store.fill(table, -1, size)
-    arguments = batch.tails, batch.heads, store.degree, store.added, table, slot, touched
+    store.fill(filter_, 0, size // 4)
+    arguments = batch.tails, batch.heads, store.degree, store.added, table, slot, filter_, touched
     sizes = np.int32(n), np.int32(count), mask, np.int32(last)
     store.launch("batch_enter", count, *arguments, store.state, *sizes)
-    return _Entered(table, slot, mask, _rows(store, min(count, n)))
+    return _Entered(table, filter_, slot, mask, _rows(store, min(count, n)))
 
 
 def _touched(store: Store, n: int, count: int) -> Any:
@@ -109,7 +112,8 @@ def _match(store: Store, batch: Batch, entered: _Entered) -> Any:
     at = store.scratch("at", 4 * batch.count)
     store.fill(at, _NONE, batch.count)
     ends = batch.tails, batch.heads
-    arguments = entered.rows, store.state, *ends, entered.table, at, entered.mask
+    table = entered.table, entered.filter
+    arguments = entered.rows, store.state, *ends, *table, at, entered.mask
     store.launch("batch_match", store.all_items, *arguments, store.regions, *store.arenas(0))
     return at
 
@@ -225,8 +229,9 @@ def delete(store: Store, n: int, batch: Batch) -> int:
     _begin(store, most)
     try:
         entered, removed = _enter(store, n, batch), _removed(store, most)
-        ends = batch.tails, batch.heads, entered.table, removed, entered.mask
-        arguments = entered.rows, store.state, *ends, np.int32(0), store.regions
+        ends, table = (batch.tails, batch.heads), (entered.table, entered.filter)
+        marked = *ends, *table, removed, entered.mask, np.int32(0)
+        arguments = entered.rows, store.state, *marked, store.regions
         store.launch("batch_mark", store.all_items, *arguments, *store.arenas(0))
         state = _divide(store, entered.rows, removed, most)
         if state[BAD] != _NONE:
@@ -288,7 +293,7 @@ def _close_gaps(store: Store, rows: Any, touched: Any, most: int, total: int) ->
         gaps, fillers = (store.scratch(name, 4 * total) for name in ("gaps", "fillers"))
     except BaseException:
         any_ = store.trees
-        undo = any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
+        undo = any_, any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
         store.launch("batch_mark", store.all_items, rows, store.state, *undo, *store.arenas(0))
         raise
     store.fill(counts, 0, 2 * most)

@@ -89,7 +89,8 @@ class Hornet:
     else is there stays where it is. Blocks that are left are used again.
 
     Every update is whole or has not happened: after an error the graph is as it was. One thread at
-    a time may use a container.
+    a time may use a container. All vertices are numbers below ``n``, and ``m`` is the number of
+    stored edges.
 
     Parameters
     ----------
