@@ -291,12 +291,12 @@ class Hornet:
         """Return the graph as it is now; later updates do not change the answer."""
         with self._using():
             indptr, arrays = batches.pack(self._store, self._n)
-        heads = arrays[0]
-        tails = np.repeat(np.arange(self._n, dtype=np.int64), np.diff(indptr))
-        order = np.argsort(tails << 32 | heads, kind="stable")
-        columns = self._store.columns
-        values = unpacked(columns, [array[order] for array in arrays])
-        return Snapshot(indptr, values.pop("head"), values)
+        shape = self._n, self._n
+        rows = csr_array((np.arange(arrays[0].size), arrays[0], indptr), shape=shape)
+        rows.sort_indices()  # the entries tell the order
+        others = [array[rows.data] for array in arrays[1:]]
+        values = unpacked(self._columns, others)
+        return Snapshot(indptr, rows.indices.astype(np.int32, copy=False), values)
 
     def to_csr(self, value: str = "weight") -> csr_array:
         """Return the adjacency matrix as SciPy has it; equal edges are several entries.
