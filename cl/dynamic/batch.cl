@@ -546,13 +546,13 @@ __kernel GROUP void batch_gaps(__global const uint4 *rows, __global const int *s
     }
 }
 
-/* Let rows be shorter. */
+/* Let rows be shorter that lose edges; others may be of vertices that there are no more. */
 __kernel GROUP void batch_shorten(__global const uint4 *rows, __global const int *state,
                                   __global const int *removed, __global int *degree)
 {
     const uint count = state[TOUCHED];
     FOR_ALL (r, count) {
-        if (r < count)
+        if (r < count && removed[r])
             degree[rows[r].w] = rows[r].z - removed[r];
     }
 }

@@ -188,6 +188,19 @@ def test_memory_that_ends_anywhere_loses_nothing(update, device, monkeypatch):
     assert set(zip(*map(np.ndarray.tolist, graph.to_csr().nonzero()), strict=True)) == model
 
 
+def test_a_deleted_vertex_stays_deleted(device):
+    graph = Hornet(6, device=device)
+    graph.insert_edges([0, 1, 2, 4], [1, 2, 3, 5])
+    assert graph.delete_vertices(0) == 1
+    assert graph.delete_vertices([2, 4]) == 3
+    for vertex in (0, 2, 4):
+        with pytest.raises(GraphError, match=f"edge number 0 has 1, {vertex}"):
+            graph.insert_edges([1], [vertex])
+    assert graph.insert_vertices(2).tolist() == [0, 2]
+    assert graph.insert_edges([0, 2], [2, 0]) == 2
+    assert graph.vertices.tolist() == [0, 1, 2, 3, 5]
+
+
 def test_the_manager_takes_and_returns(device):
     opened, most = {}, [100]
 
