@@ -245,18 +245,19 @@ __kernel GROUP void batch_match(__global const uint4 *rows, __global const int *
         return;
     FOR_TILES (tile, &list) {
         FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list), k = UNIT_IN(c, u);
+            const uint r = UNIT_AT(c, u, &list);
             if (r >= list.rows[c + 1])
                 break;
             const uint4 row = rows[r];
-            if (k >= row.z) {
-                SKIP_ROW(c, u);
-                continue;
+            if (UNIT_IN(c, u) < row.z) {
+                __global const int *edge = ROW(edges, REGION(row.x), row.x);
+                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++) {
+                    const int i = found_in(table, filter, tails, heads, row.w, edge[k], mask);
+                    if (i != EMPTY)
+                        atomic_min(&at[i], (int)k);
+                }
             }
-            const int i = found_in(table, filter, tails, heads, row.w,
-                                   ROW(edges, REGION(row.x), row.x)[k], mask);
-            if (i != EMPTY)
-                atomic_min(&at[i], (int)k);
+            SKIP_ROW(c, u);
         }
     }
 }
@@ -455,22 +456,23 @@ __kernel GROUP void batch_mark(__global const uint4 *rows, __global int *state,
         return;
     FOR_TILES (tile, &list) {
         FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list), k = UNIT_IN(c, u);
+            const uint r = UNIT_AT(c, u, &list);
             if (r >= list.rows[c + 1])
                 break;
             const uint4 row = rows[r];
-            if (k >= row.z) {
-                SKIP_ROW(c, u);
-                continue;
+            if (UNIT_IN(c, u) < row.z) {
+                __global int *edge = ROW(edges, REGION(row.x), row.x);
+                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++) {
+                    if (undo && edge[k] < 0) {
+                        edge[k] = ~edge[k];
+                    } else if (!undo && found_in(table, filter, tails, heads, row.w, edge[k],
+                                                 mask) != EMPTY) {
+                        edge[k] = ~edge[k];
+                        atomic_inc(&removed[r]);
+                    }
+                }
             }
-            __global int *edge = ROW(edges, REGION(row.x), row.x) + k;
-            if (undo && *edge < 0) {
-                *edge = ~*edge;
-            } else if (!undo &&
-                       found_in(table, filter, tails, heads, row.w, *edge, mask) != EMPTY) {
-                *edge = ~*edge;
-                atomic_inc(&removed[r]);
-            }
+            SKIP_ROW(c, u);
         }
     }
 }
