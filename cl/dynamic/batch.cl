@@ -134,6 +134,9 @@ __kernel GROUP void batch_count(__global const int *tails, __global const int *h
     }
 }
 
+/* The word of a hash in the filter, which has 8 bits for each place of the table. */
+#define FILTER_WORD(hash, mask) (((hash) & ((mask) << 3 | 7)) >> 5)
+
 static inline uint hash_of(const int tail, const int head)
 {
     uint h = (uint)tail * 0x9e3779b1u ^ rotate((uint)head * 0x85ebca77u, 15u);
@@ -146,8 +149,9 @@ static inline uint hash_of(const int tail, const int head)
 __kernel GROUP void batch_enter(__global const int *tails, __global const int *heads,
                                 __global const int *degree, volatile __global uint *added,
                                 volatile __global int *table, __global uint *slot,
-                                __global int *touched, volatile __global int *state, const int n,
-                                const int count, const uint mask, const int last)
+                                volatile __global uint *filter, __global int *touched,
+                                volatile __global int *state, const int n, const int count,
+                                const uint mask, const int last)
 {
     __local int slots[WARP_SLOTS];
     FOR_ALL (i, count) {
@@ -156,7 +160,9 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
             tail = tails[i];
             const int head = heads[i];
             if (is_edge(i, tail, head, degree, state, n)) {
-                uint at = hash_of(tail, head) & mask;
+                const uint hash = hash_of(tail, head);
+                uint at = hash & mask;
+                atomic_or(&filter[FILTER_WORD(hash, mask)], 1u << hash % 32);
                 int other = atomic_cmpxchg(&table[at], EMPTY, (int)i);
                 while (other != EMPTY && (tails[other] != tail || heads[other] != head)) {
                     at = (at + 1) & mask;
@@ -177,11 +183,14 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
 }
 
 /* The number of the edge in the table that is equal to this one, or -1. */
-static inline int found_in(__global const int *table, __global const int *tails,
-                           __global const int *heads, const int tail, const int head,
-                           const uint mask)
+static inline int found_in(__global const int *table, __global const uint *filter,
+                           __global const int *tails, __global const int *heads, const int tail,
+                           const int head, const uint mask)
 {
-    uint at = hash_of(tail, head) & mask;
+    const uint hash = hash_of(tail, head);
+    if (!(filter[FILTER_WORD(hash, mask)] >> hash % 32 & 1))
+        return EMPTY;
+    uint at = hash & mask;
     int i = table[at];
     while (i != EMPTY && (tails[i] != tail || heads[i] != head)) {
         at = (at + 1) & mask;
@@ -226,9 +235,9 @@ __kernel GROUP void batch_list(__global const int *touched, __global const int *
 /* Look for the edges of rows in the table. at[i]: the first place of edge i in its row. */
 __kernel GROUP void batch_match(__global const uint4 *rows, __global const int *state,
                                 __global const int *tails, __global const int *heads,
-                                __global const int *table, volatile __global int *at,
-                                const uint mask, __global const uint4 *regions,
-                                ARENAS(const int, edges))
+                                __global const int *table, __global const uint *filter,
+                                volatile __global int *at, const uint mask,
+                                __global const uint4 *regions, ARENAS(const int, edges))
 {
     __local list_t list;
     set_list(&list, state + HELD);
@@ -236,18 +245,19 @@ __kernel GROUP void batch_match(__global const uint4 *rows, __global const int *
         return;
     FOR_TILES (tile, &list) {
         FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list), k = UNIT_IN(c, u);
+            const uint r = UNIT_AT(c, u, &list);
             if (r >= list.rows[c + 1])
                 break;
             const uint4 row = rows[r];
-            if (k >= row.z) {
-                SKIP_ROW(c, u);
-                continue;
+            if (UNIT_IN(c, u) < row.z) {
+                __global const int *edge = ROW(edges, REGION(row.x), row.x);
+                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++) {
+                    const int i = found_in(table, filter, tails, heads, row.w, edge[k], mask);
+                    if (i != EMPTY)
+                        atomic_min(&at[i], (int)k);
+                }
             }
-            const int i = found_in(table, tails, heads, row.w,
-                                   ROW(edges, REGION(row.x), row.x)[k], mask);
-            if (i != EMPTY)
-                atomic_min(&at[i], (int)k);
+            SKIP_ROW(c, u);
         }
     }
 }
@@ -436,9 +446,9 @@ __kernel GROUP void batch_finish(__global const int *touched, __global int *degr
 /* Mark the edges of rows that are in the table: ~head. `undo` takes the marks away. */
 __kernel GROUP void batch_mark(__global const uint4 *rows, __global int *state,
                                __global const int *tails, __global const int *heads,
-                               __global const int *table, volatile __global int *removed,
-                               const uint mask, const int undo, __global const uint4 *regions,
-                               ARENAS(int, edges))
+                               __global const int *table, __global const uint *filter,
+                               volatile __global int *removed, const uint mask, const int undo,
+                               __global const uint4 *regions, ARENAS(int, edges))
 {
     __local list_t list;
     set_list(&list, state + HELD);
@@ -446,21 +456,23 @@ __kernel GROUP void batch_mark(__global const uint4 *rows, __global int *state,
         return;
     FOR_TILES (tile, &list) {
         FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list), k = UNIT_IN(c, u);
+            const uint r = UNIT_AT(c, u, &list);
             if (r >= list.rows[c + 1])
                 break;
             const uint4 row = rows[r];
-            if (k >= row.z) {
-                SKIP_ROW(c, u);
-                continue;
+            if (UNIT_IN(c, u) < row.z) {
+                __global int *edge = ROW(edges, REGION(row.x), row.x);
+                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++) {
+                    if (undo && edge[k] < 0) {
+                        edge[k] = ~edge[k];
+                    } else if (!undo && found_in(table, filter, tails, heads, row.w, edge[k],
+                                                 mask) != EMPTY) {
+                        edge[k] = ~edge[k];
+                        atomic_inc(&removed[r]);
+                    }
+                }
             }
-            __global int *edge = ROW(edges, REGION(row.x), row.x) + k;
-            if (undo && *edge < 0) {
-                *edge = ~*edge;
-            } else if (!undo && found_in(table, tails, heads, row.w, *edge, mask) != EMPTY) {
-                *edge = ~*edge;
-                atomic_inc(&removed[r]);
-            }
+            SKIP_ROW(c, u);
         }
     }
 }
@@ -536,13 +548,13 @@ __kernel GROUP void batch_gaps(__global const uint4 *rows, __global const int *s
     }
 }
 
-/* Let rows be shorter. */
+/* Let rows be shorter that lose edges; others may be of vertices that there are no more. */
 __kernel GROUP void batch_shorten(__global const uint4 *rows, __global const int *state,
                                   __global const int *removed, __global int *degree)
 {
     const uint count = state[TOUCHED];
     FOR_ALL (r, count) {
-        if (r < count)
+        if (r < count && removed[r])
             degree[rows[r].w] = rows[r].z - removed[r];
     }
 }

@@ -123,10 +123,13 @@ static inline void set_list(__local list_t *list, __global const int *counts)
     for (ulong u = u##0 + GROUP_PLACE; u < u##0 + PYAPSP_TILE; u += PYAPSP_GROUP)
 #define UNIT_AT(c, u, list) ((list)->rows[c] + (uint)((u) >> (c)))
 #define UNIT_IN(c, u) ((uint)(u) & (ROOM(c) - 1))
-/* Go on behind the row of a unit that is behind its last edge. */
+/* A group of one work-item takes the rest of a row at once: the edges from this unit to RUN_END, and
+ * then goes on behind the row. */
 #if PYAPSP_GROUP == 1
+#define RUN_END(c, u, size) min((uint)(size), UNIT_IN(c, u) + (uint)(u##0 + PYAPSP_TILE - (u)))
 #define SKIP_ROW(c, u) (u) |= ROOM(c) - 1
 #else
+#define RUN_END(c, u, size) min((uint)(size), UNIT_IN(c, u) + 1)
 #define SKIP_ROW(c, u)
 #endif
 

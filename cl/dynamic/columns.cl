@@ -34,15 +34,17 @@ __kernel GROUP void column_move(__global const uint4 *moves, __global const int 
     set_list(&list, state + counts);
     FOR_TILES (tile, &list) {
         FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list), k = UNIT_IN(c, u);
+            const uint r = UNIT_AT(c, u, &list);
             if (r >= list.rows[c + 1])
                 break;
             const uint4 row = moves[r];
-            if (k >= row.z) {
-                SKIP_ROW(c, u);
-                continue;
+            if (UNIT_IN(c, u) < row.z) {
+                __global const item_t *from = ROW(items, REGION(row.x), row.x);
+                __global item_t *to = ROW(items, REGION(row.y), row.y);
+                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++)
+                    to[k] = from[k];
             }
-            ROW(items, REGION(row.y), row.y)[k] = ROW(items, REGION(row.x), row.x)[k];
+            SKIP_ROW(c, u);
         }
     }
 }
@@ -94,15 +96,17 @@ __kernel GROUP void column_load(__global const uint4 *rows, __global const int *
     set_list(&list, state + counts);
     FOR_TILES (tile, &list) {
         FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list), k = UNIT_IN(c, u);
+            const uint r = UNIT_AT(c, u, &list);
             if (r >= list.rows[c + 1])
                 break;
             const uint4 row = rows[r];
-            if (k >= row.z) {
-                SKIP_ROW(c, u);
-                continue;
+            if (UNIT_IN(c, u) < row.z) {
+                __global const item_t *from = csr + (first[row.w] - skipped);
+                __global item_t *to = ROW(items, REGION(row.x), row.x);
+                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++)
+                    to[k] = from[k];
             }
-            ROW(items, REGION(row.x), row.x)[k] = csr[first[row.w] - skipped + k];
+            SKIP_ROW(c, u);
         }
     }
 }
@@ -116,15 +120,17 @@ __kernel GROUP void column_pack(__global const uint4 *rows, __global const int *
     set_list(&list, state + counts);
     FOR_TILES (tile, &list) {
         FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list), k = UNIT_IN(c, u);
+            const uint r = UNIT_AT(c, u, &list);
             if (r >= list.rows[c + 1])
                 break;
             const uint4 row = rows[r];
-            if (k >= row.z) {
-                SKIP_ROW(c, u);
-                continue;
+            if (UNIT_IN(c, u) < row.z) {
+                __global const item_t *from = ROW(items, REGION(row.x), row.x);
+                __global item_t *to = csr + first[row.w];
+                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++)
+                    to[k] = from[k];
             }
-            csr[first[row.w] + k] = ROW(items, REGION(row.x), row.x)[k];
+            SKIP_ROW(c, u);
         }
     }
 }

@@ -6,6 +6,7 @@ with the same kernels for a container and for compressed sparse rows.
 """
 
 from pyapsp.dynamic import analytics
-from pyapsp.dynamic.hornet import Hornet, Memory, Snapshot
+from pyapsp.dynamic.answers import Memory, Snapshot
+from pyapsp.dynamic.hornet import Hornet
 
 __all__ = ["Hornet", "Memory", "Snapshot", "analytics"]

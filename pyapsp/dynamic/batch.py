@@ -15,16 +15,28 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 from pyapsp.dynamic.blocks import CLASSES, NO_BLOCK
-from pyapsp.dynamic.store import BAD, HELD, KEPT, LEFT, LOOPS, NEED, REMOVED, Store
+from pyapsp.dynamic.store import BAD, KEPT, LEFT, LOOPS, NEED, REMOVED, Store
 from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError
 
-__all__ = ["Batch", "delete", "delete_at", "find", "insert", "load", "mirrored", "pack", "put"]
+__all__ = [
+    "Batch",
+    "begin",
+    "delete",
+    "delete_at",
+    "find",
+    "finish",
+    "insert",
+    "mirrored",
+    "move",
+    "plan",
+    "put",
+    "reserve",
+    "rows_of_touched",
+]
 
 _NONE = np.iinfo(np.int32).max
 # Places of the hash table for each edge, at least.
-_PLACES = 4
-# Edges that are loaded at a time.
-_LOADED = 2**27
+_PLACES = 2
 
 
 @dataclass(frozen=True)
@@ -62,7 +74,7 @@ def mirrored(store: Store, batch: Batch) -> Batch:
     return Batch(tails, heads, items, 2 * batch.count, mirrored=True)
 
 
-def _begin(store: Store, most: int, touched: int = 0) -> None:
+def begin(store: Store, most: int, touched: int = 0) -> None:
     """Clear the state, and have the memory that no batch may lack half-way."""
     _ = store.regions, store.added, store.scratch("goals", 16 * most)
     store.clear(touched)
@@ -73,6 +85,7 @@ class _Entered:
     """A batch in its hash table, and the rows of its tails."""
 
     table: Any
+    filter: Any
     slot: Any
     mask: np.uint32
     rows: Any
@@ -82,19 +95,21 @@ def _enter(store: Store, n: int, batch: Batch, *, last: bool = False) -> _Entere
     count = batch.count
     size = 1 << max((_PLACES * count - 1).bit_length(), 6)
     table, slot = store.scratch("table", 4 * size), store.scratch("slot", 4 * count)
+    filter_ = store.scratch("filter", size)
     touched, mask = _touched(store, n, count), np.uint32(size - 1)
     store.fill(table, -1, size)
-    arguments = batch.tails, batch.heads, store.degree, store.added, table, slot, touched
+    store.fill(filter_, 0, size // 4)
+    arguments = batch.tails, batch.heads, store.degree, store.added, table, slot, filter_, touched
     sizes = np.int32(n), np.int32(count), mask, np.int32(last)
     store.launch("batch_enter", count, *arguments, store.state, *sizes)
-    return _Entered(table, slot, mask, _rows(store, min(count, n)))
+    return _Entered(table, filter_, slot, mask, rows_of_touched(store, min(count, n)))
 
 
 def _touched(store: Store, n: int, count: int) -> Any:
     return store.scratch("touched", 4 * min(count, n))
 
 
-def _rows(store: Store, most: int) -> Any:
+def rows_of_touched(store: Store, most: int) -> Any:
     """Return the list of the rows of the touched vertices."""
     touched, rank = store.scratch("touched", 4 * most), store.scratch("rank", 4 * most)
     rows, regions = store.scratch("rows", 16 * most), store.regions
@@ -109,12 +124,14 @@ def _match(store: Store, batch: Batch, entered: _Entered) -> Any:
     at = store.scratch("at", 4 * batch.count)
     store.fill(at, _NONE, batch.count)
     ends = batch.tails, batch.heads
-    arguments = entered.rows, store.state, *ends, entered.table, at, entered.mask
+    table = entered.table, entered.filter
+    arguments = entered.rows, store.state, *ends, *table, at, entered.mask
     store.launch("batch_match", store.all_items, *arguments, store.regions, *store.arenas(0))
     return at
 
 
-def _finish(store: Store, touched: Any, most: int, *, keep: bool) -> None:
+def finish(store: Store, touched: Any, most: int, *, keep: bool) -> None:
+    """Count the new edges of the touched vertices, or forget them."""
     arguments = touched, store.degree, store.added, store.state, np.int32(keep)
     store.launch("batch_finish", most, *arguments)
 
@@ -152,7 +169,7 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
     """
     count, most = batch.count, min(batch.count, n)
     touched, where = _touched(store, n, count), store.scratch("where", 4 * count)
-    _begin(store, most)
+    begin(store, most)
     try:
         if duplicates == "keep":
             arguments = batch.tails, batch.heads, store.degree, store.added, where, touched
@@ -164,24 +181,24 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
             found = entered.table, entered.slot, _match(store, batch, entered), where
             given = batch.tails, store.degree, store.added, *found, store.state
             store.launch("batch_select", count, *given, np.int32(count), np.int32(update))
-        state = _plan(store, touched, most, shrink=False)
+        state = plan(store, touched, most, shrink=False)
         if state[BAD] != _NONE:
             raise _refusal(store, n, batch, int(state[BAD]))
         if state[NEED + NO_BLOCK]:
             raise CapabilityError("a vertex would have more than 2^31 edges")
-        _reserve(store, state)
+        reserve(store, state)
     except BaseException:
-        _finish(store, touched, most, keep=False)
+        finish(store, touched, most, keep=False)
         raise
-    _move(store, touched, most, state)
+    move(store, touched, most, state)
     for column, values in enumerate((batch.heads, *batch.items)):
         written = batch.tails, where, values, store.place, np.int32(count)
         store.launch_column("column_write", count, column, *written)
-    _finish(store, touched, most, keep=True)
+    finish(store, touched, most, keep=True)
     return count - int(state[LOOPS]) if duplicates == "keep" else int(state[KEPT])
 
 
-def _plan(store: Store, touched: Any, most: int, *, shrink: bool) -> NDArray[np.int32]:
+def plan(store: Store, touched: Any, most: int, *, shrink: bool) -> NDArray[np.int32]:
     """Find the vertices that need other blocks, and return the state."""
     goals = store.scratch("goals", 16 * most)
     arguments = touched, store.degree, store.added, store.place, store.regions, store.state, goals
@@ -189,14 +206,14 @@ def _plan(store: Store, touched: Any, most: int, *, shrink: bool) -> NDArray[np.
     return store.read_state()
 
 
-def _reserve(store: Store, state: NDArray[np.int32]) -> None:
+def reserve(store: Store, state: NDArray[np.int32]) -> None:
     """Take the blocks of a plan, and memory for the list of rows."""
     need = state[NEED : NEED + CLASSES]
     store.scratch("moves", 16 * int(need.sum()))
     store.reserve(need[:NO_BLOCK])
 
 
-def _move(store: Store, touched: Any, most: int, state: NDArray[np.int32]) -> None:
+def move(store: Store, touched: Any, most: int, state: NDArray[np.int32]) -> None:
     """Move rows to the blocks that were reserved."""
     need, left = (state[place : place + CLASSES] for place in (NEED, LEFT))
     if not need.any():
@@ -222,18 +239,19 @@ def delete(store: Store, n: int, batch: Batch) -> int:
     """
     most = min(batch.count, n)
     touched = _touched(store, n, batch.count)
-    _begin(store, most)
+    begin(store, most)
     try:
         entered, removed = _enter(store, n, batch), _removed(store, most)
-        ends = batch.tails, batch.heads, entered.table, removed, entered.mask
-        arguments = entered.rows, store.state, *ends, np.int32(0), store.regions
+        ends, table = (batch.tails, batch.heads), (entered.table, entered.filter)
+        marked = *ends, *table, removed, entered.mask, np.int32(0)
+        arguments = entered.rows, store.state, *marked, store.regions
         store.launch("batch_mark", store.all_items, *arguments, *store.arenas(0))
         state = _divide(store, entered.rows, removed, most)
         if state[BAD] != _NONE:
             raise _refusal(store, n, batch, int(state[BAD]))
         return _close_gaps(store, entered.rows, touched, most, int(state[REMOVED]))
     finally:
-        _finish(store, touched, most, keep=False)
+        finish(store, touched, most, keep=False)
 
 
 def delete_at(store: Store, n: int, doomed: NDArray[np.bool_]) -> int:
@@ -248,8 +266,8 @@ def delete_at(store: Store, n: int, doomed: NDArray[np.bool_]) -> int:
     flags = store.bring("doomed", doomed.view(np.uint8))
     vertices = np.flatnonzero(doomed).astype(np.int32)
     numbers = store.bring("vertices", vertices)
-    _begin(store, n, n)
-    rows, removed = _rows(store, n), _removed(store, n)
+    begin(store, n, n)
+    rows, removed = rows_of_touched(store, n), _removed(store, n)
     arguments = rows, store.state, flags, removed, store.regions, *store.arenas(0)
     store.launch("batch_mark_vertices", store.all_items, *arguments)
     state = _divide(store, rows, removed, n)
@@ -273,8 +291,8 @@ def _removed(store: Store, most: int) -> Any:
 
 
 def _divide(store: Store, rows: Any, removed: Any, most: int) -> NDArray[np.int32]:
-    begin = store.scratch("begin", 4 * most)
-    store.launch("batch_divide", most, rows, store.state, removed, begin)
+    first = store.scratch("begin", 4 * most)
+    store.launch("batch_divide", most, rows, store.state, removed, first)
     return store.read_state()
 
 
@@ -282,29 +300,29 @@ def _close_gaps(store: Store, rows: Any, touched: Any, most: int, total: int) ->
     """Delete the marked edges, and let rows that have become short have smaller blocks."""
     if total == 0:
         return 0
-    removed, begin = store.scratch("removed", 4 * most), store.scratch("begin", 4 * most)
+    removed, first = store.scratch("removed", 4 * most), store.scratch("begin", 4 * most)
     counts = store.scratch("counts", 8 * most)
     try:
         gaps, fillers = (store.scratch(name, 4 * total) for name in ("gaps", "fillers"))
     except BaseException:
         any_ = store.trees
-        undo = any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
+        undo = any_, any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
         store.launch("batch_mark", store.all_items, rows, store.state, *undo, *store.arenas(0))
         raise
     store.fill(counts, 0, 2 * most)
     store.fill(gaps, -1, total)
-    found = rows, store.state, removed, begin, counts, gaps, fillers, store.regions
+    found = rows, store.state, removed, first, counts, gaps, fillers, store.regions
     store.launch("batch_gaps", store.all_items, *found, *store.arenas(0))
     for column in range(len(store.columns)):
         store.launch_column("column_fill", total, column, gaps, fillers, np.int32(total))
     store.launch("batch_shorten", most, rows, store.state, removed, store.degree)
-    state = _plan(store, touched, most, shrink=True)
+    state = plan(store, touched, most, shrink=True)
     if state[NEED : NEED + CLASSES].any():
         try:
-            _reserve(store, state)
+            reserve(store, state)
         except (DeviceMemoryError, CapabilityError):
             return total  # a block may be larger than necessary
-        _move(store, touched, most, state)
+        move(store, touched, most, state)
         store.read_state()
         store.blocks.give_back()
     return total
@@ -320,7 +338,7 @@ def find(store: Store, n: int, batch: Batch) -> NDArray[np.bool_]:
     """
     most = min(batch.count, n)
     touched, answer = _touched(store, n, batch.count), store.scratch("answer", batch.count)
-    _begin(store, most)
+    begin(store, most)
     try:
         entered = _enter(store, n, batch)
         at = _match(store, batch, entered)
@@ -331,81 +349,4 @@ def find(store: Store, n: int, batch: Batch) -> NDArray[np.bool_]:
             raise _refusal(store, n, batch, int(state[BAD]))
         return store.fetch(answer, batch.count, np.bool_)
     finally:
-        _finish(store, touched, most, keep=False)
-
-
-def load(store: Store, indptr: NDArray[np.int64], arrays: Sequence[NDArray[Any]]) -> None:
-    """Fill an empty container from compressed sparse rows.
-
-    Parameters
-    ----------
-    store : Store
-    indptr : (n + 1,) int64 ndarray
-    arrays : sequence of ndarray
-        The items of each column, in the order of the rows.
-
-    Raises
-    ------
-    DeviceMemoryError, CapabilityError
-        There is no memory for it.
-    """
-    n, start = indptr.size - 1, 0
-    first = store.bring("first", indptr)
-    while start < n:
-        stop = int(np.searchsorted(indptr, indptr[start] + _LOADED, side="right")) - 1
-        stop = max(stop, start + 1)
-        _load(store, indptr, arrays, start, stop, first)
-        start = stop
-
-
-def _load(
-    store: Store,
-    indptr: NDArray[np.int64],
-    arrays: Sequence[NDArray[Any]],
-    start: int,
-    stop: int,
-    first: Any,
-) -> None:
-    """Load the rows of consecutive vertices."""
-    sizes = np.diff(indptr[start : stop + 1]).astype(np.int32)
-    some = (start + np.flatnonzero(sizes)).astype(np.int32)
-    if not some.size:
-        return
-    begin, end = int(indptr[start]), int(indptr[stop])
-    touched = store.bring("touched", some)
-    _begin(store, some.size, some.size)
-    cl.enqueue_copy(store.queue, store.added, sizes, dst_offset=4 * start)
-    try:
-        state = _plan(store, touched, some.size, shrink=False)
-        _reserve(store, state)
-    except BaseException:
-        _finish(store, touched, some.size, keep=False)
-        raise
-    _move(store, touched, some.size, state)
-    _finish(store, touched, some.size, keep=True)
-    store.clear(some.size)
-    rows, tiles = _rows(store, some.size), store.tiles(state[NEED : NEED + NO_BLOCK])
-    for column, array in enumerate(arrays):
-        items = store.bring("loaded", array[begin:end])
-        given = rows, store.state, np.int32(HELD), first, np.int64(begin), items
-        store.launch_column("column_load", tiles, column, *given)
-    store.queue.finish()
-
-
-def pack(store: Store, n: int) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:
-    """Return compressed sparse rows, the edges of a row in any order: offsets, and columns."""
-    degrees = np.maximum(store.fetch(store.degree, n, np.int32), 0)
-    indptr = np.zeros(n + 1, np.int64)
-    np.cumsum(degrees, out=indptr[1:])
-    m, arrays = int(indptr[-1]), []
-    if m == 0:
-        return indptr, [np.empty(0, column.dtype) for column in store.columns]
-    store.bring("touched", np.arange(n, dtype=np.int32))
-    _begin(store, n, n)
-    rows, first = _rows(store, n), store.bring("first", indptr)
-    for number, column in enumerate(store.columns):
-        items = store.scratch("packed", m * column.dtype.itemsize)
-        given = rows, store.state, np.int32(HELD), first, items
-        store.launch_column("column_pack", store.all_items, number, *given)
-        arrays.append(store.fetch(items, m, column.dtype))
-    return indptr, arrays
+        finish(store, touched, most, keep=False)

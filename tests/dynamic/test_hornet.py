@@ -188,6 +188,19 @@ def test_memory_that_ends_anywhere_loses_nothing(update, device, monkeypatch):
     assert set(zip(*map(np.ndarray.tolist, graph.to_csr().nonzero()), strict=True)) == model
 
 
+def test_a_deleted_vertex_stays_deleted(device):
+    graph = Hornet(6, device=device)
+    graph.insert_edges([0, 1, 2, 4], [1, 2, 3, 5])
+    assert graph.delete_vertices(0) == 1
+    assert graph.delete_vertices([2, 4]) == 3
+    for vertex in (0, 2, 4):
+        with pytest.raises(GraphError, match=f"edge number 0 has 1, {vertex}"):
+            graph.insert_edges([1], [vertex])
+    assert graph.insert_vertices(2).tolist() == [0, 2]
+    assert graph.insert_edges([0, 2], [2, 0]) == 2
+    assert graph.vertices.tolist() == [0, 1, 2, 3, 5]
+
+
 def test_the_manager_takes_and_returns(device):
     opened, most = {}, [100]
 
@@ -285,3 +298,20 @@ def test_arguments_of_updates(device):
     graph.set_vertex_property("size", [3, 4], [0, 1])
     assert graph.vertex_property("size").tolist() == [3, 4, 0, 0]
     assert graph.m == 0
+
+
+def test_blocks_that_are_found_in_high_trees(form, device):
+    """A full block array has no free word on any level of its tree; then some blocks return."""
+    graph = Hornet(9000, block_array=4096, device=device)
+    everyone = np.arange(4096)
+    graph.insert_edges(everyone, everyone + 1)
+    assert classes(graph) == [0]
+    lost = np.random.default_rng(3).permutation(4096)[:300]
+    graph.delete_edges(lost, lost + 1)
+    others = 5000 + np.arange(300)
+    graph.insert_edges(others, others - 7)
+    assert classes(graph) == [0]
+    rows = graph.to_csr().nonzero()
+    kept = np.setdiff1d(everyone, lost)
+    assert rows[0].tolist() == [*kept.tolist(), *others.tolist()]
+    assert rows[1].tolist() == [*(kept + 1).tolist(), *(others - 7).tolist()]

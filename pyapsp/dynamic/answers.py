@@ -1,0 +1,59 @@
+"""What a container tells about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Memory", "Snapshot"]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The device memory of a container, in bytes.
+
+    Attributes
+    ----------
+    edges : int
+        Of the arenas.
+    block_arrays : int
+        The part of it that belongs to block arrays.
+    vertices : int
+        Of degrees and places of the vertices. Their properties are in the memory of the host.
+    management : int
+        Of Vec-Trees and tables.
+    scratch : int
+        For batches. `Hornet.release_scratch` frees it.
+    """
+
+    edges: int
+    block_arrays: int
+    vertices: int
+    management: int
+    scratch: int
+
+    @property
+    def total(self) -> int:
+        """All but the memory for batches."""
+        return self.edges + self.vertices + self.management
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A graph at one time, in the memory of the host: compressed sparse rows.
+
+    Attributes
+    ----------
+    indptr : (n + 1,) int64 ndarray
+    indices : (m,) int32 ndarray
+        Heads, ascending in each row.
+    values : dict of str to (m,) ndarray
+        Weights ("weight") and properties.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: dict[str, NDArray[Any]] = field(default_factory=dict)

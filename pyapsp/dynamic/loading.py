@@ -1,0 +1,96 @@
+"""From compressed sparse rows to a container, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import NDArray
+
+from pyapsp.dynamic.batch import begin, finish, move, plan, reserve, rows_of_touched
+from pyapsp.dynamic.blocks import NO_BLOCK
+from pyapsp.dynamic.store import HELD, NEED, Store
+
+__all__ = ["load", "pack"]
+
+# Edges that are loaded at a time.
+_LOADED = 2**27
+
+
+def load(store: Store, indptr: NDArray[np.int64], arrays: Sequence[NDArray[Any]]) -> None:
+    """Fill an empty container from compressed sparse rows.
+
+    Parameters
+    ----------
+    store : Store
+    indptr : (n + 1,) int64 ndarray
+    arrays : sequence of ndarray
+        The items of each column, in the order of the rows.
+
+    Raises
+    ------
+    DeviceMemoryError, CapabilityError
+        There is no memory for it.
+    """
+    n, start = indptr.size - 1, 0
+    first = store.bring("first", indptr)
+    while start < n:
+        stop = int(np.searchsorted(indptr, indptr[start] + _LOADED, side="right")) - 1
+        stop = max(stop, start + 1)
+        _load(store, indptr, arrays, start, stop, first)
+        start = stop
+
+
+def _load(
+    store: Store,
+    indptr: NDArray[np.int64],
+    arrays: Sequence[NDArray[Any]],
+    start: int,
+    stop: int,
+    first: Any,
+) -> None:
+    """Load the rows of consecutive vertices."""
+    sizes = np.diff(indptr[start : stop + 1]).astype(np.int32)
+    some = (start + np.flatnonzero(sizes)).astype(np.int32)
+    if not some.size:
+        return
+    low, high = int(indptr[start]), int(indptr[stop])
+    touched = store.bring("touched", some)
+    begin(store, some.size, some.size)
+    cl.enqueue_copy(store.queue, store.added, sizes, dst_offset=4 * start)
+    try:
+        state = plan(store, touched, some.size, shrink=False)
+        reserve(store, state)
+    except BaseException:
+        finish(store, touched, some.size, keep=False)
+        raise
+    move(store, touched, some.size, state)
+    finish(store, touched, some.size, keep=True)
+    store.clear(some.size)
+    rows, tiles = rows_of_touched(store, some.size), store.tiles(state[NEED : NEED + NO_BLOCK])
+    for column, array in enumerate(arrays):
+        items = store.bring("loaded", array[low:high])
+        given = rows, store.state, np.int32(HELD), first, np.int64(low), items
+        store.launch_column("column_load", tiles, column, *given)
+    store.queue.finish()
+
+
+def pack(store: Store, n: int) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:
+    """Return compressed sparse rows, the edges of a row in any order: offsets, and columns."""
+    degrees = np.maximum(store.fetch(store.degree, n, np.int32), 0)
+    indptr = np.zeros(n + 1, np.int64)
+    np.cumsum(degrees, out=indptr[1:])
+    m, arrays = int(indptr[-1]), []
+    if m == 0:
+        return indptr, [np.empty(0, column.dtype) for column in store.columns]
+    store.bring("touched", np.arange(n, dtype=np.int32))
+    begin(store, n, n)
+    rows, first = rows_of_touched(store, n), store.bring("first", indptr)
+    for number, column in enumerate(store.columns):
+        items = store.scratch("packed", m * column.dtype.itemsize)
+        given = rows, store.state, np.int32(HELD), first, items
+        store.launch_column("column_pack", store.all_items, number, *given)
+        arrays.append(store.fetch(items, m, column.dtype))
+    return indptr, arrays

@@ -1,0 +1,91 @@
+"""The vertices of a container, and their properties, in the memory of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyapsp.dynamic.columns import columns_of, values_of
+from pyapsp.errors import GraphError, ParameterError
+from pyapsp.graph import validation
+
+__all__ = ["Vertices"]
+
+
+class Vertices:
+    """Which vertices there are, with their properties.
+
+    Parameters
+    ----------
+    n : int
+        The vertices are 0..n-1.
+    properties : mapping of str to dtype-like
+
+    Attributes
+    ----------
+    there : (n,) bool ndarray
+        Which numbers are vertices.
+    """
+
+    def __init__(self, n: int, properties: Mapping[str, Any]) -> None:
+        columns = columns_of("Hornet", None, properties, "arrays")
+        self.there = np.ones(n, bool)
+        self._values = {column.names[0]: np.zeros(n, column.dtype) for column in columns}
+
+    @property
+    def n(self) -> int:
+        """Number of numbers."""
+        return self.there.size
+
+    def numbers(self, owner: str, given: ArrayLike) -> NDArray[np.int64]:
+        """Return the numbers of some vertices, all of which must be there."""
+        numbers = validation.vertices("vertices", np.atleast_1d(np.asarray(given)), self.n)
+        absent = ~self.there[numbers]
+        if absent.any():
+            deleted, rule = int(numbers[absent][0]), "vertices of the graph"
+            raise ParameterError.of("vertices", f"Hornet.{owner}", rule, deleted)
+        return numbers
+
+    def values(self, name: str) -> NDArray[Any]:
+        """Return a property of all vertices."""
+        if name not in self._values:
+            raise self._unknown("vertex_property", name)
+        return self._values[name]
+
+    def given(
+        self, owner: str, properties: Mapping[str, ArrayLike], count: int
+    ) -> dict[str, NDArray[Any]]:
+        """Return the properties of `count` vertices in their types."""
+        found = {}
+        for name, values in properties.items():
+            if name not in self._values:
+                raise self._unknown(owner, name)
+            found[name] = values_of(f"Hornet.{owner}", name, self._values[name].dtype, values)
+            if found[name].shape not in ((), (count,)):
+                raise GraphError(f"{count} vertices and {name!r} of shape {found[name].shape}")
+        return found
+
+    def next(self, count: int) -> NDArray[np.int64]:
+        """Return numbers for new vertices: those of deleted vertices first."""
+        unused = np.flatnonzero(~self.there)[:count]
+        more = validation.vertex_count(self.n + count - unused.size)
+        return np.concatenate([unused, np.arange(self.n, more)])
+
+    def add(
+        self, n: int, numbers: NDArray[np.int64], properties: Mapping[str, NDArray[Any]]
+    ) -> None:
+        """Add vertices, with 0 for properties that are not given; n numbers in all."""
+        more = n - self.n
+        self.there = np.concatenate([self.there, np.zeros(more, bool)])
+        self.there[numbers] = True
+        for name, array in self._values.items():
+            longer = np.concatenate([array, np.zeros(more, array.dtype)])
+            longer[numbers] = properties.get(name, 0)
+            self._values[name] = longer
+
+    def _unknown(self, owner: str, name: str) -> ParameterError:
+        rule = f"one of {', '.join(self._values) or 'no names'}"
+        return ParameterError.of("name", f"Hornet.{owner}", rule, name)
