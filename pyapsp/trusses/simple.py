@@ -8,8 +8,9 @@ import numpy as np
 
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.families import draw
+from pyapsp.host import share
 
-__all__ = ["edges", "sample", "undirected"]
+__all__ = ["edges", "loops", "sample", "undirected"]
 
 # Arcs of a vertex in samples, so that they have triangles.
 _ARCS = 6
@@ -33,6 +34,19 @@ def edges(graph: Graph) -> np.ndarray:
     """Return which arcs of an undirected graph are the edges (u, v) with u < v, (m,) bool."""
     tails, heads, _ = graph.arcs()
     found: np.ndarray = tails < heads
+    return found
+
+
+def loops(graph: Graph) -> np.ndarray:
+    """Return which vertices have a self-loop, (n,) bool."""
+    found, first = np.zeros(graph.n, bool), graph.indptr
+
+    def look(start: int, stop: int) -> None:
+        degrees = np.diff(first[start : stop + 1])
+        tails = np.repeat(np.arange(start, stop, dtype=np.int32), degrees)
+        found[tails[tails == graph.indices[first[start] : first[stop]]]] = True
+
+    share(look, graph.n, 8 * graph.m)
     return found
 
 

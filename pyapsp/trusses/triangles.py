@@ -17,7 +17,7 @@ from pyapsp.graph.frames import frame_of
 from pyapsp.graph.validation import flag
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
 from pyapsp.trusses.counts import TriangleOptions
-from pyapsp.trusses.simple import undirected
+from pyapsp.trusses.simple import loops, undirected
 
 __all__ = ["Triangles", "requested", "triangles"]
 
@@ -174,8 +174,7 @@ def triangles(
     )
     solved = runs.solve(request, started)
     given, answer = request.input, solved.answer
-    tails, heads, _ = given.arcs()
-    degrees = np.diff(given.indptr) - np.bincount(tails[tails == heads], minlength=given.n)
+    degrees = np.diff(given.indptr) - loops(given)
     return Triangles(
         answer.total, answer.per_vertex, degrees, given.labels, solved.record, solved.reasons
     )

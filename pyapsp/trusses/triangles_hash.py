@@ -20,7 +20,7 @@ def tables(options: Options) -> Iterator[dict[str, Any]]:
     if options.device.traits.scalar_groups:
         yield _tables(1, 1, 2048, 1, 1, 256)
     for slots in (2048, 1024, 512):
-        yield _tables(256, 8, slots, 64, 8, 256)
+        yield _tables(256, 8, slots, 128, 8, 256)
     yield _tables(64, 8, 512, 64, 8, 64)
     yield _tables(1, 1, 512, 1, 1, 64)
 
