@@ -96,8 +96,6 @@ class _Reader:
                     raise self._error(variable, key, "is the time and has an initial value")
             elif value:
                 self._initial(key, main, value, draft, main in defined)
-            elif main == key and main not in defined and not self._given(main):
-                raise self._error(variable, key, "has no equation and no initial value")
         for main in {self._of(*key, element) for key, element in self._variables.items()}:
             if main not in self._times:
                 draft.units[".".join(main)] = self._variables[main].get("units")
@@ -148,13 +146,6 @@ class _Reader:
 
     def _of(self, component: str, name: str, at: Element) -> Variable:
         return self._main[self._leader((component, name), at)]
-
-    def _given(self, main: Variable) -> bool:
-        """Tell whether a variable of the group has an initial value."""
-        return any(
-            variable.get("initial_value") and self._of(*key, variable) == main
-            for key, variable in self._variables.items()
-        )
 
     def _scale(self, key: Variable, main: Variable) -> float:
         """Return what a value in the units of the main variable is multiplied by for another."""
