@@ -15,6 +15,9 @@
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 32
 #endif
+#ifndef PYAPSP_STEPS
+#define PYAPSP_STEPS 32
+#endif
 #ifndef PYAPSP_SINGLE
 #define PYAPSP_SINGLE 1
 #endif
@@ -29,6 +32,12 @@
 #define TABLE_ARGUMENTS                                                                            \
     __global const int *restrict slots, __global const real *restrict values,                      \
         __global const int *restrict sums
+/* What the work-items of a group wrote is there for all of them. */
+#if PYAPSP_STEPS == 1
+#define MEET (void)0
+#else
+#define MEET barrier(CLK_GLOBAL_MEM_FENCE)
+#endif
 #define TABLES slots, values, sums
 #define SLOT(i) slots[i]
 #define VALUE(i) values[i]

@@ -102,6 +102,10 @@ class Program:
             _declare_scalars(kernels[name])
         return kernels[name]
 
+    def new_kernel(self, name: str) -> cl.Kernel:
+        """Return a kernel object that nobody else uses, so that it keeps its arguments."""
+        return cl.Kernel(self._program, name)
+
     def subgroup_sizes(self, group: int) -> set[int]:
         """Return the widths of the sub-groups of all kernels, in groups of this size.
 

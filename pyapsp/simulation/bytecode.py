@@ -61,6 +61,15 @@ for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
 _RECIPROCALS = {"sec": "cos", "csc": "sin", "cot": "tan"}
 _RECIPROCALS |= {f"{name}h": f"{of}h" for name, of in _RECIPROCALS.items()}
 _ONE = Number(1.0)
+_CONSTANT, _VARIABLE = (Op.CONSTANT, 0), (Op.VARIABLE, 0)
+# Operators that are one instruction behind their operands, by name and number of operands.
+_SIMPLE: dict[tuple[str, int], Instruction] = {
+    **{(name, 1): (op, 0) for name, op in _UNARY.items()},
+    **{(name, 2): (op, 0) for name, op in (_BINARY | _CHAINS).items() if name != "power"},
+    **{(name, count): (_NARY[name], count) for name in ("plus", "times") for count in range(2, 9)},
+    ("minus", 1): (Op.NEGATE, 0),
+    ("minus", 2): (Op.MINUS, 0),
+}
 
 
 @dataclass(frozen=True)
@@ -161,23 +170,23 @@ def compiled(
     pending: list[object] = [(Op.ASSIGN, 0), expression]
     while pending:
         part = pending.pop()
-        if isinstance(part, Number):
-            code.append((Op.CONSTANT, 0))
+        if isinstance(part, tuple):
+            code.append(part)
+        elif isinstance(part, Number):
+            code.append(_CONSTANT)
             constants.append(float(part.value))
         elif isinstance(part, Name):
             name = part.name
             if name in slots:
-                code.append((Op.VARIABLE, 0))
+                code.append(_VARIABLE)
                 variables.append(slots[name])
             elif name in values:
-                code.append((Op.CONSTANT, 0))
+                code.append(_CONSTANT)
                 constants.append(values[name])
             elif name == "time":
                 code.append((Op.TIME, 0))
             else:
                 raise wrong(f"the name {name!r} is unknown")
-        elif isinstance(part, tuple):
-            code.append(part)
         elif isinstance(part, _Jump):
             jumps.append((len(code), part.label))
             code.append((part.op, 0))
@@ -195,6 +204,9 @@ def compiled(
                 many = 0
                 code.append((Op.SUM, len(operands)))
                 variables += [slots[each.name] for each in operands if isinstance(each, Name)]
+            elif (simple := _SIMPLE.get((part.operator, len(operands)))) is not None:
+                pending.append(simple)
+                pending.extend(operands[::-1])
             elif part.operator == "piecewise":
                 free = _push_pieces(operands, pending, free)
             else:

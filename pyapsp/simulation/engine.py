@@ -29,6 +29,8 @@ __all__ = ["DeviceEngine", "real_defines"]
 
 # Work-items of the small kernels, and of the sum of squares.
 _GROUP, _SQUARES = 64, 1024
+# Stages as arguments of kernels, the last one for -1: equal arguments are the same object.
+_STAGES = tuple(map(np.int32, (*range(8), -1)))
 # Steps between two waits for the device, so that a queue does not grow without limit.
 _AHEAD = 256
 
@@ -86,6 +88,7 @@ class DeviceEngine(ABC):
         self._defines = real_defines(device, dtype)
         self.queue = device.queue()
         self._start, self._step, self._every = start, step, every
+        self._h, self._real_h = step, dtype.type(step)
         states = layout.states
         self._states = np.int32(states)
         self._size = (-(-states // _GROUP) * _GROUP,), (_GROUP,)
@@ -140,9 +143,8 @@ class DeviceEngine(ABC):
         (rows, outputs) ndarray
             The outputs before each of these steps whose number is a multiple of `every`.
         """
-        every, count = self._every, self._count
-        rows = -(-(first + steps) // every) + -first // every
-        self._reserve(rows)
+        every = self._every
+        rows = self.reserve(first, steps)
         row = 0
         for step in range(first, first + steps):
             wanted = step % every == 0
@@ -150,7 +152,18 @@ class DeviceEngine(ABC):
             row += wanted
             if step % _AHEAD == 0:
                 self.queue.finish()
-        found = np.empty((rows, count), self.dtype)
+        return self.rows(rows)
+
+    def reserve(self, first: int, steps: int) -> int:
+        """Return the number of rows that some steps give, after making space for them."""
+        rows = -(-(first + steps) // self._every) + -first // self._every
+        if rows > self._capacity:
+            self._rows, self._capacity = self.array(max(rows * self._count, 1)), rows
+        return rows
+
+    def rows(self, count: int) -> np.ndarray:
+        """Return the first rows that are stored on the device."""
+        found = np.empty((count, self._count), self.dtype)
         if found.size:
             cl.enqueue_copy(self.queue, found, self._rows)
         else:
@@ -159,13 +172,11 @@ class DeviceEngine(ABC):
 
     def sample(self, time: float) -> np.ndarray:
         """Return the outputs for the present states at a time."""
-        self._reserve(1)
+        self.reserve(0, 1)
         self._functions(time, self._y, 0, self._step)
         self._keep(self._y, 0)
-        found = np.empty(self._count, self.dtype)
-        if found.size:
-            cl.enqueue_copy(self.queue, found, self._rows)
-        return found
+        row: np.ndarray = self.rows(1)[0]
+        return row
 
     def begin(self, time: float) -> None:
         """Compute the first slope of an adaptive method."""
@@ -237,8 +248,10 @@ class DeviceEngine(ABC):
         self, phase: int, time: float, x: cl.Buffer, out: cl.Buffer, stage: int, h: float
     ) -> None:
         real = self.dtype.type
-        changing = (real(time), x, self._y, out, np.int32(stage))
-        fixed = (self._f, self._k, self._weights, real(h), self._states)
+        if h != self._h:
+            self._h, self._real_h = h, real(h)
+        changing = (real(time), x, self._y, out, _STAGES[stage])
+        fixed = (self._f, self._k, self._weights, self._real_h, self._states)
         self.launch(phase, (*changing, *fixed))
 
     def _keep(self, x: cl.Buffer, row: int) -> None:
@@ -247,7 +260,3 @@ class DeviceEngine(ABC):
             size = (-(-self._count // _GROUP) * _GROUP,), (_GROUP,)
             numbers = np.int32(self._count), np.int32(row), self._states
             self._sample(self.queue, *size, x, self._f, self._slots, self._rows, *numbers)
-
-    def _reserve(self, rows: int) -> None:
-        if rows > self._capacity:
-            self._rows, self._capacity = self.array(max(rows * self._count, 1)), rows

@@ -7,6 +7,9 @@ range of ids, and loops over the part of each bundle in it, several bytecodes at
     id       0 ........ 79 | 96 ....... 175 | 192 ...        (multiples of the warp)
     block    bundle 0      | bundle 1       | bundle 2
 
+A phase is a kernel. For small models, where a launch takes longer than the work, there is one
+kernel instead: a single work-group takes many steps, with barriers between the phases.
+
 Source: F. Okuyama's thesis, 2013, section 5.5.2, figures 5.8 and 5.9.
 """
 
@@ -29,24 +32,27 @@ class Translation:
     Attributes
     ----------
     text : str
-        A kernel ``phase_N`` for each phase.
+        A kernel ``phase_N`` for each phase, or one kernel ``steps``.
     slots : ndarray of int32
     values : ndarray of float64
         The tables.
-    sums : list of ndarray of int32
-        For each phase the terms of the sum of each warp, and where they are in `slots`.
+    sums : (warps, 2) ndarray of int32
+        The terms of the sum of each warp, phase by phase, and where they are in `slots`.
     items : list of int
         The ids of each phase.
+    rounds : list of int
+        How often a warp loads terms in each phase.
     """
 
     text: str
     slots: np.ndarray
     values: np.ndarray
-    sums: list[np.ndarray]
+    sums: np.ndarray
     items: list[int]
+    rounds: list[int]
 
 
-def translation(layout: Layout, *, lanes: int, ranges: bool) -> Translation:
+def translation(layout: Layout, *, lanes: int, ranges: bool, single: bool = False) -> Translation:
     """Translate a model.
 
     Parameters
@@ -56,25 +62,37 @@ def translation(layout: Layout, *, lanes: int, ranges: bool) -> Translation:
         Bytecodes that are computed at a time, in vectors; only with `ranges`.
     ranges : bool
         Whether a work-item computes a range of ids.
+    single : bool
+        Whether one work-group takes the steps. Not with sums by warps of several work-items.
     """
     tables = Tables()
     parts: list[str] = []
     sums: list[np.ndarray] = []
     items: list[int] = []
+    warps = 0
     for number, phase in enumerate(layout.every):
         placed, count = _places(phase, layout)
         items.append(count)
         sums.append(_sums(placed, count, layout.width, tables))
+        summed = bool(sums[-1].any())
+        assert not (single and summed and layout.width > 1), "a sum by a warp needs a launch"
         if ranges:
             body = [line for at, each in placed for line in _loop(each, at, layout, tables, lanes)]
         else:
             body = _search(placed, layout, tables) if placed else []
-        parts.append(_kernel(number, body, count, ranges=ranges, summed=bool(sums[-1].any())))
+        parts.append(_part(number, body, ranges=ranges))
+        if not single:
+            parts.append(_kernel(number, count, warps, ranges=ranges, summed=summed))
+        warps += len(sums[-1])
+    if single:
+        parts.append(_steps(layout, items, [len(each) for each in sums], ranges=ranges))
     slots, values = tables.whole
     text = "\n".join(parts)
     if not layout.options.export:
         text = _constants(slots, values) + text
-    return Translation(text, slots, values, sums, items)
+    rounds = [-(-int(each[:, 0].max(initial=0)) // layout.width) for each in sums]
+    whole = np.concatenate([*sums, np.zeros((1, 2), np.int32)])
+    return Translation(text, slots, values, whole, items, rounds)
 
 
 def _places(phase: Phase, layout: Layout) -> tuple[list[tuple[int, Bundle]], int]:
@@ -139,27 +157,48 @@ def _search(placed: list[tuple[int, Bundle]], layout: Layout, tables: Tables) ->
     return [f"if (id < {placed[middle][0]}) {{", *_in(low), "} else {", *_in(high), "}"]
 
 
-def _kernel(number: int, body: list[str], count: int, *, ranges: bool, summed: bool) -> str:
-    """Return the function and the kernel of a phase."""
+def _part(number: int, body: list[str], *, ranges: bool) -> str:
+    """Return the function of a phase."""
     which = "const int from, const int to" if ranges else "const int id, const real total"
-    lines = [f"static void phase_{number}_part({which}, TABLE_ARGUMENTS, STAGE_ARGUMENTS)", "{"]
-    lines += [*_in(body), "}"]
-    lines += [
-        f"__kernel void phase_{number}(STAGE_ARGUMENTS, TABLE_ARGUMENTS, const int each)",
-        "{",
-    ]
+    head = f"static void part_{number}({which}, TABLE_ARGUMENTS, STAGE_ARGUMENTS)"
+    return "\n".join([head, "{", *_in(body), "}", ""])
+
+
+def _kernel(number: int, count: int, warps: int, *, ranges: bool, summed: bool) -> str:
+    """Return the kernel of a phase, whose sums begin after those of `warps` warps."""
+    work = [f"sums += {2 * warps};"]
     if ranges:
-        work = [
-            "const int from = get_global_id(0) * each;",
-            f"phase_{number}_part(from, min(from + each, {count}), TABLES, STAGE_PASSED);",
-        ]
+        work.append("const int from = get_global_id(0) * each;")
+        work.append(f"part_{number}(from, min(from + each, {count}), TABLES, STAGE_PASSED);")
     else:
-        work = ["const int id = get_global_id(0);"]
-        work.append(f"const real total = {'WARP_SUM(id, each)' if summed else '0'};")
-        work.append(f"phase_{number}_part(id, total, TABLES, STAGE_PASSED);")
         if summed:
             work.insert(0, "__local real part[PYAPSP_GROUP], error[PYAPSP_GROUP];")
-    return "\n".join([*lines, *_in(work), "}", ""])
+        work.append("const int id = get_global_id(0);")
+        work.append(f"const real total = {'WARP_SUM(id, each)' if summed else '0'};")
+        work.append(f"part_{number}(id, total, TABLES, STAGE_PASSED);")
+    head = f"__kernel void phase_{number}(STAGE_ARGUMENTS, TABLE_ARGUMENTS, const int each)"
+    return "\n".join([head, "{", *_in(work), "}", ""])
+
+
+def _steps(layout: Layout, items: list[int], warps: list[int], *, ranges: bool) -> str:
+    """Return the body of a step for the kernel in simulation/steps.h."""
+
+    def call(number: int, what: str) -> str:
+        tables = f"slots, values, sums + {2 * sum(warps[:number])}"
+        if ranges:
+            return f"part_{number}(0, {items[number]}, {tables}, {what}); \\"
+        loop = f"for (int id = item; id < {items[number]}; id += items)"
+        return f"{loop} part_{number}(id, 0, {tables}, {what}); MEET; \\"
+
+    last = len(layout.phases) - 1
+    what = "t, x, y, out, {}, f, k, weights, h, states"
+    lines = ["#define MODEL_FUNCTIONS \\"]
+    lines += _in([call(number, what.format("stage")) for number in range(last)])
+    lines += ["", "#define MODEL_SLOPES \\", *_in([call(last, what.format("stage"))]), ""]
+    lines += ["#define MODEL_RESETS \\"]
+    if layout.resets is not None:
+        lines = ["#define MODEL_HAS_RESETS 1", *lines, *_in([call(last + 1, what.format("-1"))])]
+    return "\n".join([*lines, "", ""])
 
 
 def _constants(slots: np.ndarray, values: np.ndarray) -> str:

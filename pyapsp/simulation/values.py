@@ -197,6 +197,9 @@ def at_start(
     given = given or {}
     found: dict[str, Value] = {name: np.float64(each) for name, each in system.parameters.items()}
     found |= {"time": np.float64(system.start)}
+    for name, each in system.initial.items():
+        if isinstance(each, Number):
+            found[name] = np.float64(each.value)
     found |= given
     rules = {**system.constants, **system.functions, **system.initial}
 
