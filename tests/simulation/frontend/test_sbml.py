@@ -315,6 +315,20 @@ def test_level_2_has_stoichiometry_mathematics_and_default_sizes(tmp_path):
     np.testing.assert_allclose(values["A"], 2 * np.exp(-TIMES), 1e-7)
 
 
+def test_level_1_has_denominators_and_compartments_of_size_1(tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(
+        '<sbml xmlns="http://www.sbml.org/sbml/level1" level="1" version="2"><model>'
+        '<listOfCompartments><compartment name="c"/></listOfCompartments>'
+        '<listOfSpecies><species name="A" compartment="c" initialAmount="4"/></listOfSpecies>'
+        '<listOfReactions><reaction name="r"><listOfReactants>'
+        '<speciesReference species="A" stoichiometry="3" denominator="2"/></listOfReactants>'
+        '<kineticLaw formula="A"/></reaction></listOfReactions></model></sbml>'
+    )
+    values = Oracle(read_model(path)).solve(TIMES)
+    np.testing.assert_allclose(values["A"], 4 * np.exp(-1.5 * TIMES), 1e-7)
+
+
 P = ("Parameters", parameter("p", "1", constant="false"))
 TRIGGER = item("trigger", math("<true/>"), initialValue="true", persistent="true")
 DOUBLE = call("plus", "x", "x")
