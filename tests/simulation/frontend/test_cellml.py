@@ -131,6 +131,13 @@ REFUSED = {
         component("c", [("x", "u", "1"), ("y", "volt", "")], equation(ci("y"), ci("x"))),
         units='<units name="u"><unit units="u" exponent="2"/></units>',
     ),
+    "are not a positive number of base units": document(
+        component("c", [("x", "u", "1"), ("y", "volt", "")], equation(ci("y"), ci("x"))),
+        units='<units name="u"><unit units="volt" multiplier="0"/></units>',
+    ),
+    "'1_0' is not a number of type real": document(
+        component("c", [("x", "volt", "")], equation(ci("x"), "<cn>1_0</cn>"))
+    ),
     "the left side must be a name": document(
         component("c", [("x", "volt", "1")], equation("<cn>0</cn>", ci("x")))
     ),
