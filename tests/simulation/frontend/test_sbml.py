@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from system_oracle import Oracle
 
+import pyapsp
 from pyapsp.errors import ModelError
 from pyapsp.simulation.frontend import read_model
 
@@ -276,6 +277,13 @@ def test_quantities_are_sorted_by_what_they_depend_on(tmp_path):
     assert dict(system.parameters) == {"p": 2.0}
     assert (set(system.constants), set(system.functions)) == ({"q"}, {"r"})
     assert set(system.initial) == set(system.derivatives) == {"s"}
+
+
+def test_a_model_of_constants_alone_is_simulated(tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(document(("Parameters", parameter("p", "INF") + parameter("q", "NaN"))))
+    frame = pyapsp.simulate(path, duration=1, step=0.5, output=["p", "q"])
+    np.testing.assert_array_equal(frame, [[t, np.inf, np.nan] for t in (0.0, 0.5, 1.0)])
 
 
 def test_submodels_are_merged(tmp_path):
