@@ -14,12 +14,12 @@
 #define MODEL_HAS_RESETS 0
 #endif
 
-__kernel void steps(__global real *y0, __global real *a, __global real *b, __global real *f,
-                    __global real *k, __global const real *weights, const real h,
-                    const int states, TABLE_ARGUMENTS, __global const real *times,
-                    const int first, const int count_of_steps, const int every,
-                    __global const int *outputs, const int count, __global real *rows,
-                    const int first_row, const int stages, const int keep)
+__kernel __attribute__((reqd_work_group_size(PYAPSP_STEPS, 1, 1))) void
+steps(__global real *y0, __global real *a, __global real *b, __global real *f, __global real *k,
+      __global const real *weights, const real h, const int states, TABLE_ARGUMENTS,
+      __global const real *times, const int first, const int count_of_steps, const int every,
+      __global const int *outputs, const int count, __global real *rows, const int first_row,
+      const int stages, const int keep)
 {
     const int item = get_local_id(0), items = get_local_size(0);
     __global real *y = y0;

@@ -15,8 +15,8 @@
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 32
 #endif
-#ifndef PYAPSP_ALONE
-#define PYAPSP_ALONE 0
+#ifndef PYAPSP_STEPS
+#define PYAPSP_STEPS 32
 #endif
 #ifndef PYAPSP_SINGLE
 #define PYAPSP_SINGLE 1
@@ -33,7 +33,7 @@
     __global const int *restrict slots, __global const real *restrict values,                      \
         __global const int *restrict sums
 /* What the work-items of a group wrote is there for all of them. */
-#if PYAPSP_ALONE
+#if PYAPSP_STEPS == 1
 #define MEET (void)0
 #else
 #define MEET barrier(CLK_GLOBAL_MEM_FENCE)

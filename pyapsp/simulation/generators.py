@@ -189,7 +189,7 @@ def luo_rudy_line(cells: int) -> System:
     """
     if cells < 2:
         raise ParameterError.of("cells", "luo_rudy_line", "at least 2", cells)
-    model = _coupled(cells)
+    model = _coupled(0.29)
     _add_pulse(model, "I_stim", "stim", start=20.0, duration=5.0, current=-40.0)
     for i in range(1, cells):
         _add_junction(model, i, i + 1)
@@ -205,17 +205,20 @@ def luo_rudy_line(cells: int) -> System:
 def luo_rudy_ring(cells: int = 80) -> System:
     """Return a ring of Luo-Rudy cells with two pulses, S1 at the first cell and S2 at another.
 
+    S1 starts two waves, which meet and end. S2 comes when the cells before the eighteenth can be
+    excited again and those after it cannot: one wave runs back, and with 80 cells it goes round
+    the ring again and again. If ``S2_current`` is 0 all cells rest after 600 ms.
+
     Parameters
     ----------
     cells : int
-        At least 18. S2 stimulates the eighteenth, 120 ms after S1. There are 33 · cells + 2
-        functions and 8 · cells states.
+        At least 18. There are 33 · cells + 2 functions and 8 · cells states.
     """
     if cells < 18:
         raise ParameterError.of("cells", "luo_rudy_ring", "at least 18", cells)
-    model = _coupled(cells)
-    _add_pulse(model, "I_S1", "S1", start=20.0, duration=1.0, current=-150.0)
-    _add_pulse(model, "I_S2", "S2", start=140.0, duration=1.0, current=-150.0)
+    model = _coupled(0.11)  # weak: a wave takes longer to go round than a cell to recover
+    _add_pulse(model, "I_S1", "S1", start=20.0, duration=2.0, current=-80.0)
+    _add_pulse(model, "I_S2", "S2", start=548.0, duration=2.0, current=-160.0)
     for i in range(1, cells + 1):
         _add_junction(model, i, i % cells + 1)
     pulses = {1: Name("I_S1"), 18: Name("I_S2")}
@@ -308,10 +311,10 @@ def _prefixed(prefix: str) -> Callable[[str], Expression]:
     return lambda name: Name(name if name == "time" else prefix + name)
 
 
-def _coupled(cells: int) -> _Builder:
+def _coupled(conductance: float) -> _Builder:
+    """Return a model with the conductance of junctions, in mS per cm² of membrane."""
     model = _Builder()
-    model.parameters |= _CELL_PARAMETERS
-    model.parameters["G_gap"] = 0.29  # conductance of a junction, mS per cm² of membrane
+    model.parameters |= {**_CELL_PARAMETERS, "G_gap": conductance}
     return model
 
 

@@ -23,13 +23,14 @@ from pyapsp.simulation.program import translation
 
 __all__ = ["GroupSize", "TranslatedEngine"]
 
-# Launches with a size of the work-group before the next size is tried, and the largest size.
-_TRIALS, _LARGEST = 100, 512
+# Launches with a size of the work-group before the next size is tried, and the largest size, for
+# which every kernel has registers. The kernel of many steps is compiled for its size.
+_TRIALS, _LARGEST, _STEPS = 100, 256, 512
 # The number of STAGE_ARGUMENTS in stages.h.
 _STAGE_ARGUMENTS = 10
-# Steps in one launch of a small model. What is small on a CPU: the seconds of a bytecode, and of a
-# launch. On other devices: how often a group goes through the bytecodes of a phase.
-_TOGETHER, _EXPRESSION, _LAUNCH, _ROUNDS = 256, 15e-9, 50e-6, 3
+# Steps in one launch of a small model. What is small on a CPU: seconds of a launch, of a bytecode
+# alone and of one in a vector. On other devices: how often a group goes through a phase.
+_TOGETHER, _LAUNCH, _ALONE, _VECTOR, _ROUNDS = 256, 50e-6, 8e-9, 2e-9, 3
 _building = threading.Lock()
 
 
@@ -92,9 +93,9 @@ class TranslatedEngine(DeviceEngine):
         device, layout = self.device, self.layout
         self._ranges = device.traits.scalar_groups
         lanes = device.traits.lanes(self.dtype.itemsize) if self._ranges else 1
-        largest = min(device.capabilities.max_work_group_size, _LARGEST)
-        largest -= largest % layout.width
-        self._single = self._is_small(largest)
+        most = device.capabilities.max_work_group_size // layout.width * layout.width
+        largest, together = min(most, _LARGEST), 1 if self._ranges else min(most, _STEPS)
+        self._single = self._is_small(together)
         made = translation(layout, lanes=lanes, ranges=self._ranges, single=self._single)
         defines = {
             **self._defines,
@@ -103,7 +104,7 @@ class TranslatedEngine(DeviceEngine):
             "PYAPSP_WARP": layout.width,
             "PYAPSP_GROUP": largest,
             "PYAPSP_SUM": max(SUMS.index(layout.options.sum), 1),
-            "PYAPSP_ALONE": int(self._ranges),
+            "PYAPSP_STEPS": together,
         }
         text = f'{flattened("simulation/translated.h")}\n#line 1 "model"\n{made.text}'
         if self._single:
@@ -120,7 +121,7 @@ class TranslatedEngine(DeviceEngine):
         self.groups = list[GroupSize]()
         self._kernels: list[tuple[cl.Kernel, int]] = []
         if self._single:
-            self._steps = program.kernel("steps"), 1 if self._ranges else largest
+            self._steps = program.kernel("steps"), together
             return
         for number, (count, rounds) in enumerate(zip(made.items, made.rounds, strict=True)):
             kernel, each, items = program.new_kernel(f"phase_{number}"), rounds, count
@@ -141,8 +142,9 @@ class TranslatedEngine(DeviceEngine):
         if self.tableau.error is not None:
             return False
         if self._ranges:
-            gained = sum(counts) * (1 - 1 / cores()) * _EXPRESSION
-            return gained < _LAUNCH * len(counts)
+            bundles = [len(bundle) for phase in layout.every for bundle in phase.bundles]
+            seconds = sum(count * (_ALONE if count < 4 else _VECTOR) for count in bundles)
+            return seconds * (1 - 1 / cores()) < _LAUNCH * len(counts)
         if any(bundle.shape.terms for phase in layout.every for bundle in phase.bundles):
             return False
         return sum(-(-count // largest) for count in counts) <= _ROUNDS * len(counts)

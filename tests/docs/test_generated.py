@@ -19,8 +19,8 @@ TOP = Path(__file__).resolve().parents[2]
 PAGES = sorted((TOP / "docs").rglob("*.md"))
 # runs on the host, compiled by Numba
 WITHOUT_KERNEL = {"dijkstra-cpu"}
-# converts graphs
-WITHOUT_METHOD = {"busato-traversal-formats"}
+# converts graphs; simulates models
+WITHOUT_METHOD = {"busato-traversal-formats", "okuyama-flint"}
 
 
 @pytest.mark.parametrize("method", pyapsp.methods(), ids=lambda method: method.id)

@@ -365,3 +365,38 @@ def test_breakdowns_of_sweeps(swept):
     assert swept.numbers("figure-8b", columns[-2:], **block) == near(0.5, 15)
     assert swept.numbers("figure-8b", columns[-4:], form="naive, 1 task") == near(10, None, 1, None)
     assert len(swept.rows("figure-8c")) == 5
+
+
+# --- [O], chapter 5 ------------------------------------------------------------------------------
+
+
+def flint(n, factor):
+    """Runs of the three engines: 900, 30 and 10 us a step, times a factor."""
+    facts = {"bytecodes": [22, 3, 8], "shapes": [16, 3, 3], "error": 1e-16}
+    program = {"compile_seconds": 2.0, "characters": 40000, "groups": [64, 32]}
+    runs = [run({"engine": "host"}, {"step": 0.9 * factor}, **facts)]
+    for added in ("base", "merge", "sum"):
+        label = {"engine": "interpreter", "with": added}
+        runs.append(run(label, {"step": 0.03 * factor}, **facts))
+    label = {"engine": "translator", "program": "export"}
+    runs.append(run(label, {"step": 0.01 * factor}, **facts, **program))
+    return document("okuyama-flint", n, runs, {"functions": 31, "equations": 8})
+
+
+def test_tables_of_simulations(tmp_path):
+    report = Report(tmp_path, "okuyama", flint(1, 1), flint(7, 2))
+    table = "table-5.4"
+    times = ["host, us a step: ours", "host, us a step: Core i7 930", "translator over host: ours"]
+    assert report.numbers(table, times, cells=1) == near(900, 10.3, 90)
+    assert report.numbers(table, times, cells=7) == near(1800, None, 90)
+    over = ["translator over host: thesis", "translator over interpreter: thesis"]
+    assert report.numbers(table, over, cells=5000) == near(8990 / 35.4, 83.6 / 35.4)
+    (row,) = report.rows("table-5.6", n=1)
+    assert row["bytecodes: ours"] == row["bytecodes: thesis"] == "22 -> 3 -> 8"
+    assert row["shapes, merge: thesis"] == "16 -> 3 -> 3"
+    assert report.numbers("table-5.8", ["s: ours", "s: Tesla C2070"], n=1, program="export") == [
+        2,
+        2.6,
+    ]
+    assert report.rows("figure-5.12", n=5000)[0]["work-groups: Tesla C2070"] == "160 96 32"
+    assert [row["up to"] for row in report.rows("figure-5.10", n=7)] == ["base", "merge", "sum"]

@@ -31,6 +31,7 @@ SIZES = {
     "takafuji-sort-groups": (32, {"groups": [3, 20]}),
     "takafuji-warshall-groups": (5, {"groups": [3, 20]}),
     "takafuji-montgomery-groups": (96, {"groups": [3, 20]}),
+    "okuyama-flint": (2, {}),
     "ino-neural": (35, {}),
     "ino-paths": (40, {"tasks": [36]}),
     "ino-histogram": (1, {"pixels": [8]}),
@@ -111,6 +112,22 @@ def test_every_experiment_is_tried_here():
     known = {name for name, each in papers.EXPERIMENTS.items() if isinstance(each, InTurns)}
     assert known == SIZES.keys() | ELSEWHERE
     assert papers.EXPERIMENTS["ino-histogram"].least == 1
+
+
+# --- [O], chapter 5 ------------------------------------------------------------------------------
+
+
+def test_lines_of_cells_run_with_each_optimisation(device):
+    document = measured("okuyama-flint", device)
+    added = ["base", "reorder", "remap", "redundant", "unify", "merge", "sum"]
+    assert labels(document, "engine", "with", "program") == [
+        ("host", None, None),
+        *(("interpreter", name, None) for name in added),
+        *(("translator", None, name) for name in ("export", "unify", "base")),
+    ]
+    assert document["inputs"][0]["functions"] == 64
+    assert document["runs"][6]["bytecodes"] == [47, 7, 16]
+    assert all(run["error"] < 1e-12 for run in document["runs"])
 
 
 # --- [I] -----------------------------------------------------------------------------------------

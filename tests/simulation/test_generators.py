@@ -134,12 +134,12 @@ def test_a_ring_couples_its_ends_and_has_two_pulses():
     oracle = Oracle(system)
     y = np.tile(oracle.y0[:8], 20)
     rest = oracle.rhs(0.0, y)[::8]
-    for time, cell in ((20.5, 0), (140.5, 17)):
+    for time, cell, current in ((20.5, 0, 80), (548.5, 17, 160)):
         change = oracle.rhs(time, y)[::8] - rest
-        np.testing.assert_allclose(change, np.eye(20)[cell] * 150, atol=1e-9)
+        np.testing.assert_allclose(change, np.eye(20)[cell] * current, atol=1e-9)
     y[0] += 10
     change = oracle.rhs(0.0, y)[::8] - rest
-    np.testing.assert_allclose(change[[1, 19]], 2.9, 1e-9)
+    np.testing.assert_allclose(change[[1, 19]], 1.1, 1e-9)
 
 
 def test_neurons_inhibit_each_other():

@@ -243,6 +243,32 @@ def _translate(path: Path) -> None:
     translate(path)
 
 
+def _models(_: Path) -> list[bytes]:
+    models = Path(__file__).parents[1] / "simulation" / "models"
+    return [path.read_bytes() for path in sorted(models.iterdir())]
+
+
+def _model(path: Path) -> None:
+    from pyapsp.simulation.frontend import read_model
+
+    read_model(path)
+
+
+def _series(_: Path) -> list[bytes]:
+    head = (
+        b"ISDF" + bytes(4) + b"2020-01-01T00:00:00Z" + bytes([2, 0, 0, 0, 0, 0, 0, 0, 13, 0, 0, 0])
+    )
+    return [head + bytes(4) + b"\4\0\0\0time\1\0\0\0x" + np.arange(8.0).tobytes()]
+
+
+def _read_series(path: Path) -> None:
+    from pyapsp.simulation.frontend.series import interpolation, read_isd
+
+    times, *columns = read_isd(path.read_bytes(), path).values()
+    for column in columns:
+        interpolation(times, column)
+
+
 MATRICES = (
     b"%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n",
     b"%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n2 1 4\n",
@@ -250,12 +276,12 @@ MATRICES = (
 METIS = b"% c\n3 2 011 2\n9 9 2 5\n9 9 1 5 3 1\n9 9 2 1\n"
 PACKED = gzip.compress(b"p sp 2 1\na 1 2 3\n", mtime=0)
 READERS = [
-    Reader("mtx", _written(".mtx", *MATRICES), read, "a.mtx", 12),
-    Reader("gr", _written(".gr", b"c x\np sp 3 2\na 1 2 1.5\nc\na 2 3 7\n"), read, "a.gr", 12),
+    Reader("mtx", _written(".mtx", *MATRICES), read, "a.mtx", 10),
+    Reader("gr", _written(".gr", b"c x\np sp 3 2\na 1 2 1.5\nc\na 2 3 7\n"), read, "a.gr", 10),
     Reader("txt", _written(".txt", b"# x\n1 2\n5 7\n", b"a;b;1\nb;c;2\n"), read, "a.txt", 8),
     Reader("csv", _written(".csv", b'"a, b",c,1.5\nc,"d",2\n', b"u,v\n1,2\n"), read, "a.csv", 8),
     Reader("tsv", _written(".tsv", b"a b\tc\t3\textra\n"), read, "a.tsv", 4),
-    Reader("graph", _written(".graph", METIS), read, "a.graph", 10),
+    Reader("graph", _written(".graph", METIS), read, "a.graph", 8),
     Reader("gz", _written(".mtx.gz"), read, "a.mtx.gz", 4),
     Reader("gr.gz", _written(".gr.gz", PACKED), read, "a.gr.gz", 4),
     Reader("npz", _matrices, read, "a.npz", 8),
@@ -265,7 +291,9 @@ READERS = [
     Reader("database", _databases, _database, "a.json", 4),
     Reader("journal", _journals, _journal, "journal", 2),
     Reader("record", _records, _report, "a.json", 4),
-    Reader("program", _programs, _translate, "a.c", 10),
+    Reader("program", _programs, _translate, "a.c", 8),
+    Reader("model", _models, _model, "a.xml", 6),
+    Reader("series", _series, _read_series, "a.isd", 2),
 ]
 
 

@@ -25,7 +25,7 @@ from pyapsp.graph import Graph, generators, read, write
 from pyapsp.graph.io import text
 from pyapsp.result import Result
 
-COUNTS = {"program": 60, "record": 60, "database": 60, "gz": 100, "gr.gz": 100}
+COUNTS = {"program": 60, "record": 60, "database": 60, "gz": 100, "gr.gz": 100, "model": 60}
 
 
 @pytest.fixture

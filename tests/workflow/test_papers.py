@@ -44,6 +44,7 @@ TINY = {
             "takafuji-sort-groups": [32],
             "takafuji-warshall-groups": [4],
             "takafuji-montgomery-groups": [64],
+            "okuyama-flint": [1],
             "ino-neural": [32],
             "ino-paths": [32],
             "ino-histogram": [1],
@@ -245,7 +246,8 @@ def test_the_targets_run_to_the_end(checkout):
     expected = {
         "okuyama": "figure-3.10 figure-3.11 section-3.5.1 figure-3.12 figure-3.13 table-3.1 "
         "figure-3.14 table-4.6 table-4.7 table-4.8 figure-4.13 figure-4.16 figure-4.17 "
-        "figure-4.17-density figure-4.18 figure-4.19 figure-4.20",
+        "figure-4.17-density figure-4.18 figure-4.19 figure-4.20 table-5.6 table-5.4 figure-5.10 "
+        "table-5.8 table-5.9 figure-5.12",
         "takafuji": "table-3.1 table-3.2 table-3.3 table-3.4 table-3.6 table-3.7 table-3.8 "
         "table-3.9 table-3.10 figure-4.10 figure-4.10-model figure-4.11 figure-4.11-model "
         "figure-4.12 figure-4.12-model figure-4.15 figure-4.16 figure-4.17",

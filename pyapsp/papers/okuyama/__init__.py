@@ -1,4 +1,4 @@
-"""[O]: F. Okuyama's thesis, 2013, chapters 3 and 4."""
+"""[O]: F. Okuyama's thesis, 2013, chapters 3 to 5."""
 
 from pyapsp.papers.source import Source
 
@@ -6,6 +6,6 @@ __all__ = ["SOURCE"]
 
 SOURCE = Source(
     "okuyama",
-    "Okuyama 2013, chapters 3 and 4: searches from sources, iterative blocked Floyd-Warshall",
-    ("searches", "blocked"),
+    "Okuyama 2013, chapters 3 to 5: searches from sources, blocked Floyd-Warshall, simulation",
+    ("searches", "blocked", "flint"),
 )

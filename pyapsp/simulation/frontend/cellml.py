@@ -21,7 +21,7 @@ from pyapsp.simulation.frontend.assembly import Draft
 from pyapsp.simulation.frontend.cellml_units import Units
 from pyapsp.simulation.frontend.documents import Element
 from pyapsp.simulation.frontend.mathml import MathML
-from pyapsp.simulation.frontend.trees import TIME
+from pyapsp.simulation.frontend.trees import TIME, number
 from pyapsp.simulation.system import System
 
 __all__ = ["read_cellml"]
@@ -186,7 +186,7 @@ class _Reader:
         full, variable = ".".join(main), self._variables[key]
         scale = 1.0 / self._scale(key, main)
         try:
-            value: Expression = Number(float(text) * scale)
+            value: Expression = Number(number(text) * scale)
         except ValueError:
             value = _times_number(self._value(key[0], text, variable), scale)
         if full in draft.definitions or full in draft.initial or full in draft.parameters:

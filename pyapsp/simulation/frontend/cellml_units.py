@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from os import PathLike
 
 from pyapsp.errors import ModelError
 from pyapsp.simulation.frontend.documents import Element
+from pyapsp.simulation.frontend.trees import number
 
 __all__ = ["Unit", "Units"]
 
@@ -131,7 +133,14 @@ class Units:
             below = self.find(part.get("units"))
             prefix, exponent = part.get("prefix") or "0", self._number(part, "exponent")
             power = _PREFIXES[prefix] if prefix in _PREFIXES else self._number(part, "prefix", "0")
-            factor *= self._number(part, "multiplier") * (10.0**power * below.factor) ** exponent
+            try:
+                factor *= (
+                    self._number(part, "multiplier") * (10.0**power * below.factor) ** exponent
+                )
+            except OverflowError:
+                factor = math.inf
+            if not 0.0 < factor < math.inf:
+                raise self._error(definition, "are not a positive number of base units")
             for base, times in below.base:
                 exponents[base] += times * exponent  # type: ignore[assignment]
         self._open.discard(name)
@@ -140,7 +149,7 @@ class Units:
     def _number(self, part: Element, attribute: str, default: str = "1") -> float:
         text = part.get(attribute) or default
         try:
-            return float(text)
+            return number(text)
         except ValueError:
             raise self._error(part, f"{attribute} {text!r} is not a number") from None
 

@@ -9,7 +9,7 @@ from os import PathLike
 from pyapsp.errors import ModelError
 from pyapsp.simulation.expressions import Expression, Number
 from pyapsp.simulation.frontend.documents import Element
-from pyapsp.simulation.frontend.trees import TIME, apply, piecewise
+from pyapsp.simulation.frontend.trees import TIME, apply, number, piecewise
 
 __all__ = ["Equation", "MathML"]
 
@@ -141,8 +141,8 @@ class MathML:
             raise self._error(element, "only numbers of base 10 are supported")
         try:
             if kind == "e-notation" and len(parts) == 2:
-                return float(f"{parts[0]}e{int(parts[1])}")
-            values = [float(part) for part in parts]
+                return number(f"{parts[0]}e{int(parts[1])}")
+            values = [number(part) for part in parts]
             if kind == "rational" and len(values) == 2:
                 return values[0] / values[1]
             if kind in ("real", "integer", "double") and len(values) == 1:

@@ -27,7 +27,7 @@ from pyapsp.simulation.frontend.phml_files import Files
 from pyapsp.simulation.frontend.phml_modules import Module, read_modules
 from pyapsp.simulation.frontend.phml_names import Names, connectors
 from pyapsp.simulation.frontend.series import interpolation, read_isd
-from pyapsp.simulation.frontend.trees import TIME, piecewise
+from pyapsp.simulation.frontend.trees import TIME, number, piecewise
 from pyapsp.simulation.system import System
 
 __all__ = ["read_phml"]
@@ -114,7 +114,7 @@ class _Reader:
             return ""
         step = found.text_of("step")
         try:
-            good = float(step) > 0
+            good = number(step) > 0
         except ValueError:
             good = False
         if not good:

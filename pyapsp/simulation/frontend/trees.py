@@ -8,11 +8,25 @@ from itertools import pairwise
 
 from pyapsp.simulation.expressions import ARITIES, Apply, Expression, Name, Number
 
-__all__ = ["TIME", "apply", "measure", "piecewise", "replace"]
+__all__ = ["TIME", "apply", "measure", "number", "piecewise", "replace"]
 
 TIME = Name("time")
 
 _RELATIONS = ("eq", "gt", "lt", "geq", "leq")
+
+
+def number(text: str) -> float:
+    """Return the value of a number in a document.
+
+    Raises
+    ------
+    ValueError
+        The text is no number, or none that float64 can hold.
+    """
+    value = float(text)
+    if "_" in text or not math.isfinite(value):
+        raise ValueError(f"{text!r} is not a finite number")
+    return value
 
 
 def apply(operator: str, *operands: Expression) -> Expression:

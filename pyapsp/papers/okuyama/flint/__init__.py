@@ -1,0 +1,1 @@
+"""Chapter 5 of [O]: Flint, the simulator of models of physiology."""
