@@ -75,8 +75,6 @@ def check(system: System) -> None:
     for name in system.initial:
         if name not in system.derivatives:
             raise ModelError(system.name, f"state {name!r}", "it has no derivative")
-    if not system.initial and not system.functions:
-        raise ModelError(system.name, "system", "it has neither states nor functions")
     for kind, group in (("derivative", system.derivatives), ("reset", system.resets)):
         for name in group:
             if name not in system.initial:

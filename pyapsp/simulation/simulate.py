@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyapsp.device import Device, choose
-from pyapsp.errors import ParameterError, PyApspError
+from pyapsp.errors import ModelError, ParameterError, PyApspError
 from pyapsp.simulation.ensembles import Reduction, checked_reductions, ensemble
 from pyapsp.simulation.host import HostEngine
 from pyapsp.simulation.integrate import Course, Engine, Plan
@@ -145,6 +145,8 @@ def simulate(
     given = checked_values(system, parameters)
     constants, initial = at_start(system, given)
     moving = [name for name in wanted if name in system.initial or name in system.functions]
+    if not system.initial and not system.functions:  # constants alone
+        return _frame(system, plan, {name: kind.type(constants[name]) for name in wanted})
     if engine == "host":
         options, width = optimise or Optimisations.none(), 1
     else:
@@ -172,13 +174,17 @@ def simulate(
     runner.put(states)
     identity = _identity(system, layout, states, engine, method, kind, slots)
     rows = Course(runner, plan, order, progress, checkpoint, identity).run()
-    columns: dict[str, Any] = {"time": plan.times}
-    for name in wanted:
-        columns[name] = (
-            rows[:, moving.index(name)] if name in moving else kind.type(constants[name])
-        )
-    frame = pandas.DataFrame(columns)
-    units = {name: system.units[name] for name in wanted if name in system.units}
+    columns = {
+        name: rows[:, moving.index(name)] if name in moving else kind.type(constants[name])
+        for name in wanted
+    }
+    return _frame(system, plan, columns)
+
+
+def _frame(system: System, plan: Plan, columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a data frame of the outputs at the times of a plan."""
+    frame = _pandas().DataFrame({"time": plan.times, **columns})
+    units = {name: system.units[name] for name in columns if name in system.units}
     if system.time_unit:
         units["time"] = system.time_unit
     frame.attrs.update(model=system.name, units=units)
@@ -198,6 +204,8 @@ def _many(
 ) -> pd.DataFrame:
     """Integrate a system for each row of a frame."""
     pandas = _pandas()
+    if not system.initial and not system.functions:
+        raise ModelError(system.name, "system", "it has neither states nor functions")
     checked_values(system, sets)
     for _, name, *_ in (reductions or {}).values():
         outputs_of(system, [name])

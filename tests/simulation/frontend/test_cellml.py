@@ -103,6 +103,21 @@ def test_initial_values_may_be_names_and_come_from_elsewhere(tmp_path):
     np.testing.assert_allclose(values["a.x"], 3 * np.exp(-TIMES), 1e-7)
 
 
+def test_operators_have_the_defaults_of_mathml(tmp_path):
+    variables = [(name, "dimensionless", "") for name in "abc"] + [("x", "dimensionless", "100")]
+    text = document(
+        component(
+            "c",
+            variables,
+            equation(ci("a"), f"<apply><root/>{ci('x')}</apply>"),
+            equation(ci("b"), f"<apply><log/>{ci('x')}</apply>"),
+            equation(ci("c"), f"<apply><lt/><cn>1</cn>{ci('x')}<cn>9</cn></apply>"),
+        )
+    )
+    start = Oracle(read(tmp_path, text)).start
+    np.testing.assert_allclose([start[f"c.{name}"] for name in "abc"], [10, 2, 0])
+
+
 TIME = ("t", "second", "")
 REFUSED = {
     "import: is not supported": document("<import/>"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from system_oracle import Oracle
 
+import pyapsp
 from pyapsp.errors import ModelError
 from pyapsp.simulation.frontend import read_model
 
@@ -278,6 +279,13 @@ def test_quantities_are_sorted_by_what_they_depend_on(tmp_path):
     assert set(system.initial) == set(system.derivatives) == {"s"}
 
 
+def test_a_model_of_constants_alone_is_simulated(tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(document(("Parameters", parameter("p", "INF") + parameter("q", "NaN"))))
+    frame = pyapsp.simulate(path, duration=1, step=0.5, output=["p", "q"])
+    np.testing.assert_array_equal(frame, [[t, np.inf, np.nan] for t in (0.0, 0.5, 1.0)])
+
+
 def test_submodels_are_merged(tmp_path):
     comp = "http://www.sbml.org/sbml/level3/version1/comp/version1"
     inner = document(
@@ -313,6 +321,20 @@ def test_level_2_has_stoichiometry_mathematics_and_default_sizes(tmp_path):
     )
     values = Oracle(read_model(path)).solve(TIMES)
     np.testing.assert_allclose(values["A"], 2 * np.exp(-TIMES), 1e-7)
+
+
+def test_level_1_has_denominators_and_compartments_of_size_1(tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(
+        '<sbml xmlns="http://www.sbml.org/sbml/level1" level="1" version="2"><model>'
+        '<listOfCompartments><compartment name="c"/></listOfCompartments>'
+        '<listOfSpecies><species name="A" compartment="c" initialAmount="4"/></listOfSpecies>'
+        '<listOfReactions><reaction name="r"><listOfReactants>'
+        '<speciesReference species="A" stoichiometry="3" denominator="2"/></listOfReactants>'
+        '<kineticLaw formula="A"/></reaction></listOfReactions></model></sbml>'
+    )
+    values = Oracle(read_model(path)).solve(TIMES)
+    np.testing.assert_allclose(values["A"], 4 * np.exp(-1.5 * TIMES), 1e-7)
 
 
 P = ("Parameters", parameter("p", "1", constant="false"))
