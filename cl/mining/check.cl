@@ -163,8 +163,10 @@ static inline VALUES quotient(const VALUES x, const VALUES y)
 
 #if PYAPSP_EARLY
 #define WANTED(bit) (holds & (1u << (bit)))
+#define GOES_ON (holds != 0)
 #else
 #define WANTED(bit) 1
+#define GOES_ON 1
 #endif
 #define CHECK(bit, expression)                                                                     \
     if (WANTED(bit)) {                                                                             \
@@ -215,7 +217,7 @@ void check(__global const VALUES *restrict rows, const uint stride,
     LOCAL_SYNC();
     ROWS;
     VALUES as[PYAPSP_TILE], bs[PYAPSP_TILE], cs[PYAPSP_TILE];
-    for (uint i0 = begin; i0 < end && (!PYAPSP_EARLY || holds); i0 += PYAPSP_GROUP * PYAPSP_TILE) {
+    for (uint i0 = begin; i0 < end && GOES_ON; i0 += PYAPSP_GROUP * PYAPSP_TILE) {
         LOAD(i0 + own, PYAPSP_GROUP, end)
         PYAPSP_FORMULAS
 #if PYAPSP_EARLY && PYAPSP_GROUP > 1
@@ -248,7 +250,7 @@ void check_by_item(__global const VALUES *restrict rows, const uint stride,
     uint holds = alive[entry];
     ROWS;
     VALUES as[PYAPSP_TILE], bs[PYAPSP_TILE], cs[PYAPSP_TILE];
-    for (uint i0 = first; i0 < last && (!PYAPSP_EARLY || holds); i0 += PYAPSP_TILE) {
+    for (uint i0 = first; i0 < last && GOES_ON; i0 += PYAPSP_TILE) {
         LOAD(i0, 1u, last)
         PYAPSP_FORMULAS
     }
