@@ -19,8 +19,11 @@ TOP = Path(__file__).resolve().parents[2]
 PAGES = sorted((TOP / "docs").rglob("*.md"))
 # runs on the host, compiled by Numba
 WITHOUT_KERNEL = {"dijkstra-cpu"}
-# converts graphs
-WITHOUT_METHOD = {"busato-traversal-formats"}
+# these convert graphs, and mine traces
+WITHOUT_METHOD = {
+    "busato-traversal-formats",
+    *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
+}
 
 
 @pytest.mark.parametrize("method", pyapsp.methods(), ids=lambda method: method.id)

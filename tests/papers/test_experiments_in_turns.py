@@ -100,8 +100,11 @@ def test_answers_are_compared():
 # --- all of them ---------------------------------------------------------------------------------
 
 
-# Those of test_helix.py.
-ELSEWHERE = {f"busato-traversal-{name}" for name in ("configurations", "rivals", "ablations")}
+# Those of test_helix.py and test_busato_mining.py.
+ELSEWHERE = {
+    *(f"busato-traversal-{name}" for name in ("configurations", "rivals", "ablations")),
+    *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
+}
 
 
 def test_every_experiment_is_tried_here():
