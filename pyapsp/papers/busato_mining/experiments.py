@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from pyapsp.errors import PyApspError, VerificationError
-from pyapsp.mining import SETS, Invariants, Trace, mine
+from pyapsp.mining import Invariants, Trace, mine
 from pyapsp.mining.evaluate import evaluate
 from pyapsp.mining.planted import TRACES, planted
 from pyapsp.mining.sequential import sequential
+from pyapsp.mining.templates import SETS
 from pyapsp.papers.experiment import Case, InTurns, Request
 from pyapsp.papers.runner import Runner
 from pyapsp.timing import Turn
