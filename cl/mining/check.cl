@@ -161,16 +161,30 @@ static inline VALUES quotient(const VALUES x, const VALUES y)
 #define SOME(x) ((x) != 0)
 #endif
 
+/* On a CPU the first tile of a slab is one vector, because most statements end in it. On a GPU the
+ * tile is always the same, so that its vectors are in registers. */
+#if PYAPSP_EARLY && PYAPSP_GROUP == 1
+#define TILES tiles
+#define UNROLL
+#define FIRST_TILE 1
+#else
+#define TILES PYAPSP_TILE
+#define UNROLL _Pragma("unroll")
+#define FIRST_TILE PYAPSP_TILE
+#endif
+
 #if PYAPSP_EARLY
 #define WANTED(bit) (holds & (1u << (bit)))
+#define GOES_ON (holds != 0)
 #else
 #define WANTED(bit) 1
+#define GOES_ON 1
 #endif
 #define CHECK(bit, expression)                                                                     \
     if (WANTED(bit)) {                                                                             \
         BITS bad = NO;                                                                             \
-        _Pragma("unroll")                                                                          \
-        for (uint t = 0; t < PYAPSP_TILE; t++) {                                                   \
+        UNROLL                                                                                     \
+        for (uint t = 0; t < TILES; t++) {                                                         \
             const VALUES a = as[t], b = bs[t], c = cs[t];                                          \
             bad |= ~(expression);                                                                  \
         }                                                                                          \
@@ -189,8 +203,8 @@ static inline VALUES quotient(const VALUES x, const VALUES y)
 
 /* Load a tile: vectors `step` apart; behind the end, the last one again. */
 #define LOAD(start, step, end)                                                                     \
-    _Pragma("unroll")                                                                              \
-    for (uint t = 0; t < PYAPSP_TILE; t++) {                                                       \
+    UNROLL                                                                                         \
+    for (uint t = 0; t < TILES; t++) {                                                             \
         const uint i = min((start) + t * (step), (end) - 1);                                       \
         as[t] = ra[i];                                                                             \
         bs[t] = PYAPSP_ARITY > 1 ? rb[i] : as[t];                                                  \
@@ -215,7 +229,8 @@ void check(__global const VALUES *restrict rows, const uint stride,
     LOCAL_SYNC();
     ROWS;
     VALUES as[PYAPSP_TILE], bs[PYAPSP_TILE], cs[PYAPSP_TILE];
-    for (uint i0 = begin; i0 < end && (!PYAPSP_EARLY || holds); i0 += PYAPSP_GROUP * PYAPSP_TILE) {
+    uint tiles = FIRST_TILE;
+    for (uint i0 = begin; i0 < end && GOES_ON; i0 += PYAPSP_GROUP * tiles, tiles = PYAPSP_TILE) {
         LOAD(i0 + own, PYAPSP_GROUP, end)
         PYAPSP_FORMULAS
 #if PYAPSP_EARLY && PYAPSP_GROUP > 1
@@ -248,7 +263,8 @@ void check_by_item(__global const VALUES *restrict rows, const uint stride,
     uint holds = alive[entry];
     ROWS;
     VALUES as[PYAPSP_TILE], bs[PYAPSP_TILE], cs[PYAPSP_TILE];
-    for (uint i0 = first; i0 < last && (!PYAPSP_EARLY || holds); i0 += PYAPSP_TILE) {
+    uint tiles = FIRST_TILE;
+    for (uint i0 = first; i0 < last && GOES_ON; i0 += tiles, tiles = PYAPSP_TILE) {
         LOAD(i0, 1u, last)
         PYAPSP_FORMULAS
     }

@@ -73,7 +73,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Mine, and print or write the invariants."""
-    from pyapsp.mining import SETS, TemplateSet, mine
+    from pyapsp.mining import TemplateSet, mine
+    from pyapsp.mining.templates import SETS
 
     check_suffix(arguments, ".csv", ".txt")
     check_outputs(arguments.output, inputs=[arguments.trace])

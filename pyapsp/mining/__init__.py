@@ -7,7 +7,7 @@ returns the `Invariants`. `sequential` has algorithm 17, which `mine` must equal
 from pyapsp.mining.miner import mine
 from pyapsp.mining.reading import read_pieces, read_trace
 from pyapsp.mining.result import Invariants
-from pyapsp.mining.templates import SETS, TemplateSet
+from pyapsp.mining.templates import TemplateSet
 from pyapsp.mining.trace import Trace
 
-__all__ = ["SETS", "Invariants", "TemplateSet", "Trace", "mine", "read_pieces", "read_trace"]
+__all__ = ["Invariants", "TemplateSet", "Trace", "mine", "read_pieces", "read_trace"]

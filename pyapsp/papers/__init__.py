@@ -16,7 +16,15 @@ from typing import Any
 from pyapsp import __version__
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError, PyApspError
-from pyapsp.papers import busato_paths, busato_traversal, ino, matsumoto, okuyama, takafuji
+from pyapsp.papers import (
+    busato_mining,
+    busato_paths,
+    busato_traversal,
+    ino,
+    matsumoto,
+    okuyama,
+    takafuji,
+)
 from pyapsp.papers.experiment import SETTINGS, Experiment, Request, Settings
 
 __all__ = ["EXPERIMENTS", "SETTINGS", "SOURCES", "experiment", "measure", "planned"]
@@ -30,6 +38,7 @@ SOURCES = {
         ino.SOURCE,
         busato_traversal.SOURCE,
         busato_paths.SOURCE,
+        busato_mining.SOURCE,
     )
 }
 EXPERIMENTS: dict[str, Experiment] = {

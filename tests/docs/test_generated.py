@@ -19,8 +19,12 @@ TOP = Path(__file__).resolve().parents[2]
 PAGES = sorted((TOP / "docs").rglob("*.md"))
 # runs on the host, compiled by Numba
 WITHOUT_KERNEL = {"dijkstra-cpu"}
-# converts graphs; simulates models
-WITHOUT_METHOD = {"busato-traversal-formats", "okuyama-flint"}
+# They convert graphs, simulate models, and mine traces.
+WITHOUT_METHOD = {
+    "busato-traversal-formats",
+    "okuyama-flint",
+    *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
+}
 
 
 @pytest.mark.parametrize("method", pyapsp.methods(), ids=lambda method: method.id)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from pyapsp.errors import ParameterError
-from pyapsp.mining import SETS, TemplateSet
+from pyapsp.mining import TemplateSet
 from pyapsp.mining.evaluate import evaluate, truth_table
 from pyapsp.mining.language import parse
+from pyapsp.mining.templates import SETS
 
 A, B, C = (np.array([bool(s >> place & 1) for s in range(8)]) for place in range(3))
 

@@ -60,6 +60,9 @@ TINY = {
             "busato-paths-optimisations": [100],
             "busato-paths-components": [60],
             "busato-paths-curnet": [100],
+            "busato-mining-miners": [40],
+            "busato-mining-parts": [40],
+            "busato-mining-overlap": [1100],
             "matsumoto-tiles": [96],
             "matsumoto-blocks": [256],
             "matsumoto-sizes": [256],
@@ -251,6 +254,7 @@ def test_the_targets_run_to_the_end(checkout):
         "takafuji": "table-3.1 table-3.2 table-3.3 table-3.4 table-3.6 table-3.7 table-3.8 "
         "table-3.9 table-3.10 figure-4.10 figure-4.10-model figure-4.11 figure-4.11-model "
         "figure-4.12 figure-4.12-model figure-4.15 figure-4.16 figure-4.17",
+        "busato-mining": "table-20.2 table-20.3 figure-20.2 parts",
         "matsumoto": "tiles blocks bandwidth sizes devices",
         "busato-traversal": "table-3.1 table-5.3 figures-5.6-5.9 claims figure-5.10 figure-5.11 "
         "figure-5.12 section-5.2-grids section-5.2-searches",
