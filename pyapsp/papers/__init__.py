@@ -16,7 +16,7 @@ from typing import Any
 from pyapsp import __version__
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError, PyApspError
-from pyapsp.papers import busato_traversal, ino, matsumoto, okuyama, takafuji
+from pyapsp.papers import busato_matching, busato_traversal, ino, matsumoto, okuyama, takafuji
 from pyapsp.papers.experiment import SETTINGS, Experiment, Request, Settings
 
 __all__ = ["EXPERIMENTS", "SETTINGS", "SOURCES", "experiment", "measure", "planned"]
@@ -29,6 +29,7 @@ SOURCES = {
         matsumoto.SOURCE,
         ino.SOURCE,
         busato_traversal.SOURCE,
+        busato_matching.SOURCE,
     )
 }
 EXPERIMENTS: dict[str, Experiment] = {

@@ -20,7 +20,9 @@ PAGES = sorted((TOP / "docs").rglob("*.md"))
 # runs on the host, compiled by Numba
 WITHOUT_KERNEL = {"dijkstra-cpu"}
 # converts graphs
-WITHOUT_METHOD = {"busato-traversal-formats"}
+WITHOUT_METHOD = {"busato-traversal-formats"} | {
+    f"busato-matching-{name}" for name in ("queries", "levels", "scores", "perturbed", "complexes")
+}
 
 
 @pytest.mark.parametrize("method", pyapsp.methods(), ids=lambda method: method.id)

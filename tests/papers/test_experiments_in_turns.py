@@ -100,8 +100,11 @@ def test_answers_are_compared():
 # --- all of them ---------------------------------------------------------------------------------
 
 
-# Those of test_helix.py.
+# Those of test_helix.py and test_busato_matching.py.
 ELSEWHERE = {f"busato-traversal-{name}" for name in ("configurations", "rivals", "ablations")}
+ELSEWHERE |= {
+    f"busato-matching-{name}" for name in ("queries", "levels", "scores", "perturbed", "complexes")
+}
 
 
 def test_every_experiment_is_tried_here():

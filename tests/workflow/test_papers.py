@@ -55,6 +55,11 @@ TINY = {
             "busato-traversal-rounds": [50],
             "busato-traversal-grids": [50],
             "busato-traversal-searches": [100],
+            "busato-matching-queries": [64],
+            "busato-matching-levels": [64],
+            "busato-matching-scores": [64],
+            "busato-matching-perturbed": [128],
+            "busato-matching-complexes": [64],
             "matsumoto-tiles": [96],
             "matsumoto-blocks": [256],
             "matsumoto-sizes": [256],
@@ -248,6 +253,8 @@ def test_the_targets_run_to_the_end(checkout):
         "matsumoto": "tiles blocks bandwidth sizes devices",
         "busato-traversal": "table-3.1 table-5.3 figures-5.6-5.9 claims figure-5.10 figure-5.11 "
         "figure-5.12 section-5.2-grids section-5.2-searches",
+        "busato-matching": "table-10.1 figures-10.3-10.16 figures-10.7-10.8 figure-10.9 "
+        "figures-10.10-10.11 table-10.2 figures-10.4-10.21",
         "ino": "figure-7a figure-8a figure-8b figure-8c figure-8d figure-9 figure-10 figure-11",
     }
     whole = expected.keys() - {"busato-traversal"}
