@@ -14,7 +14,7 @@ from pyapsp.papers.busato_matching import SOURCE, experiments, inputs
 from pyapsp.papers.busato_matching.exhibits import EXHIBITS
 from pyapsp.papers.exhibits import Measured
 
-SIZES = {"queries": 80, "levels": 64, "scores": 64, "perturbed": 128, "complexes": 64}
+SIZES = {"queries": 80, "levels": 64, "scores": 64, "perturbed": 64, "complexes": 64}
 
 
 @pytest.fixture(scope="module")
