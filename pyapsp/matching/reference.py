@@ -7,81 +7,26 @@ logarithms are the same functions of the same integers, so that matches are equa
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import CapabilityError
-
-try:
-    import numba
-except ImportError:  # pragma: no cover
-    raise CapabilityError("method='reference' needs Numba: pip install numba") from None
+from pyapsp.matching.draws import ZERO, compiled, fixed_log2, philox, raced
 
 __all__ = ["extended", "scored", "seeded"]
 
 _ONE = 65536
-_BITS = 28
-_ZERO = -(1024 << _BITS)
 _FREE, _ASIDE, _NONE = -1, -2, -1
-_LOW = np.uint64(0xFFFFFFFF)
-_HALF = np.uint64(32)
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
-    return compiled
-
-
-@_compiled
-def philox(item: int, step: int, chain: int, purpose: int, seed: int) -> Any:
-    """Return the number of an item."""
-    a, b, c, d = np.uint64(item), np.uint64(step), np.uint64(chain), np.uint64(purpose)
-    k, m = np.uint64(seed) & _LOW, np.uint64(seed) >> _HALF
-    for _ in range(10):
-        first = np.uint64(0xD2511F53) * a
-        second = np.uint64(0xCD9E8D57) * c
-        a = (second >> _HALF) ^ b ^ k
-        b = second & _LOW
-        c = (first >> _HALF) ^ d ^ m
-        d = first & _LOW
-        k = (k + np.uint64(0x9E3779B9)) & _LOW
-        m = (m + np.uint64(0xBB67AE85)) & _LOW
-    return np.int64(a)
-
-
-@_compiled
-def fixed_log2(x: Any, table: Any) -> Any:
-    """Return log2 of x with 28 bits after the point; a very small number for 0."""
-    if x == 0:
-        return _ZERO
-    power, rest = 0, x
-    for shift in (32, 16, 8, 4, 2, 1):
-        if rest >> shift:
-            rest >>= shift
-            power += shift
-    part = (x << (32 - power) if power <= 32 else x >> (power - 32)) - (1 << 32)
-    at, rest = part >> 22, part & 0x3FFFFF
-    low = np.int64(table[at])
-    return (power << _BITS) + low + ((np.int64(table[at + 1]) - low) * rest >> 22)
-
-
-@_compiled
-def raced(weight: int, power: int, number: int, table: Any) -> Any:
-    """Return the key of an item; the largest wins."""
-    waiting = (33 << _BITS) - fixed_log2(2 * number + 1, table)
-    return power * weight - (fixed_log2(waiting, table) << 8)
-
-
-@_compiled
+@compiled
 def _similar(q: int, t: int, low: Any, high: Any, given: Any) -> Any:
     if given.shape[0]:
         return np.int64(given[q, t])
     return _ONE if low[q] <= t < high[q] else 0
 
 
-@_compiled
+@compiled
 def _levels(start: int, levels: int, offsets: Any, level: Any, queue: Any) -> Any:
     """Search from a vertex; level[v] is its distance, -1 if that is `levels` or more."""
     level[start] = 0
@@ -102,7 +47,7 @@ def _levels(start: int, levels: int, offsets: Any, level: Any, queue: Any) -> An
     return tail
 
 
-@_compiled
+@compiled
 def scored(
     query: Any, target: Any, low: Any, high: Any, given: Any, levels: int, degrees: bool, parts: int
 ) -> Any:
@@ -165,7 +110,7 @@ def scored(
     return out
 
 
-@_compiled
+@compiled
 def seeded(score: Any, chains: int, power: int, seed: Any, table: Any) -> Any:
     """Return phase 2: a pair of a query node and a target vertex for each chain."""
     nodes, n = score.shape
@@ -186,7 +131,7 @@ def seeded(score: Any, chains: int, power: int, seed: Any, table: Any) -> Any:
     return pairs
 
 
-@_compiled
+@compiled
 def _place(graph: Any, s: int, t: int) -> Any:
     start, end = graph[0][s], graph[0][s + 1]
     while start < end:
@@ -198,13 +143,13 @@ def _place(graph: Any, s: int, t: int) -> Any:
     return start
 
 
-@_compiled
+@compiled
 def _beside(graph: Any, s: int, t: int) -> Any:
     place = _place(graph, s, t)
     return place < graph[0][s + 1] and graph[1][place] == t
 
 
-@_compiled
+@compiled
 def _drawn(
     q: int, query: Any, target: Any, low: Any, high: Any, given: Any, score: Any, table: Any,
     power: int, guided: bool, strict: bool, seed: int, chain: int, step: int,
@@ -241,7 +186,7 @@ def _drawn(
         equal = matched - common - counts[t, 0] + 2 * counts[t, 1]
         counts[t, 0] = counts[t, 1] = 0
         similar = _similar(q, t, low, high, given)
-        weight = fixed_log2(similar, table) if similar else 4 * _ZERO
+        weight = fixed_log2(similar, table) if similar else 4 * ZERO
         weight += fixed_log2(equal, table)
         if guided:
             weight += fixed_log2(np.int64(score[q, t]), table)
@@ -253,7 +198,7 @@ def _drawn(
     return leader
 
 
-@_compiled
+@compiled
 def _cost(query: Any, target: Any, low: Any, high: Any, given: Any, match: Any, bad: Any) -> Any:
     cost = 0
     for q in range(match.size):
@@ -269,7 +214,7 @@ def _cost(query: Any, target: Any, low: Any, high: Any, given: Any, match: Any, 
     return cost
 
 
-@_compiled
+@compiled
 def extended(
     query: Any, target: Any, low: Any, high: Any, given: Any, score: Any, table: Any, pairs: Any,
     power: int, rounds: int, connected: bool, guided: bool, strict: bool, seed: Any,

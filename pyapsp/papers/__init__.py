@@ -17,6 +17,7 @@ from pyapsp import __version__
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.papers import (
+    busato_matching,
     busato_mining,
     busato_paths,
     busato_traversal,
@@ -39,6 +40,7 @@ SOURCES = {
         busato_traversal.SOURCE,
         busato_paths.SOURCE,
         busato_mining.SOURCE,
+        busato_matching.SOURCE,
     )
 }
 EXPERIMENTS: dict[str, Experiment] = {

@@ -101,11 +101,15 @@ def test_answers_are_compared():
 # --- all of them ---------------------------------------------------------------------------------
 
 
-# Those of test_helix.py, test_busato_paths.py and test_busato_mining.py.
+# Those with tests of their own.
 ELSEWHERE = {
     *(f"busato-traversal-{name}" for name in ("configurations", "rivals", "ablations")),
     *(f"busato-paths-{name}" for name in ("searches", "optimisations", "components", "curnet")),
     *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
+    *(
+        f"busato-matching-{name}"
+        for name in ("queries", "levels", "scores", "perturbed", "complexes")
+    ),
 }
 
 

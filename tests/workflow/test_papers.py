@@ -63,6 +63,11 @@ TINY = {
             "busato-mining-miners": [40],
             "busato-mining-parts": [40],
             "busato-mining-overlap": [1100],
+            "busato-matching-queries": [64],
+            "busato-matching-levels": [64],
+            "busato-matching-scores": [64],
+            "busato-matching-perturbed": [64],
+            "busato-matching-complexes": [64],
             "matsumoto-tiles": [96],
             "matsumoto-blocks": [256],
             "matsumoto-sizes": [256],
@@ -261,6 +266,8 @@ def test_the_targets_run_to_the_end(checkout):
         "busato-paths": "table-8.1 table-8.2 figure-8.8 claims-8.2 table-8.3 figure-8.9 claims-8.3 "
         "table-9.1 table-9.2 table-9.3 figure-9.1 claims-9.3 figure-21.3 figure-21.4 figure-21.5 "
         "claims-21.3",
+        "busato-matching": "table-10.1 figures-10.3-10.16 figures-10.7-10.8 figure-10.9 "
+        "figures-10.10-10.11 table-10.2 figures-10.4-10.21",
         "ino": "figure-7a figure-8a figure-8b figure-8c figure-8d figure-9 figure-10 figure-11",
     }
     whole = expected.keys() - {"busato-traversal"}

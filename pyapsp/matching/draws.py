@@ -1,0 +1,69 @@
+"""Random draws of the reference: the functions of ``cl/matching/draws.h``, compiled by Numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pyapsp.errors import CapabilityError
+
+try:
+    import numba
+except ImportError:  # pragma: no cover
+    raise CapabilityError("method='reference' needs Numba: pip install numba") from None
+
+__all__ = ["ZERO", "compiled", "fixed_log2", "philox", "raced"]
+
+_BITS = 28
+#: The logarithm of 0.
+ZERO = -(1024 << _BITS)
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function when it is first called; the code is kept in a file."""
+    made: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
+    return made
+
+
+@compiled
+def philox(item: int, step: int, chain: int, purpose: int, seed: int) -> Any:
+    """Return the number of an item."""
+    a, b, c, d = np.uint64(item), np.uint64(step), np.uint64(chain), np.uint64(purpose)
+    k, m = np.uint64(seed) & _LOW, np.uint64(seed) >> _HALF
+    for _ in range(10):
+        first = np.uint64(0xD2511F53) * a
+        second = np.uint64(0xCD9E8D57) * c
+        a = (second >> _HALF) ^ b ^ k
+        b = second & _LOW
+        c = (first >> _HALF) ^ d ^ m
+        d = first & _LOW
+        k = (k + np.uint64(0x9E3779B9)) & _LOW
+        m = (m + np.uint64(0xBB67AE85)) & _LOW
+    return np.int64(a)
+
+
+@compiled
+def fixed_log2(x: Any, table: Any) -> Any:
+    """Return log2 of x with 28 bits after the point; a very small number for 0."""
+    if x == 0:
+        return ZERO
+    power, rest = 0, x
+    for shift in (32, 16, 8, 4, 2, 1):
+        if rest >> shift:
+            rest >>= shift
+            power += shift
+    part = (x << (32 - power) if power <= 32 else x >> (power - 32)) - (1 << 32)
+    at, rest = part >> 22, part & 0x3FFFFF
+    low = np.int64(table[at])
+    return (power << _BITS) + low + ((np.int64(table[at + 1]) - low) * rest >> 22)
+
+
+@compiled
+def raced(weight: int, power: int, number: int, table: Any) -> Any:
+    """Return the key of an item; the largest wins."""
+    waiting = (33 << _BITS) - fixed_log2(2 * number + 1, table)
+    return power * weight - (fixed_log2(waiting, table) << 8)

@@ -1,0 +1,98 @@
+"""The experiments on matching, and their tables and figures."""
+
+from __future__ import annotations
+
+import tarfile
+
+import numpy as np
+import pytest
+
+from pyapsp import papers
+from pyapsp.errors import VerificationError
+from pyapsp.matching.reading import write_network
+from pyapsp.papers.busato_matching import SOURCE, experiments, inputs
+from pyapsp.papers.busato_matching.exhibits import EXHIBITS
+from pyapsp.papers.exhibits import Measured
+
+SIZES = {"queries": 80, "levels": 64, "scores": 64, "perturbed": 64, "complexes": 64}
+
+
+@pytest.fixture(scope="module")
+def measured(device):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiments, "LABELS", (32, 250))
+        patch.setattr(experiments, "NODES", (4, 8))
+        patch.delenv("PYAPSP_DATA_MIRROR", raising=False)
+        documents = {
+            name: {
+                n: papers.measure(
+                    name,
+                    n,
+                    device=device,
+                    repeat=1,
+                    settings={} if name.endswith("complexes") else {"counts": [2]},
+                )
+            }
+            for name, n in ((f"busato-matching-{each}", n) for each, n in SIZES.items())
+        }
+    return Measured(documents)
+
+
+def test_every_exhibit_has_values(measured):
+    made = {each.name: each for _, make in EXHIBITS for each in [make(measured)]}
+    assert len(made) == len(EXHIBITS)
+    for name, exhibit in made.items():
+        ours = [column for column in exhibit.table if "ours" in column]
+        assert ours, name
+        assert exhibit.table[ours].notna().any().all(), name
+    table = made["table-10.1"].table
+    assert table["arcs: thesis"].notna().sum() == 7
+    assert table["arcs: ours"].notna().sum() == 2  # a stand-in for each kind
+    assert made["table-10.2"].table["arcs: thesis"].sum() == 72 * 3 + 182 + 90 + 40 + 156 + 140 + 58
+    times = made["figures-10.3-10.16"].table
+    refined = times[times["search"] == "refined"]
+    assert (refined["top ten, cost: ours"] <= 0.3).all()
+    assert set(times["matches"]) == {10, 50, 100}
+    perturbed = made["figures-10.10-10.11"].table
+    assert perturbed["increase, %: thesis"].notna().sum() == len(perturbed) / 5
+    assert {name for name, _ in EXHIBITS} == set(SOURCE.experiments)
+
+
+def test_a_wrong_match_ends_the_experiment(device, monkeypatch):
+    find = experiments.match_many
+
+    def wrong(*arguments, method, **options):
+        found = find(*arguments, method=method, **options)
+        if method == "device":
+            found[-1].partners[0, 0] ^= 1
+        return found
+
+    monkeypatch.setattr(experiments, "match_many", wrong)
+    with pytest.raises(VerificationError, match="the answer is wrong"):
+        papers.measure("busato-matching-levels", 64, device=device, repeat=1)
+
+
+def test_the_files_of_the_authors_are_used_if_they_are_there(tmp_path, monkeypatch):
+    target, what = inputs.physical(5720, 32, None)
+    assert what.startswith("stand-in")
+    query = inputs.part(target, 6, 1)
+    folder = tmp_path / "a"
+    for each in ("PPI/32", "CORUM"):
+        (folder / each).mkdir(parents=True)
+    write_network(target, folder / "PPI" / "32" / "Danio_rerio.gfu")
+    small, _, _ = inputs.complexes(1572, None)
+    write_network(small, folder / "CORUM" / "10090_minimum.gfu")
+    write_network(query, folder / "CORUM" / "77.9606_full.gfu")
+    np.savetxt(folder / "CORUM" / "77.10090_minimum", np.eye(6, 1572))
+    with tarfile.open(tmp_path / "matching.tar.xz", "w:xz", preset=0) as packed:
+        packed.add(folder, "matching")
+    monkeypatch.setenv("PYAPSP_DATA_MIRROR", str(tmp_path))
+    with inputs.unpacked(5720) as there:
+        found, what = inputs.physical(5720, 32, there)
+        assert what == "Danio_rerio, file of the authors"
+        assert np.array_equal(found.labels, target.labels)
+        assert "drawn again" in inputs.physical(5720, 64, there)[1]
+        _, [(named, matrix)], _ = inputs.complexes(1572, there)
+        assert (named.name, named.n, matrix.sum()) == ("77", 6, 6)
+    with inputs.unpacked(600) as nothing:
+        assert nothing is None
