@@ -199,7 +199,10 @@ def test_devices_and_settings_get_to_their_experiments(checkout):
         "--set degrees=3,8": {"okuyama-degrees"},
         "--set weights=1": {"okuyama-weights"},
         "--set densities=0.5,2": {"takafuji-diameter"},
-        "--set counts=7,9": {"takafuji-batches", *programs},
+        "--set counts=7,9": {
+            *("takafuji-batches", *programs),
+            *(f"busato-matching-{each}" for each in ("queries", "levels", "scores", "perturbed")),
+        },
         "--set groups=11": {f"{each}-groups" for each in programs},
         "--set tasks=77": {"ino-paths"},
         "--set pixels=12": {"ino-histogram"},
