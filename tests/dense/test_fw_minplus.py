@@ -138,7 +138,7 @@ def test_rows_that_would_meet_in_the_caches_are_a_line_apart(dtype, n, low, devi
     panels = PANELS | {"rows": 2, "strips": 4 // width, "width": width, "unroll": 2}
     for block in (64, 768):
         method = pyapsp.method("fw-minplus", **panels | {"block": block, "tile": 64})
-        configuration, _ = method.plan(graph, options(device, dtype)).state
+        configuration, *_ = method.plan(graph, options(device, dtype)).state
         line = 64 // np.dtype(dtype).itemsize
         assert configuration.pitch - configuration.size == (line if n != 240 else 0)
         result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)

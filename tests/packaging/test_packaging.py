@@ -178,7 +178,8 @@ def test_the_extra_for_users_has_no_tools_of_developers():
             found |= set().union(*map(packages, names)) if ours else {re.split(r"\W", each)[0]}
         return found
 
-    users = ("bulk", "cpu", "intel", "networkx", "report", "sparse", "workflow")
+    users = ("bulk", "cpu", "intel", "matching", "mining", "networkx", "report")
+    users += ("simulation", "sparse", "workflow")
     assert packages("all") == set().union(*map(packages, users))
     assert not packages("all") & {"pytest", "mypy", "ruff", "sphinx", "hypothesis", "build"}
 

