@@ -216,6 +216,15 @@ def test_weak_components_of_random_graphs(device, graph):
     PROBLEM.oracle(graph, request.options)(Labels(labels=found.labels)).require()
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_no_join_is_lost_to_another_at_the_same_time(seed, device):
+    """Each arc of a path is needed, and no first arc leads to a smaller vertex."""
+    path = np.random.default_rng(seed).permutation(2**18)
+    ends = np.sort([path[:-1], path[1:]], axis=0)
+    graph = Graph.from_arcs(path.size, *ends)
+    assert pyapsp.weakly_connected_components(graph, "scc-hooking", device=device).count == 1
+
+
 def test_methods_for_strong_or_weak_components_alone(device):
     with pytest.raises(GraphError, match="known to be symmetric"):
         labels_of(GRAPHS["two"], device, "scc-hooking")
