@@ -46,7 +46,7 @@ def compiled() -> Callable[..., Any]:
     return whole
 
 
-def _find(data, at, keys, slots):  # type: ignore[no-untyped-def]
+def _find(data: Any, at: Any, keys: Any, slots: Any) -> Any:
     """Return the variable whose code begins at a place (-2: none), and where the code ends."""
     key, end = np.uint64(0), data.size
     begin = at
@@ -62,7 +62,7 @@ def _find(data, at, keys, slots):  # type: ignore[no-untyped-def]
     return slots[place], at
 
 
-def _number(data, at, end):  # type: ignore[no-untyped-def]
+def _number(data: Any, at: Any, end: Any) -> Any:
     """Return a decimal number, and whether it is exact: few digits, and a small exponent."""
     negative, digits, scale, seen = False, 0, 0, 0
     whole, point = np.int64(0), False
@@ -101,7 +101,18 @@ def _number(data, at, end):  # type: ignore[no-untyped-def]
     return -value if negative else value, True
 
 
-def _step(values, known, changed, is_changed, starts, rows, kinds, bits, numbers, scalars):  # type: ignore[no-untyped-def]
+def _step(
+    values: Any,
+    known: Any,
+    changed: Any,
+    is_changed: Any,
+    starts: Any,
+    rows: Any,
+    kinds: Any,
+    bits: Any,
+    numbers: Any,
+    scalars: Any,
+) -> Any:
     """End a time stamp: sample it, and let the changes take effect."""
     clock, edge = scalars[CLOCK], scalars[EDGE]
     if clock >= 0 and is_changed[clock] and known[0, clock] and known[1, clock]:

@@ -111,16 +111,16 @@ def _compiled(checks: str, arity: int, dtype: str) -> Callable[..., Any]:
     kind = np.dtype(dtype).type
     allowed = kind(evaluate.tolerance(kind)) if kind is not np.bool_ else None
 
-    def near(x, y):  # type: ignore[no-untyped-def]
+    def near(x: Any, y: Any) -> Any:
         return x == y or abs(x - y) <= allowed * min(abs(x), abs(y))
 
-    def apart(x, y):  # type: ignore[no-untyped-def]
+    def apart(x: Any, y: Any) -> Any:
         return (x < y or x > y) and not close(x, y)
 
-    def least(x, y):  # type: ignore[no-untyped-def]
+    def least(x: Any, y: Any) -> Any:
         return x if x < y else (y if y <= x else x + y)
 
-    def greatest(x, y):  # type: ignore[no-untyped-def]
+    def greatest(x: Any, y: Any) -> Any:
         return x if x > y else (y if y >= x else x + y)
 
     close = numba.njit(near)
