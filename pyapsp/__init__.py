@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyapsp import verify as verify
     from pyapsp.dense.batch.pinned import pinned_empty as pinned_empty
     from pyapsp.device import devices as devices
+    from pyapsp.distances.kept import DeviceResult as DeviceResult
     from pyapsp.distances.many import solve_each as solve_each
     from pyapsp.distances.many import solve_many as solve_many
     from pyapsp.distances.rows import row_blocks as row_blocks
@@ -75,6 +76,7 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "Components": ("pyapsp.traversal.components", "Components"),
     "Condensation": ("pyapsp.traversal.structure", "Condensation"),
     "BfsResult": ("pyapsp.traversal.bfs", "BfsResult"),
+    "DeviceResult": ("pyapsp.distances.kept", "DeviceResult"),
     "Graph": ("pyapsp.graph", "Graph"),
     "Result": ("pyapsp.result", "Result"),
     "SsspResult": ("pyapsp.traversal.sssp", "SsspResult"),

@@ -18,6 +18,7 @@ __all__ = [
     "check_weights",
     "convert",
     "converted",
+    "may_clip",
     "negative_cycle",
     "refuse_negative_cycle",
 ]
@@ -100,12 +101,9 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
         If a distance is too large for its type.
     """
     dtype = distances.dtype
+    if not may_clip(graph, dtype, distances.size):
+        return
     limit = infinity(dtype)
-    if holds_all(graph, dtype):
-        return
-    largest = limit if dtype.kind in "iu" else float(np.finfo(dtype).max)
-    if any(bound < largest for bound in proofs(graph, distances.size * _LOOK)):
-        return
     clipped = bool(np.any(distances <= -limit))
     reached = distances < limit
     if not clipped and not reached.all():
@@ -115,6 +113,22 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
             clipped |= bool(np.any(finite[tails] & ~finite[heads]))
     if clipped:
         raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
+
+
+def may_clip(graph: Graph, dtype: np.dtype, count: int) -> bool:
+    """Return whether a type may be too narrow for a distance of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    dtype : numpy.dtype
+    count : int
+        Number of distances. A proof may take as long as a look at all of them.
+    """
+    if holds_all(graph, dtype):
+        return False
+    largest = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
+    return not any(bound < largest for bound in proofs(graph, count * _LOOK))
 
 
 def check_diagonal(graph: Graph, diagonal: np.ndarray) -> None:

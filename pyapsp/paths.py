@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from pyapsp.device import Device
+from pyapsp.device_rows import DeviceRows
 from pyapsp.errors import (
     CapabilityError,
     GraphError,
@@ -173,6 +174,9 @@ class AllPairsOptions(PathOptions):
     answer : numpy.dtype or None
         The type of the answer, if it is not `dtype`, the type of the computation. A method may
         return distances of either type.
+    kept : DeviceRows or None
+        The rows of the answer, if they stay on the device. A method may return them as its
+        distances; otherwise the distances are copied to them.
     totals : bool
         Whether only sums over rows are wanted. Then no memory for rows is needed.
     helpers : tuple of Device
@@ -183,6 +187,7 @@ class AllPairsOptions(PathOptions):
 
     out: np.ndarray | None = field(default=None, kw_only=True)
     answer: np.dtype | None = field(default=None, kw_only=True)
+    kept: DeviceRows | None = field(default=None, kw_only=True)
     totals: bool = field(default=False, kw_only=True)
     helpers: tuple[Device, ...] = field(default=(), kw_only=True)
     checkpoint: str | PathLike[str] | None = field(default=None, kw_only=True)
@@ -194,14 +199,15 @@ class Rows(Answer):
 
     Attributes
     ----------
-    distances : (k, n) ndarray
+    distances : (k, n) ndarray or DeviceRows
         The rows of the `PathOptions.sources` of the plan; all n rows if these are None.
+        `DeviceRows` only if they are `AllPairsOptions.kept`.
     predecessors : (k, n) int32 ndarray or None
     checked : bool
         Whether the method itself has checked for negative cycles and clipped distances.
     """
 
-    distances: np.ndarray
+    distances: Any
     predecessors: np.ndarray | None
     checked: bool = field(default=False, kw_only=True)
 

@@ -54,7 +54,20 @@ class Result:
     @property
     def infinity(self) -> int | float:
         """The distance of an unreachable vertex in this dtype."""
-        return infinity(self.distances.dtype)
+        return infinity(self._dtype)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.distances.shape
+
+    @property
+    def _dtype(self) -> np.dtype:
+        return self.distances.dtype
+
+    def row(self, place: int) -> np.ndarray:
+        """Return the distances from vertex ``sources[place]``, (n,)."""
+        found: np.ndarray = self.distances[place]
+        return found
 
     def path(self, i: int, j: int) -> list[int]:
         """Return the vertices of a shortest path from i to j, both included.
@@ -77,7 +90,7 @@ class Result:
         VerificationError
             If the predecessors form a cycle or end before i. Then they are wrong.
         """
-        n = self.distances.shape[1]
+        n = self._shape[1]
         i, j = (
             integer(name, "Result.path", given, 0, n - 1) for name, given in (("i", i), ("j", j))
         )
@@ -88,14 +101,14 @@ class Result:
             raise ParameterError("this result has no predecessors: solve with predecessors=True")
         if i == j:
             return [i]
-        if not self.distances[rows[0], j] < self.infinity:
+        distances, before = self.row(rows[0]), self.predecessors[rows[0]]
+        if not distances[j] < self.infinity:
             return []
-        before = self.predecessors[rows[0]]
         backwards = [j]
         while backwards[-1] != i:
             over = backwards[-1]
             step = int(before[over])
-            if step == NO_PREDECESSOR and not self.distances[rows[0], over] < self.infinity:
+            if step == NO_PREDECESSOR and not distances[over] < self.infinity:
                 raise ParameterError(
                     f"the path from {i} to {j} leads over vertex {over}, which is beyond the "
                     "cutoff: solve without one"
@@ -121,8 +134,11 @@ class Result:
         ParameterError
             If there are no rows.
         """
-        if self.distances.size == 0:
+        if 0 in self._shape:
             raise ParameterError.of("result", "Result.diameter", "of at least one row", "none")
+        return self._largest()
+
+    def _largest(self) -> int | float:
         # no row is empty: each has the distance 0 of its source
         finite = self.distances < self.infinity
         largest: int | float = self.distances.max(where=finite, initial=0).item()

@@ -6,6 +6,7 @@ import math
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -243,9 +244,11 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             options.device, (n, size), layout, options.dtype, answer, arcs, words, watch
         )
         dtype = answer if matrix.staged else options.dtype
+        kept = None if words is not None or options.predecessors else options.kept
         distances = options.out
         if distances is None or distances.dtype != dtype:
-            distances = aligned((n, n), dtype)
+            # the rows that stay on the device need none on the host
+            distances = aligned((0, 0) if kept is not None and matrix.staged else (n, n), dtype)
         if n > 0:
             queue = options.device.queue()
             matrices = [matrix.upload(queue, graph, distances)]
@@ -259,7 +262,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             ]
             rounds = self.enqueue_rounds(configuration, queue, [*matrices, *scratch])
             told = -math.inf
-            with matrix.expected(distances):
+            with matrix.expected(distances) if kept is None else nullcontext():
                 for number, events in enumerate(rounds, start=1):
                     for event in events:
                         watch.add("kernel", event)
@@ -273,7 +276,11 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                         told = time.monotonic()
                 self.finish(configuration, queue, [*matrices, *scratch])
                 queue.finish()
-            matrix.download(queue, matrices[0], distances)
+            if kept is None:
+                matrix.download(queue, matrices[0], distances)
+            else:
+                with watch.by_the_host("transfer"):
+                    kept.take(queue, matrices[0], layout.dtype, layout.columns)
             if predecessors is not None:
                 download(queue, predecessors, matrices[1], size, before, watch)
             _free(scratch)
@@ -295,7 +302,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         # with `progress` the device is idle between rounds, so only kernel times are added
         kernels = watch.seconds("kernel") if options.progress else watch.span("kernel")
         return Rows(
-            distances,
+            distances if kept is None else kept,
             predecessors,
             stats={
                 "kernel_seconds": kernels + watch.seconds("recovery"),

@@ -165,9 +165,10 @@ def suited(
     held = replace(options.held_in(dtype), answer=options.dtype)
     if method.by_source:
         return held
+    whole = options.sources is None and options.cutoff is None
     out = options.out if options.sources is None else None
-    check = options.must_check(graph)
-    return replace(held, sources=None, cutoff=None, out=out, check=check)
+    kept, check = options.kept if whole else None, options.must_check(graph)
+    return replace(held, sources=None, cutoff=None, out=out, kept=kept, check=check)
 
 
 def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:

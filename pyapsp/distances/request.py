@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from pyapsp.device import choose
+from pyapsp.device_rows import DeviceRows
 from pyapsp.errors import ParameterError
 from pyapsp.graph import as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.host import shares_memory
 from pyapsp.paths import AllPairsOptions, farthest, vertices
 from pyapsp.precision import resolve
-from pyapsp.registry import Method, Request, check_limits, method_of, problem
+from pyapsp.registry import (
+    Method,
+    Request,
+    check_limits,
+    check_memory,
+    method_of,
+    problem,
+)
 
 __all__ = ["requested"]
+
+#: Where the distances may be after the run.
+KEEPS = ("host", "device")
 
 
 def requested(
@@ -36,6 +48,7 @@ def requested(
     checkpoint: str | PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
+    keep: str = "host",
     copy: bool = False,
 ) -> Request:
     """Check the arguments of a function; parameters and errors are those of `solve`.
@@ -60,6 +73,10 @@ def requested(
     dtype = out.dtype if dtype is None and out is not None else dtype
     chosen_dtype, reason = resolve(graph, dtype, owner)
     predecessors = flag("predecessors", owner, predecessors)
+    if keep not in KEEPS:
+        raise ParameterError.of("keep", owner, f"one of {', '.join(KEEPS)}", keep)
+    if keep == "device" and out is not None:
+        raise ParameterError(f"{owner} takes either out or keep='device', not both")
     options = AllPairsOptions(
         device=chosen_device,
         dtype=chosen_dtype,
@@ -73,6 +90,8 @@ def requested(
         sources=rows,
         cutoff=cutoff,
     ).held_in(chosen_dtype)
+    if keep == "device":
+        options = _kept(options, graph.n)
     if out is not None:
         _check_out(out, (options.count(graph.n), graph.n), chosen_dtype, owner)
     about = {
@@ -84,6 +103,15 @@ def requested(
     if rows is not None:
         reasons.append(f"sources: {rows.size:,}")
     return Request(problem("all-pairs"), graph, asked, options, about, tuple(reasons))
+
+
+def _kept(options: AllPairsOptions, n: int) -> AllPairsOptions:
+    """Return the options of an answer that stays on the device; the run has the memory left."""
+    rows = DeviceRows(options.device, (options.count(n), n), options.dtype)
+    check_memory([rows.nbytes], options)
+    memory = options.device.capabilities.global_memory
+    limit = memory if options.memory_limit is None else min(options.memory_limit, memory)
+    return replace(options, kept=rows, memory_limit=limit - rows.nbytes)
 
 
 def _listed(device: Any, owner: str) -> list[Any]:

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from pyapsp import runs
-from pyapsp.checks import check_answer, check_diagonal, converted
+from pyapsp.checks import check_answer, check_diagonal, converted, may_clip
+from pyapsp.device_rows import DeviceRows
+from pyapsp.distances.kept import DeviceResult
 from pyapsp.distances.request import requested
 from pyapsp.errors import DeviceError
 from pyapsp.host import reserve
@@ -37,6 +39,7 @@ def solve(
     checkpoint: str | PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
+    keep: Literal["host", "device"] = "host",
 ) -> Result:
     """Compute shortest paths between all pairs of vertices.
 
@@ -86,6 +89,9 @@ def solve(
     check : bool
         Check whether a distance is too large for its type, unless the weights alone rule it out.
         The check takes O(n m) time on the host.
+    keep : {"host", "device"}
+        ``"device"``: return a `DeviceResult`. Its distances stay in the memory of the device, and
+        are copied to the host when they are asked for. Predecessors are on the host.
 
     Returns
     -------
@@ -132,19 +138,16 @@ def solve(
         checkpoint=checkpoint,
         progress=progress,
         check=check,
+        keep=keep,
     )
     if out is not None:
         reserve(out)
     solved = runs.solve(request, started)
     answer, rows = solved.answer, request.options.rows(request.input.n)
-    return Result(
-        answer.distances,
-        answer.predecessors,
-        rows,
-        request.input.labels,
-        solved.record,
-        solved.reasons,
-    )
+    about = rows, request.input.labels, solved.record, solved.reasons
+    if isinstance(answer.distances, DeviceRows):
+        return DeviceResult(answer.distances, answer.predecessors, *about)
+    return Result(answer.distances, answer.predecessors, *about)
 
 
 def explain(
@@ -160,6 +163,7 @@ def explain(
     device: Any = None,
     memory_limit: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    keep: Literal["host", "device"] = "host",
 ) -> str:
     """Describe what `solve` would do, and why: method, type, parameters, memory, predicted time.
 
@@ -183,6 +187,7 @@ def explain(
         device=device,
         memory_limit=memory_limit,
         checkpoint=checkpoint,
+        keep=keep,
     )
     refused: list[DeviceError] = []
     for planned in runs.plans(request, refused):
@@ -198,9 +203,15 @@ def settle(request: Request, plan: Plan, answer: Rows) -> Rows:
     NegativeCycleError, PrecisionError
         As `solve`.
     """
+    kept = request.options.kept
     check_rows(request, answer)
+    if isinstance(answer.distances, DeviceRows):
+        return answer
     rows = request.options.sources if plan.options.sources is None else None
     distances, before = rows_of(request, plan.options, answer, rows, request.options.out)
+    if kept is not None:
+        kept.put(distances)
+        distances = kept
     return replace(answer, distances=distances, predecessors=before)
 
 
@@ -215,6 +226,13 @@ def check_rows(request: Request, answer: Rows) -> None:
     graph, distances, sources = request.input, answer.distances, request.options.sources
     if answer.checked:
         return
+    if isinstance(distances, DeviceRows):
+        checks = request.options.must_check(graph)
+        checks = checks and may_clip(graph, distances.dtype, graph.n**2)
+        # a negative cycle needs a negative weight
+        if not (checks or graph.has_negative):
+            return
+        distances = distances.get()
     check_diagonal(graph, np.diagonal(distances))
     if request.options.must_check(graph):
         # Without negative weights, a clipped distance in one row cannot make another row wrong.

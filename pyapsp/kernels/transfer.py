@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import numpy as np
 import pyopencl as cl
@@ -12,7 +13,31 @@ from pyapsp.device import Device
 from pyapsp.kernels import staging
 from pyapsp.kernels.launch import Stopwatch
 
-__all__ = ["download", "expected", "in_place", "read_back", "settled", "shared", "upload"]
+__all__ = [
+    "OnDevice",
+    "download",
+    "expected",
+    "in_place",
+    "read_back",
+    "settled",
+    "shared",
+    "upload",
+]
+
+
+class OnDevice(Protocol):
+    """Rows that stay on the device, in place of an array of the host.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows, and values of a row.
+    """
+
+    shape: tuple[int, int]
+
+    def take(self, queue: cl.CommandQueue, found: cl.Buffer, dtype: np.dtype, columns: int) -> None:
+        """Copy the first rows of a buffer with values of this type, `columns` from row to row."""
 
 
 def in_place(device: cl.Device) -> bool:
@@ -87,11 +112,11 @@ def download(
     queue: cl.CommandQueue,
     buffer: cl.Buffer,
     dtype: np.dtype,
-    rows: np.ndarray,
+    rows: np.ndarray | OnDevice,
     place: staging.Place,
     watch: Stopwatch,
 ) -> None:
-    """Copy a buffer to rows of the host, in pieces if it is large.
+    """Copy a buffer to rows of the host, in pieces if it is large; or to rows on the device.
 
     Parameters
     ----------
@@ -100,7 +125,7 @@ def download(
         At least as many values as the rows, in the same order.
     dtype : numpy.dtype
         The type of these values.
-    rows : (k, n) ndarray
+    rows : (k, n) ndarray or OnDevice
         C-contiguous.
     place : callable
         Copies values into rows of the type that the rows have.
@@ -109,7 +134,9 @@ def download(
     """
     queue.finish()  # the time of the kernels is not that of the transfer
     with watch.by_the_host("transfer"):
-        if staging.suits(queue.device, rows.nbytes):
+        if not isinstance(rows, np.ndarray):
+            rows.take(queue, buffer, dtype, rows.shape[1])
+        elif staging.suits(queue.device, rows.nbytes):
             staged = staging.stage(queue.context)
             staged.fetch(queue, buffer, dtype, rows.shape[1], rows, place)
         elif dtype == rows.dtype:
@@ -121,13 +148,13 @@ def download(
 
 
 @contextmanager
-def expected(device: Device, rows: np.ndarray) -> Iterator[None]:
+def expected(device: Device, rows: np.ndarray | OnDevice) -> Iterator[None]:
     """Clear the pages of rows in other threads during the block, if `download` will be in pieces.
 
     Clearing takes longer than the copy, and the host waits for kernels meanwhile. Only `download`
     may write to the rows in the block.
     """
-    if not staging.suits(device.handle, rows.nbytes):
+    if not isinstance(rows, np.ndarray) or not staging.suits(device.handle, rows.nbytes):
         yield
         return
     staged = staging.stage(device.context)

@@ -22,8 +22,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pyapsp.checks import check_answer, check_weights, converted
+from pyapsp.checks import check_answer, check_weights, converted, may_clip
 from pyapsp.device import device_errors
+from pyapsp.device_rows import DeviceRows
 from pyapsp.errors import DeviceError
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
@@ -94,7 +95,7 @@ class SourceBlocks(AllPairsMethod):
         """Solve the sources in blocks, each directly into its rows of the answer."""
         graph, options = plan.input, plan.options
         sources = options.rows(graph.n)
-        distances = options.out
+        distances: Any = options.kept if options.out is None else options.out
         if distances is None:
             distances = np.empty((sources.size, graph.n), options.answer or options.dtype)
         predecessors = None
@@ -133,7 +134,10 @@ class Session:
         self.size = self._solver.size
 
     def fill(
-        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
+        self,
+        sources: np.ndarray,
+        distances: np.ndarray | DeviceRows,
+        predecessors: np.ndarray | None,
     ) -> None:
         """Compute the rows of these sources, check them, and apply the cutoff.
 
@@ -141,7 +145,7 @@ class Session:
         ----------
         sources : (k,) int64 ndarray
             Vertices, in any order.
-        distances : (k, n) ndarray
+        distances : (k, n) ndarray or DeviceRows
             Array for the distances; C-contiguous, of any type that holds them.
         predecessors : (k, n) int32 ndarray or None
             Array for the predecessors, if they are wanted.
@@ -157,15 +161,24 @@ class Session:
             target, before = distances[some], None if predecessors is None else predecessors[some]
             downloads = getattr(self._solver, "converts", False)
             held = target.dtype == options.dtype or downloads
-            rows = target if held else np.empty(target.shape, options.dtype)
+            if isinstance(target, DeviceRows):
+                # the host checks rows, and hides what is beyond the cutoff
+                checks = options.must_check(graph)
+                checks = checks and may_clip(graph, options.dtype, graph.n * target.shape[0])
+                held = downloads and not checks and options.cutoff is None
+            rows: Any = target if held else np.empty(target.shape, options.dtype)
             # others write rows themselves, which then must not be cleared
             clearing = expected(options.device, rows) if downloads else nullcontext()
             with self._at_work(), clearing:
                 self._solver.solve_block(sources[some], rows, before)
+            if isinstance(rows, DeviceRows):
+                continue
             if options.must_check(graph):
                 check_answer(graph, rows)
             options.hide(rows, before)
-            if not held:
+            if isinstance(target, DeviceRows):
+                target.put(converted(rows, target.dtype))
+            elif not held:
                 converted(rows, target.dtype, target)
 
     def totals(self, sources: np.ndarray, width: Any = None) -> Iterator[tuple[slice, Totals]]:

@@ -23,7 +23,7 @@ LAYERS = [
     {"bounds"},
     {"precision"},
     {"arithmetic", "checks"},
-    {"result", "progress", "timing"},
+    {"device_rows", "result", "progress", "timing"},
     {"registry"},
     {"paths"},
     {"tuning", "verify"},
