@@ -10,6 +10,7 @@ from pyapsp.bounds import proofs
 from pyapsp.errors import NegativeCycleError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
+from pyapsp.host import cores, share
 from pyapsp.precision import holds_all, infinity
 
 __all__ = [
@@ -25,7 +26,7 @@ __all__ = [
 
 # Number of values that are converted at once.
 _BLOCK = 2**20
-# Seconds to check a distance.
+# Seconds to check a distance, in two threads.
 _LOOK = 1e-9
 
 
@@ -103,15 +104,23 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
     dtype = distances.dtype
     if not may_clip(graph, dtype, distances.size):
         return
-    limit = infinity(dtype)
-    clipped = bool(np.any(distances <= -limit))
-    reached = distances < limit
-    if not clipped and not reached.all():
-        tails, heads, _ = graph.arcs()
-        for row in {bits.tobytes() for bits in np.packbits(reached, axis=1)}:
-            finite = np.unpackbits(np.frombuffer(row, np.uint8), count=graph.n).view(bool)
-            clipped |= bool(np.any(finite[tails] & ~finite[heads]))
-    if clipped:
+    limit, rows = infinity(dtype), max(1, _BLOCK // max(graph.n, 1))
+    clamped, reached = [False], set[bytes]()
+
+    def look(first: int, last: int) -> None:
+        for start in range(first, last, rows):
+            some = distances[start : min(start + rows, last)]
+            if dtype.kind != "u" and some.min(initial=0) <= -limit:
+                clamped[0] = True
+            if some.max(initial=0) >= limit:
+                reached.update(bits.tobytes() for bits in np.packbits(some < limit, axis=1))
+
+    share(look, len(distances), distances.nbytes)
+    tails, heads, _ = graph.arcs()
+    for row in reached:
+        finite = np.unpackbits(np.frombuffer(row, np.uint8), count=graph.n).view(bool)
+        clamped[0] |= bool(np.any(finite[tails] & ~finite[heads]))
+    if clamped[0]:
         raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
 
 
@@ -128,7 +137,8 @@ def may_clip(graph: Graph, dtype: np.dtype, count: int) -> bool:
     if holds_all(graph, dtype):
         return False
     largest = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
-    return not any(bound < largest for bound in proofs(graph, count * _LOOK))
+    seconds = count * _LOOK / max(cores() // 2, 1)
+    return not any(bound < largest for bound in proofs(graph, seconds))
 
 
 def check_diagonal(graph: Graph, diagonal: np.ndarray) -> None:
