@@ -23,6 +23,9 @@
 #ifndef MODEL_HAS_RESETS
 #define MODEL_HAS_RESETS 0
 #endif
+#ifndef PYAPSP_STEPS
+#define PYAPSP_STEPS 32
+#endif
 #ifndef PYAPSP_CREW
 #define PYAPSP_CREW 0
 #endif
