@@ -15,9 +15,6 @@
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 32
 #endif
-#ifndef PYAPSP_STEPS
-#define PYAPSP_STEPS 32
-#endif
 #ifndef PYAPSP_SINGLE
 #define PYAPSP_SINGLE 1
 #endif
@@ -32,19 +29,15 @@
 #define TABLE_ARGUMENTS                                                                            \
     __global const int *restrict slots, __global const real *restrict values,                      \
         __global const int *restrict sums
-/* What the work-items of a group wrote is there for all of them. */
-#if PYAPSP_STEPS == 1
-#define MEET (void)0
-#else
-#define MEET barrier(CLK_GLOBAL_MEM_FENCE)
-#endif
 #define TABLES slots, values, sums
 #define SLOT(i) slots[i]
 #define VALUE(i) values[i]
 
 #define ITEM_SUM(id) item_sum(sums[2 * (id)], slots + sums[2 * (id) + 1], x, f, states)
-#define WARP_SUM(id, rounds)                                                                       \
-    warp_sum(sums[2 * ((id) / PYAPSP_WARP)], slots + sums[2 * ((id) / PYAPSP_WARP) + 1], rounds,   \
-             x, f, states, part, error)
+/* The sum of the warp of `id`, of the first `ids` work-items. */
+#define WARP_SUM(sums, id, ids, rounds)                                                            \
+    warp_sum((id) < (ids) ? (sums)[2 * ((id) / PYAPSP_WARP)] : 0,                                  \
+             slots + ((id) < (ids) ? (sums)[2 * ((id) / PYAPSP_WARP) + 1] : 0), rounds, x, f,      \
+             states, part, error)
 
 #endif /* SIMULATION_TRANSLATED_H */

@@ -1,8 +1,8 @@
 """What the engines on a device share: arrays, the order of launches, outputs, the error of a step.
 
-An engine enqueues the phases of each stage, and between them nothing else: the phase of the
-derivatives also computes the states of the next stage. Three arrays of states take turns, so that
-nothing is copied::
+An engine enqueues the phases of each stage, and between them nothing else, or launches that take
+many steps (`Together`). The phase of the derivatives also computes the states of the next stage.
+Three arrays of states take turns, so that nothing is copied::
 
     stage 0   reads y   writes a        stage 1   reads a   writes b        stage 2   ...
     the last stage writes the y of the next step
@@ -12,6 +12,7 @@ Source: F. Okuyama's thesis, 2013, sections 5.5.1 and 5.6.1 (outputs are buffere
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -24,9 +25,11 @@ from pyapsp.device import Device
 from pyapsp.kernels import build
 from pyapsp.simulation.layout import Layout
 from pyapsp.simulation.methods import Tableau
+from pyapsp.simulation.together import Together
 
 __all__ = ["DeviceEngine", "real_defines"]
 
+_log = logging.getLogger(__name__)
 # Work-items of the small kernels, and of the sum of squares.
 _GROUP, _SQUARES = 64, 1024
 # Stages as arguments of kernels, the last one for -1: equal arguments are the same object.
@@ -87,7 +90,7 @@ class DeviceEngine(ABC):
         self.device, self.layout, self.tableau, self.dtype = device, layout, tableau, dtype
         self._defines = real_defines(device, dtype)
         self.queue = device.queue()
-        self._start, self._step, self._every = start, step, every
+        self.start, self.step, self.every = start, step, every
         self._h, self._real_h = step, dtype.type(step)
         states = layout.states
         self._states = np.int32(states)
@@ -106,6 +109,23 @@ class DeviceEngine(ABC):
         if tableau.error is not None:
             self._error_weights = self.constant(tableau.error.astype(dtype))
             self._partial = self.array(_SQUARES)
+        self.together: Together | None = None
+
+    @property
+    def states(self) -> cl.Buffer:
+        """The states, in the order of their slots."""
+        return self._y
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The first arguments of the kernel in steps.h."""
+        arrays = (self._y, self._a, self._b, self._f, self._k, self._weights)
+        return (*arrays, self.dtype.type(self.step), self._states)
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        """Its arguments for outputs."""
+        return self._slots, np.int32(self._count), self._rows
 
     @abstractmethod
     def launch(self, phase: int, arguments: tuple[Any, ...]) -> None:
@@ -143,10 +163,14 @@ class DeviceEngine(ABC):
         (rows, outputs) ndarray
             The outputs before each of these steps whose number is a multiple of `every`.
         """
-        every = self._every
+        every = self.every
         rows = self.reserve(first, steps)
-        row = 0
-        for step in range(first, first + steps):
+        row = done = 0
+        if self.together is not None:
+            done, row = self.together.advance(first, steps)
+            if done < steps:
+                self._one_by_one()
+        for step in range(first + done, first + steps):
             wanted = step % every == 0
             self._take(step, row if wanted else None)
             row += wanted
@@ -154,9 +178,14 @@ class DeviceEngine(ABC):
                 self.queue.finish()
         return self.rows(rows)
 
+    def _one_by_one(self) -> None:
+        """Go on with a launch for each phase: groups that wait for each other do not come on."""
+        _log.warning("a launch of several steps stalled on %s: phase by phase", self.device.name)
+        self.together = None
+
     def reserve(self, first: int, steps: int) -> int:
         """Return the number of rows that some steps give, after making space for them."""
-        rows = -(-(first + steps) // self._every) + -first // self._every
+        rows = -(-(first + steps) // self.every) + -first // self.every
         if rows > self._capacity:
             self._rows, self._capacity = self.array(max(rows * self._count, 1)), rows
         return rows
@@ -173,7 +202,13 @@ class DeviceEngine(ABC):
     def sample(self, time: float) -> np.ndarray:
         """Return the outputs for the present states at a time."""
         self.reserve(0, 1)
-        self._functions(time, self._y, 0, self._step)
+        if self.together is not None:
+            times = np.full((1, self.tableau.stages + 1), time)
+            if self.together.launch(times, 0, 0, keep=False) is not None:
+                only: np.ndarray = self.rows(1)[0]
+                return only
+            self._one_by_one()
+        self._functions(time, self._y, 0, self.step)
         self._keep(self._y, 0)
         row: np.ndarray = self.rows(1)[0]
         return row
@@ -216,9 +251,9 @@ class DeviceEngine(ABC):
 
     def _take(self, step: int, row: int | None) -> None:
         """Take one step; `row` is where the outputs before it are stored."""
-        h, x, out = self._step, self._y, self._a
+        h, x, out = self.step, self._y, self._a
         for stage, node in enumerate(self.tableau.nodes):
-            time = self._start + (step + float(node)) * h
+            time = self.start + (step + float(node)) * h
             self._functions(time, x, stage, h)
             if stage == 0 and row is not None:
                 self._keep(x, row)
@@ -228,13 +263,13 @@ class DeviceEngine(ABC):
         old, self._y = self._y, x
         self._a, self._b = out, old
         if self.layout.resets is not None:
-            self._reset(self._start + (step + 1) * h)
+            self._reset(self.start + (step + 1) * h)
 
     def _reset(self, time: float) -> None:
         """Give the states the values of the resets."""
-        self._functions(time, self._y, 0, self._step)
+        self._functions(time, self._y, 0, self.step)
         cl.enqueue_copy(self.queue, self._a, self._y)
-        self._phase(len(self.layout.phases), time, self._y, self._a, -1, self._step)
+        self._phase(len(self.layout.phases), time, self._y, self._a, -1, self.step)
         self._y, self._a = self._a, self._y
 
     def _functions(self, time: float, x: cl.Buffer, stage: int, h: float) -> None:

@@ -7,8 +7,8 @@ range of ids, and loops over the part of each bundle in it, several bytecodes at
     id       0 ........ 79 | 96 ....... 175 | 192 ...        (multiples of the warp)
     block    bundle 0      | bundle 1       | bundle 2
 
-A phase is a kernel. For small models, where a launch takes longer than the work, there is one
-kernel instead: a single work-group takes many steps, with barriers between the phases.
+A phase is a kernel. Where a launch takes longer than the work, there is one kernel instead, which
+takes many steps: see simulation/steps.h.
 
 Source: F. Okuyama's thesis, 2013, section 5.5.2, figures 5.8 and 5.9.
 """
@@ -52,7 +52,7 @@ class Translation:
     rounds: list[int]
 
 
-def translation(layout: Layout, *, lanes: int, ranges: bool, single: bool = False) -> Translation:
+def translation(layout: Layout, *, lanes: int, ranges: bool, many: bool = False) -> Translation:
     """Translate a model.
 
     Parameters
@@ -62,8 +62,8 @@ def translation(layout: Layout, *, lanes: int, ranges: bool, single: bool = Fals
         Bytecodes that are computed at a time, in vectors; only with `ranges`.
     ranges : bool
         Whether a work-item computes a range of ids.
-    single : bool
-        Whether one work-group takes the steps. Not with sums by warps of several work-items.
+    many : bool
+        Whether a launch takes many steps.
     """
     tables = Tables()
     parts: list[str] = []
@@ -75,22 +75,22 @@ def translation(layout: Layout, *, lanes: int, ranges: bool, single: bool = Fals
         items.append(count)
         sums.append(_sums(placed, count, layout.width, tables))
         summed = bool(sums[-1].any())
-        assert not (single and summed and layout.width > 1), "a sum by a warp needs a launch"
         if ranges:
             body = [line for at, each in placed for line in _loop(each, at, layout, tables, lanes)]
         else:
             body = _search(placed, layout, tables) if placed else []
         parts.append(_part(number, body, ranges=ranges))
-        if not single:
+        if not many:
             parts.append(_kernel(number, count, warps, ranges=ranges, summed=summed))
         warps += len(sums[-1])
-    if single:
-        parts.append(_steps(layout, items, [len(each) for each in sums], ranges=ranges))
+    rounds = [-(-int(each[:, 0].max(initial=0)) // layout.width) for each in sums]
+    if many:
+        warps_of = [len(each) for each in sums]
+        parts.append(_steps(layout, items, warps_of, rounds, ranges=ranges))
     slots, values = tables.whole
     text = "\n".join(parts)
     if not layout.options.export:
         text = _constants(slots, values) + text
-    rounds = [-(-int(each[:, 0].max(initial=0)) // layout.width) for each in sums]
     whole = np.concatenate([*sums, np.zeros((1, 2), np.int32)])
     return Translation(text, slots, values, whole, items, rounds)
 
@@ -174,30 +174,51 @@ def _kernel(number: int, count: int, warps: int, *, ranges: bool, summed: bool) 
         if summed:
             work.insert(0, "__local real part[PYAPSP_GROUP], error[PYAPSP_GROUP];")
         work.append("const int id = get_global_id(0);")
-        work.append(f"const real total = {'WARP_SUM(id, each)' if summed else '0'};")
+        work.append(
+            f"const real total = {f'WARP_SUM(sums, id, {count}, each)' if summed else '0'};"
+        )
         work.append(f"part_{number}(id, total, TABLES, STAGE_PASSED);")
     head = f"__kernel void phase_{number}(STAGE_ARGUMENTS, TABLE_ARGUMENTS, const int each)"
     return "\n".join([head, "{", *_in(work), "}", ""])
 
 
-def _steps(layout: Layout, items: list[int], warps: list[int], *, ranges: bool) -> str:
-    """Return the body of a step for the kernel in simulation/steps.h."""
-
-    def call(number: int, what: str) -> str:
-        tables = f"slots, values, sums + {2 * sum(warps[:number])}"
-        if ranges:
-            return f"part_{number}(0, {items[number]}, {tables}, {what}); \\"
-        loop = f"for (int id = item; id < {items[number]}; id += items)"
-        return f"{loop} part_{number}(id, 0, {tables}, {what}); MEET; \\"
-
-    last = len(layout.phases) - 1
-    what = "t, x, y, out, {}, f, k, weights, h, states"
-    lines = ["#define MODEL_FUNCTIONS \\"]
-    lines += _in([call(number, what.format("stage")) for number in range(last)])
-    lines += ["", "#define MODEL_SLOPES \\", *_in([call(last, what.format("stage"))]), ""]
-    lines += ["#define MODEL_RESETS \\"]
+def _steps(
+    layout: Layout, items: list[int], warps: list[int], rounds: list[int], *, ranges: bool
+) -> str:
+    """Return the phases of a stage for the kernel in simulation/steps.h."""
+    slopes = len(layout.phases) - 1
+    shared = not ranges and any(rounds)
+    lines = [
+        "#define SUM_MEMORY" + shared * " __local real part[PYAPSP_STEPS], error[PYAPSP_STEPS];"
+    ]
     if layout.resets is not None:
-        lines = ["#define MODEL_HAS_RESETS 1", *lines, *_in([call(last + 1, what.format("-1"))])]
+        lines.append("#define MODEL_HAS_RESETS 1")
+    lines.append("#define MODEL_STAGE \\")
+    for number, count in enumerate(items):
+        taken = str(count)
+        if layout.resets is not None and number >= slopes:  # one of the two
+            taken = (
+                f"(resets ? {count if number > slopes else 0} : {0 if number > slopes else count})"
+            )
+        tables = f"slots, values, sums + {2 * sum(warps[:number])}"
+        passed = f"{tables}, t, x, y, out, stage, f, k, weights, h, states"
+        call = [f"for (int id = item; id < {taken}; id += items)"]
+        call.append(f"    part_{number}(id, 0, {passed});")
+        if ranges:
+            each = f"({taken} - 1) / (items * PYAPSP_LANES) * PYAPSP_LANES + PYAPSP_LANES"
+            call = ["{", f"    const int each = {each}, from = min(item * each, {taken});"]
+            call += [f"    part_{number}(from, min(from + each, {taken}), {passed});", "}"]
+        elif rounds[number]:
+            call = [f"for (int base = mine * PYAPSP_STEPS; base < {taken}; base += items) {{"]
+            call.append("    const int id = base + get_local_id(0);")
+            total = f"WARP_SUM(sums + {2 * sum(warps[:number])}, id, {taken}, {rounds[number]})"
+            call += [
+                f"    const real total = {total};",
+                f"    part_{number}(id, total, {passed});",
+                "}",
+            ]
+        head = ["SAMPLE"] if number == slopes else []
+        lines += [f"    {line} \\" for line in [*head, *call, "MEET;"]]
     return "\n".join([*lines, "", ""])
 
 

@@ -19,12 +19,13 @@ from pyapsp.errors import (
     ParameterError,
     PrecisionError,
 )
-from pyapsp.simulation import schedule
+from pyapsp.simulation import interpreter, schedule, together, translated
 from pyapsp.simulation.expressions import ARITIES, Apply, Name, Number
 from pyapsp.simulation.layout import SUMS, Optimisations, arrange
 from pyapsp.simulation.schedule import compile_model
 from pyapsp.simulation.system import System
-from pyapsp.simulation.translated import GroupSize, TranslatedEngine
+from pyapsp.simulation.together import GroupSize
+from pyapsp.simulation.translated import TranslatedEngine
 from pyapsp.simulation.values import at_start, evaluated
 
 
@@ -34,11 +35,11 @@ def do(operator, *operands):
     return Apply(operator, tuple(kinds.get(type(x), lambda each: each)(x) for x in operands))
 
 
-@pytest.fixture(params=["ranges once", "items launches"])
+@pytest.fixture(params=["ranges alone", "items launches", "ranges crew", "items crew"])
 def form(request, monkeypatch):
     """The forms of kernels: for groups that are single work-items, and for others.
 
-    A model is integrated in one launch, or with a launch for each phase.
+    A launch takes a phase, or many steps, by one group or by groups that wait for each other.
     """
     traits = Device.traits.fget
     kind, launches = request.param.split()
@@ -47,8 +48,13 @@ def form(request, monkeypatch):
         return dataclasses.replace(traits(self), scalar_groups=kind == "ranges")
 
     monkeypatch.setattr(Device, "traits", property(changed))
-    monkeypatch.setattr(TranslatedEngine, "_is_small", lambda self, largest: launches == "once")
+    monkeypatch.setattr(TranslatedEngine, "_form", lambda self: launches)
+    monkeypatch.setattr(interpreter, "form_of", lambda device: launches)
     return request.param
+
+
+# Where the kernels of many steps make no difference.
+two_forms = pytest.mark.parametrize("form", ["ranges alone", "items launches"], indirect=True)
 
 
 def cells(n=9):
@@ -116,7 +122,7 @@ def test_against_scipy(engine, method):
 
 # -- optimisations -------------------------------------------------------------------------------
 
-FORMS = ("ranges once", "items launches", "ranges launches", "items once")
+FORMS = tuple(f"{kind} {launches}" for launches in together.FORMS for kind in ("ranges", "items"))
 SWITCHES = [field.name for field in dataclasses.fields(Optimisations) if field.name != "sum"]
 
 
@@ -144,8 +150,6 @@ def pairwise():
 def test_switches_do_not_change_the_numbers(setting, form, oracle, monkeypatch):
     setting = dict(setting)
     engine = setting.pop("engine")
-    if form == "items once" and setting["sum"]:  # a sum by a warp needs a launch
-        monkeypatch.setattr(TranslatedEngine, "_is_small", lambda self, largest: False)
     monkeypatch.setattr(schedule, "SUMMED", 8)
     found = run(cells(), output=OUTPUT, engine=engine, optimise=Optimisations(**setting))
     pd.testing.assert_frame_equal(found, oracle, rtol=1e-13, atol=0)
@@ -203,6 +207,7 @@ DOMAINS = {
 }  # fmt: skip
 
 
+@two_forms
 def test_every_operator(form):
     """For several cells, so that operands differ, and some are computed in vectors."""
     rng = np.random.default_rng(5)
@@ -237,6 +242,7 @@ def test_every_operator(form):
             assert got == pytest.approx(value, rel=2e-13, abs=1e-15, nan_ok=True), (engine, name)
 
 
+@two_forms
 def test_branches_evaluate_one_value(form):
     """A value that is not taken may be no number."""
     root = do("piecewise", do("root", 2, "x"), do("gt", "x", 0), do("minus", "x"))
@@ -345,6 +351,29 @@ def test_the_work_group_grows_until_it_is_slower():
     assert (group.settled, group.size) == (True, 64)
 
 
+@pytest.mark.parametrize("engine", ["translator", "interpreter"])
+def test_a_crew_that_stalls_goes_on_by_launches(engine, monkeypatch, caplog):
+    """The first group never comes to the barrier."""
+    withheld = {"PYAPSP_CREW": 1, "PYAPSP_PATIENCE": 100, "PYAPSP_WITHHOLD": 1}
+    for module in (interpreter, translated):
+        usual = module.together_defines
+        monkeypatch.setattr(
+            module,
+            "together_defines",
+            lambda form, usual=usual: withheld if form == "crew" else usual(form),
+        )
+    right = run(cells(), output=OUTPUT, engine="host")
+    monkeypatch.setattr(interpreter, "form_of", lambda device: "crew")
+    monkeypatch.setattr(TranslatedEngine, "_form", lambda self: "crew")
+    with caplog.at_level("WARNING"):
+        found = run(cells(), output=OUTPUT, engine=engine)
+    assert [record.message.split(" on ")[0] for record in caplog.records] == [
+        "a launch of several steps stalled"
+    ]
+    pd.testing.assert_frame_equal(found, right, rtol=1e-13, atol=0)
+
+
+@two_forms
 def test_functions_of_the_time_alone(form):
     system = System("m", {"a": 2.0}, {}, {}, {}, {"ramp": do("times", "a", "time")})
     for engine in ("host", "interpreter", "translator"):
@@ -366,6 +395,7 @@ def singles(**options):
     return [run(cells(3), parameters=values, **options) for values in SETS.to_dict("records")]
 
 
+@two_forms
 @pytest.mark.parametrize("method", ["rk4", "euler"])
 def test_each_set_is_a_run_of_its_own(form, method):
     options = {"output": ["v1", "total", "g"], "method": method}
@@ -376,6 +406,7 @@ def test_each_set_is_a_run_of_its_own(form, method):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-13)
 
 
+@two_forms
 def test_reductions_on_the_device(form):
     rises = {"up": ("crossing", "v1", -0.95), "never": ("crossing", "v1", 9.0)}
     found = run(cells(3), parameters=SETS, every=2, reduce=BELOW | rises)

@@ -17,10 +17,12 @@ for kind in SUMS:
     for engine in ("interpreter", "translator"):
         found = pyapsp.simulate(line, engine=engine, optimise=Optimisations(sum=kind), **options)
         assert np.allclose(found, right, rtol=1e-9)
-for once in (True, False):
-    TranslatedEngine._is_small = lambda self, largest, once=once: once
+usual = TranslatedEngine._form
+for form in ("launches", "alone"):  # there are no groups that wait for each other
+    TranslatedEngine._form = lambda self, form=form: form
     found = pyapsp.simulate(line, optimise=Optimisations(sum=""), **options)
     assert np.allclose(found, right, rtol=1e-9)
+TranslatedEngine._form = usual
 found = pyapsp.simulate(line, duration=0.02, step=0.01, method="dopri5")
 assert np.isfinite(found).all().all()
 sets = pd.DataFrame({"G_Na": [20.0, 23.0]})
