@@ -32,20 +32,11 @@ __kernel GROUP void column_move(__global const uint4 *moves, __global const int 
 {
     __local list_t list;
     set_list(&list, state + counts);
-    FOR_TILES (tile, &list) {
-        FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list);
-            if (r >= list.rows[c + 1])
-                break;
-            const uint4 row = moves[r];
-            if (UNIT_IN(c, u) < row.z) {
-                __global const item_t *from = ROW(items, REGION(row.x), row.x);
-                __global item_t *to = ROW(items, REGION(row.y), row.y);
-                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++)
-                    to[k] = from[k];
-            }
-            SKIP_ROW(c, u);
-        }
+    FOR_RUNS (run, &list, moves) {
+        __global const item_t *from = ROW(items, REGION(run.row.x), run.row.x);
+        __global item_t *to = ROW(items, REGION(run.row.y), run.row.y);
+        for (uint k = run.from; k < run.to; k++)
+            to[k] = from[k];
     }
 }
 
@@ -94,20 +85,11 @@ __kernel GROUP void column_load(__global const uint4 *rows, __global const int *
 {
     __local list_t list;
     set_list(&list, state + counts);
-    FOR_TILES (tile, &list) {
-        FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list);
-            if (r >= list.rows[c + 1])
-                break;
-            const uint4 row = rows[r];
-            if (UNIT_IN(c, u) < row.z) {
-                __global const item_t *from = csr + (first[row.w] - skipped);
-                __global item_t *to = ROW(items, REGION(row.x), row.x);
-                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++)
-                    to[k] = from[k];
-            }
-            SKIP_ROW(c, u);
-        }
+    FOR_RUNS (run, &list, rows) {
+        __global const item_t *from = csr + (first[run.row.w] - skipped);
+        __global item_t *to = ROW(items, REGION(run.row.x), run.row.x);
+        for (uint k = run.from; k < run.to; k++)
+            to[k] = from[k];
     }
 }
 
@@ -118,19 +100,10 @@ __kernel GROUP void column_pack(__global const uint4 *rows, __global const int *
 {
     __local list_t list;
     set_list(&list, state + counts);
-    FOR_TILES (tile, &list) {
-        FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list);
-            if (r >= list.rows[c + 1])
-                break;
-            const uint4 row = rows[r];
-            if (UNIT_IN(c, u) < row.z) {
-                __global const item_t *from = ROW(items, REGION(row.x), row.x);
-                __global item_t *to = csr + first[row.w];
-                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++)
-                    to[k] = from[k];
-            }
-            SKIP_ROW(c, u);
-        }
+    FOR_RUNS (run, &list, rows) {
+        __global const item_t *from = ROW(items, REGION(run.row.x), run.row.x);
+        __global item_t *to = csr + first[run.row.w];
+        for (uint k = run.from; k < run.to; k++)
+            to[k] = from[k];
     }
 }

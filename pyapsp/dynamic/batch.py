@@ -202,7 +202,9 @@ def plan(store: Store, touched: Any, most: int, *, shrink: bool) -> NDArray[np.i
     """Find the vertices that need other blocks, and return the state."""
     goals = store.scratch("goals", 16 * most)
     arguments = touched, store.degree, store.added, store.place, store.regions, store.state, goals
-    store.launch("batch_plan", most, *arguments, np.int32(store.least), np.int32(shrink))
+    store.launch(
+        "manager_plan", most, *arguments, *map(np.int32, (store.least, store.steps, shrink))
+    )
     return store.read_state()
 
 
@@ -220,7 +222,7 @@ def move(store: Store, touched: Any, most: int, state: NDArray[np.int32]) -> Non
         return
     goals, fresh, moves = (store.scratch(name, 0) for name in ("goals", "fresh", "moves"))
     arguments = touched, goals, fresh, store.degree, store.place, store.regions
-    store.launch("batch_place", most, *arguments, store.trees, store.state, moves)
+    store.launch("manager_place", most, *arguments, store.trees, store.state, moves)
     if left[:NO_BLOCK].any():
         for column in range(len(store.columns)):
             given = moves, store.state, np.int32(LEFT)
@@ -245,7 +247,7 @@ def delete(store: Store, n: int, batch: Batch) -> int:
         ends, table = (batch.tails, batch.heads), (entered.table, entered.filter)
         marked = *ends, *table, removed, entered.mask, np.int32(0)
         arguments = entered.rows, store.state, *marked, store.regions
-        store.launch("batch_mark", store.all_items, *arguments, *store.arenas(0))
+        store.launch("deletion_mark", store.all_items, *arguments, *store.arenas(0))
         state = _divide(store, entered.rows, removed, most)
         if state[BAD] != _NONE:
             raise _refusal(store, n, batch, int(state[BAD]))
@@ -269,7 +271,7 @@ def delete_at(store: Store, n: int, doomed: NDArray[np.bool_]) -> int:
     begin(store, n, n)
     rows, removed = rows_of_touched(store, n), _removed(store, n)
     arguments = rows, store.state, flags, removed, store.regions, *store.arenas(0)
-    store.launch("batch_mark_vertices", store.all_items, *arguments)
+    store.launch("deletion_mark_vertices", store.all_items, *arguments)
     state = _divide(store, rows, removed, n)
     total = _close_gaps(store, rows, touched, n, int(state[REMOVED]))
     put(store, numbers, vertices.size, there=False)
@@ -292,7 +294,7 @@ def _removed(store: Store, most: int) -> Any:
 
 def _divide(store: Store, rows: Any, removed: Any, most: int) -> NDArray[np.int32]:
     first = store.scratch("begin", 4 * most)
-    store.launch("batch_divide", most, rows, store.state, removed, first)
+    store.launch("deletion_divide", most, rows, store.state, removed, first)
     return store.read_state()
 
 
@@ -307,15 +309,15 @@ def _close_gaps(store: Store, rows: Any, touched: Any, most: int, total: int) ->
     except BaseException:
         any_ = store.trees
         undo = any_, any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
-        store.launch("batch_mark", store.all_items, rows, store.state, *undo, *store.arenas(0))
+        store.launch("deletion_mark", store.all_items, rows, store.state, *undo, *store.arenas(0))
         raise
     store.fill(counts, 0, 2 * most)
     store.fill(gaps, -1, total)
     found = rows, store.state, removed, first, counts, gaps, fillers, store.regions
-    store.launch("batch_gaps", store.all_items, *found, *store.arenas(0))
+    store.launch("deletion_gaps", store.all_items, *found, *store.arenas(0))
     for column in range(len(store.columns)):
         store.launch_column("column_fill", total, column, gaps, fillers, np.int32(total))
-    store.launch("batch_shorten", most, rows, store.state, removed, store.degree)
+    store.launch("deletion_shorten", most, rows, store.state, removed, store.degree)
     state = plan(store, touched, most, shrink=True)
     if state[NEED : NEED + CLASSES].any():
         try:

@@ -38,7 +38,7 @@ _BLOCK_ARRAY, _LARGEST = 2**16, 2**28
 class Hornet:
     """A graph to which edges and vertices are added, and from which they are deleted.
 
-    Rows are in blocks of powers of two. A row that outgrows its block moves to a larger one; what
+    Rows are in blocks of a few sizes. A row that outgrows its block moves to a larger one; what
     else is there stays where it is. Blocks that are left are used again.
 
     Every update is whole or has not happened: after an error the graph is as it was. One thread at
@@ -63,6 +63,9 @@ class Hornet:
         memory for small graphs.
     least_block : int, default 1
         Edges of the smallest block, a power of two.
+    block_steps : {1, 2}
+        Sizes of blocks from a power of two to the next. 1: as published, only powers of two. 2:
+        also 3/2 of them, which takes about 15 per cent less memory.
     memory_limit : int, optional
         The most bytes for edges.
     device : optional
@@ -95,6 +98,7 @@ class Hornet:
         layout: str = "adaptive",
         block_array: int = _BLOCK_ARRAY,
         least_block: int = 1,
+        block_steps: int = 2,
         memory_limit: int | None = None,
         device: Any = None,
     ) -> None:
@@ -102,12 +106,15 @@ class Hornet:
         self.directed = validation.flag("directed", "Hornet", directed)
         bits = logarithm("block_array", block_array, 1, _LARGEST)
         least = logarithm("least_block", least_block, 0, 1 << bits)
+        steps = validation.integer("block_steps", "Hornet", block_steps, 1, 2)
         self._columns = columns_of("Hornet", weight, edge_properties or {}, layout)
         self._vertices = Vertices(n, vertex_properties or {})
         if memory_limit is not None:
             memory_limit = validation.integer("memory_limit", "Hornet", memory_limit, 0)
         chosen = device if isinstance(device, Device) else choose(device)
-        self._store = Store(chosen, n, bits, least, self._columns, memory_limit)
+        self._store = Store(
+            chosen, n, bits, max(2 * least - 1, 0), steps, self._columns, memory_limit
+        )
         self._m = 0
         if n:
             self._put(np.arange(n, dtype=np.int32))
