@@ -14,7 +14,7 @@
  *
  * A column of the edges (heads, weights, ...) has one buffer for each arena. Kernels get them as
  * ARENAS(type, name) and find the row of a vertex by ROW(name, region, place). Arenas that do not
- * exist have any buffer.
+ * exist have any buffer. ARENA_FIELDS and ARENA_NAMES are for a struct of them.
  *
  * A list of rows is sorted by class, so that work is divided without a search: rows of class c are
  * ROOM(c) units of work each, at least half of which are edges if the blocks are not too large, so
@@ -63,10 +63,14 @@
 
 #if PYAPSP_ARENAS == 1
 #define ARENAS(type, name) __global type *name##0
+#define ARENA_FIELDS(type, name) __global type *name##0;
+#define ARENA_NAMES(name) name##0
 #define PICK(name, a) name##0
 #elif PYAPSP_ARENAS == 4
 #define ARENAS(type, name)                                                                         \
     __global type *name##0, __global type *name##1, __global type *name##2, __global type *name##3
+#define ARENA_FIELDS(type, name) __global type *name##0, *name##1, *name##2, *name##3;
+#define ARENA_NAMES(name) name##0, name##1, name##2, name##3
 #define PICK(name, a) ((a) < 2 ? (a) == 0 ? name##0 : name##1 : (a) == 2 ? name##2 : name##3)
 #else
 #define ARENAS(type, name)                                                                         \
@@ -76,6 +80,12 @@
         __global type *name##9, __global type *name##10, __global type *name##11,                 \
         __global type *name##12, __global type *name##13, __global type *name##14,                \
         __global type *name##15
+#define ARENA_FIELDS(type, name)                                                                   \
+    __global type *name##0, *name##1, *name##2, *name##3, *name##4, *name##5, *name##6, *name##7,  \
+        *name##8, *name##9, *name##10, *name##11, *name##12, *name##13, *name##14, *name##15;
+#define ARENA_NAMES(name)                                                                          \
+    name##0, name##1, name##2, name##3, name##4, name##5, name##6, name##7, name##8, name##9,      \
+        name##10, name##11, name##12, name##13, name##14, name##15
 #define PICK4(a, w, x, y, z) ((a) % 4 < 2 ? (a) % 4 == 0 ? w : x : (a) % 4 == 2 ? y : z)
 #define PICK(name, a)                                                                              \
     ((a) < 8 ? (a) < 4 ? PICK4(a, name##0, name##1, name##2, name##3)                              \

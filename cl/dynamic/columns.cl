@@ -4,7 +4,7 @@
  *           copied: from the block of a row to another one, from a batch into rows, from the end of
  *           a row into its gaps, and between rows and compressed sparse rows (CSR).
  *
- * Layout    See blocks.h, and batch.cl for the arrays of a batch. A column with items of 8 bytes:
+ * Layout    See blocks.h, and batch.h for the arrays of a batch. A column with items of 8 bytes:
  *
  *             arena 0    |item item item item|item item  .    .  |
  *             slot        0                   4
@@ -19,7 +19,7 @@
  * Source    F. Busato, thesis, University of Verona, 2018, sections 18.2.4 to 18.2.6,
  *           https://iris.univr.it/handle/11562/979445
  */
-#include "dynamic/blocks.h"
+#include "dynamic/batch.h"
 #ifndef PYAPSP_ITEM
 #define PYAPSP_ITEM uint
 #endif
@@ -73,6 +73,38 @@ __kernel GROUP void column_fill(__global const uint *gaps, __global const uint *
         if (i < (uint)count && gaps[i] != NOWHERE) {
             const uint to = gaps[i], from = fillers[i];
             *ROW(items, REGION(to), to) = *ROW(items, REGION(from), from);
+        }
+    }
+}
+
+/* Close the gaps of rows in order: the items that stay keep their order. A group for each row; the
+ * column of the heads, in which the gaps are marked, comes last. */
+__kernel GROUP void column_squeeze(__global const uint4 *rows, __global const int *state,
+                                   __global const int *removed, __global const uint4 *regions,
+                                   ARENAS(item_t, items), ARENAS(const int, edges))
+{
+    __local int slots[WARP_SLOTS];
+    const uint count = state[TOUCHED];
+    for (uint r = get_group_id(0); r < count; r += get_num_groups(0)) {
+        const uint4 row = rows[r];
+        const uint size = removed[r] ? row.z : 0;
+        __global item_t *item = ROW(items, REGION(row.x), row.x);
+        __global const int *edge = ROW(edges, REGION(row.x), row.x);
+        uint kept = 0;
+        for (uint low = 0; low < size; low += PYAPSP_GROUP) {
+            const uint k = low + GROUP_PLACE;
+            const int stays = k < size && edge[k] >= 0;
+            item_t own;
+            if (stays)
+                own = item[k];
+            int total;
+            const int rank = group_rank(stays, &total, slots);
+#if PYAPSP_GROUP > 1
+            barrier(CLK_GLOBAL_MEM_FENCE); /* all have read */
+#endif
+            if (stays)
+                item[kept + rank] = own;
+            kept += total;
         }
     }
 }

@@ -229,8 +229,10 @@ def move(store: Store, touched: Any, most: int, state: NDArray[np.int32]) -> Non
             store.launch_column("column_move", store.tiles(left[:NO_BLOCK]), column, *given)
 
 
-def delete(store: Store, n: int, batch: Batch) -> int:
+def delete(store: Store, n: int, batch: Batch, *, stable: bool = False) -> int:
     """Delete edges, and return how many there were, with all that are equal.
+
+    With `stable` the edges that stay keep their order.
 
     Raises
     ------
@@ -251,7 +253,7 @@ def delete(store: Store, n: int, batch: Batch) -> int:
         state = _divide(store, entered.rows, removed, most)
         if state[BAD] != _NONE:
             raise _refusal(store, n, batch, int(state[BAD]))
-        return _close_gaps(store, entered.rows, touched, most, int(state[REMOVED]))
+        return _close_gaps(store, entered.rows, touched, most, int(state[REMOVED]), stable)
     finally:
         finish(store, touched, most, keep=False)
 
@@ -298,11 +300,37 @@ def _divide(store: Store, rows: Any, removed: Any, most: int) -> NDArray[np.int3
     return store.read_state()
 
 
-def _close_gaps(store: Store, rows: Any, touched: Any, most: int, total: int) -> int:
+def _close_gaps(
+    store: Store, rows: Any, touched: Any, most: int, total: int, stable: bool = False
+) -> int:
     """Delete the marked edges, and let rows that have become short have smaller blocks."""
     if total == 0:
         return 0
-    removed, first = store.scratch("removed", 4 * most), store.scratch("begin", 4 * most)
+    removed = store.scratch("removed", 4 * most)
+    if stable:
+        for column in reversed(range(len(store.columns))):
+            given = rows, store.state, removed
+            store.launch_column(
+                "column_squeeze", store.all_items, column, *given, beside_heads=True
+            )
+    else:
+        _fill_gaps(store, rows, removed, most, total)
+    store.launch("deletion_shorten", most, rows, store.state, removed, store.degree)
+    state = plan(store, touched, most, shrink=True)
+    if state[NEED : NEED + CLASSES].any():
+        try:
+            reserve(store, state)
+        except (DeviceMemoryError, CapabilityError):
+            return total  # a block may be larger than necessary
+        move(store, touched, most, state)
+        store.read_state()
+        store.blocks.give_back()
+    return total
+
+
+def _fill_gaps(store: Store, rows: Any, removed: Any, most: int, total: int) -> None:
+    """Fill the gaps of rows by their last edges."""
+    first = store.scratch("begin", 4 * most)
     counts = store.scratch("counts", 8 * most)
     try:
         gaps, fillers = (store.scratch(name, 4 * total) for name in ("gaps", "fillers"))
@@ -317,17 +345,6 @@ def _close_gaps(store: Store, rows: Any, touched: Any, most: int, total: int) ->
     store.launch("deletion_gaps", store.all_items, *found, *store.arenas(0))
     for column in range(len(store.columns)):
         store.launch_column("column_fill", total, column, gaps, fillers, np.int32(total))
-    store.launch("deletion_shorten", most, rows, store.state, removed, store.degree)
-    state = plan(store, touched, most, shrink=True)
-    if state[NEED : NEED + CLASSES].any():
-        try:
-            reserve(store, state)
-        except (DeviceMemoryError, CapabilityError):
-            return total  # a block may be larger than necessary
-        move(store, touched, most, state)
-        store.read_state()
-        store.blocks.give_back()
-    return total
 
 
 def find(store: Store, n: int, batch: Batch) -> NDArray[np.bool_]:

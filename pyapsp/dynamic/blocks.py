@@ -19,8 +19,8 @@ block arrays by that number, and blocks come from the fullest ones. So others be
 their regions are used for other classes; an arena without block arrays is given back.
 
 Source: F. Busato, thesis, University of Verona, 2018, sections 18.2.1 to 18.2.3,
-https://iris.univr.it/handle/11562/979445. Sizes between powers of two, regions and arenas, because OpenCL has no pointers to
-buffers in buffers, and taking blocks on the device: ours.
+https://iris.univr.it/handle/11562/979445. Sizes between powers of two, regions and arenas (because
+OpenCL has no pointers to buffers in buffers), and taking blocks on the device: ours.
 """
 
 from __future__ import annotations

@@ -339,8 +339,16 @@ class Hornet:
         self._m += inserted
         return inserted
 
-    def delete_edges(self, tails: ArrayLike, heads: ArrayLike) -> int:
+    def delete_edges(self, tails: ArrayLike, heads: ArrayLike, *, stable: bool = False) -> int:
         """Delete edges, with all that are equal; those that are not there are ignored.
+
+        Parameters
+        ----------
+        tails, heads
+            As for `insert_edges`.
+        stable : bool
+            Whether the edges that stay keep their order in their row. Otherwise the last ones fill
+            the gaps, which takes less time if rows are long.
 
         Returns
         -------
@@ -360,7 +368,7 @@ class Hornet:
                 return 0
             if not self.directed:
                 found = batches.mirrored(self._store, found)
-            deleted = batches.delete(self._store, self.n, found)
+            deleted = batches.delete(self._store, self.n, found, stable=stable)
         self._m -= deleted
         return deleted
 

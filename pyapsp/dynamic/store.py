@@ -247,10 +247,16 @@ class Store:
         """
         self._launch(self.program(name.partition("_")[0]), name, items, arguments)
 
-    def launch_column(self, name: str, items: int, column: int, *arguments: Any) -> None:
-        """Enqueue a kernel for a column; the arguments end with the regions and the arenas."""
+    def launch_column(
+        self, name: str, items: int, column: int, *arguments: Any, beside_heads: bool = False
+    ) -> None:
+        """Enqueue a kernel for a column; its arguments end with the regions and the arenas.
+
+        With `beside_heads` the arenas of the heads come behind those of the column.
+        """
         program = self.program("columns", PYAPSP_ITEM=self.columns[column].type)
-        self._launch(program, name, items, (*arguments, self.regions, *self.arenas(column)))
+        arenas = self.arenas(column) + (self.arenas(0) if beside_heads else [])
+        self._launch(program, name, items, (*arguments, self.regions, *arenas))
 
     def launch_items(self, name: str, items: int, column: int, *arguments: Any) -> None:
         """Enqueue a kernel for items of a column that are in no arena."""

@@ -8,7 +8,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
 
-from pyapsp.dynamic import Hornet
+from pyapsp.dynamic import Hornet, loading
 from pyapsp.dynamic.blocks import NEW, NO_BLOCK, BlockArrays, room, tree_words
 from pyapsp.dynamic.store import Store
 from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
@@ -242,6 +242,25 @@ def test_the_manager_takes_and_returns(device):
     with pytest.raises(DeviceMemoryError, match="too many edges"):
         manager.reserve(need)
     assert [tree_words(blocks) for blocks in (1, 32, 33, 1025)] == [1, 1, 3, 36]
+
+
+def test_a_stable_deletion_keeps_the_order_of_rows(device, form):
+    random = np.random.default_rng(6)
+    arcs = generators.random_graph(80, m=3000, seed=6)
+    graph = Graph.from_arcs(80, *arcs.arcs()[:2], np.arange(arcs.m))
+    held = Hornet.from_graph(graph, block_array=64, device=device)
+    edges = zip(*map(np.ndarray.tolist, graph.arcs()[:2]), strict=True)
+    model = dict(zip(edges, graph.weights.tolist(), strict=True))
+    for count in (5, 900, 2000):
+        doomed = random.integers(0, 80, (2, count))
+        for edge in zip(*doomed.tolist(), strict=True):
+            model.pop(edge, None)
+        held.delete_edges(*doomed, stable=True)
+        indptr, (heads, weights) = loading.pack(held._store, 80)
+        tails = np.repeat(np.arange(80), np.diff(indptr))
+        # as packed, without a sort
+        assert list(zip(tails.tolist(), heads.tolist(), strict=True)) == list(model)
+        assert weights.tolist() == list(model.values())
 
 
 def test_sizes_of_blocks(device, form):
