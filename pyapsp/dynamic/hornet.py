@@ -33,6 +33,9 @@ __all__ = ["DUPLICATES", "Hornet"]
 DUPLICATES = ("ignore", "update", "keep")
 # Edges of a block array, and the largest power of two for it.
 _BLOCK_ARRAY, _LARGEST = 2**16, 2**28
+# A graph that is loaded has at least so many block arrays, of one of these sizes: the last one of
+# each class is partly empty. Kernels are compiled for each size, so that there are few.
+_MANY, _SIZES = 512, (2**16, 2**13, 2**10)
 
 
 class Hornet:
@@ -130,9 +133,12 @@ class Hornet:
         weight : dtype-like, optional
             Type of the weights. None: the type that the graph has, or no weights if all are 1.
         **options
-            As for `Hornet`, but for `n` and `directed`.
+            As for `Hornet`, but for `n` and `directed`. By default block arrays are smaller for
+            graphs of less than 2^25 edges.
         """
         source = as_graph(graph)
+        fitting = (size for size in _SIZES if _MANY * size <= source.m)
+        options.setdefault("block_array", next(fitting, _SIZES[-1]))
         if weight is None and not source.is_unweighted:
             weight = source.dtype
         found = cls(source.n, directed=source.directed, weight=weight, **options)

@@ -285,6 +285,15 @@ def test_sizes_of_blocks(device, form):
         assert (graph.to_csr().indices == heads).all()
 
 
+def test_block_arrays_fit_the_graph_that_is_loaded(device):
+    for arcs, size in ((3000, 2**10), (2**19, 2**10)):
+        graph = generators.random_graph(3000, m=arcs, seed=1)
+        held = Hornet.from_graph(graph, device=device)
+        assert held._store.blocks.bits == size.bit_length() - 1
+    csr = 4 * (graph.n + 1) + sum(column.dtype.itemsize for column in held._store.columns) * graph.m
+    assert held.memory.total < 1.35 * csr
+
+
 def test_too_many_slots(device):
     opened = {}
     manager = BlockArrays(28, 16, opened.__setitem__, opened.pop)

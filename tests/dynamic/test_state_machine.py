@@ -82,8 +82,8 @@ class World(RuleBasedStateMachine):
         )
         assert added == len(self.edges) - before
 
-    @rule(seed=SEEDS, count=st.integers(1, 200))
-    def delete(self, seed, count):
+    @rule(seed=SEEDS, count=st.integers(1, 200), stable=st.booleans())
+    def delete(self, seed, count, stable):
         if not self.vertices:
             return
         _, tails, heads = self.batch(seed, count)
@@ -92,7 +92,7 @@ class World(RuleBasedStateMachine):
             self.edges.pop((tail, head), None)
             if not self.graph.directed:
                 self.edges.pop((head, tail), None)
-        assert self.graph.delete_edges(tails, heads) == before - len(self.edges)
+        assert self.graph.delete_edges(tails, heads, stable=stable) == before - len(self.edges)
 
     @rule(count=st.integers(0, 4))
     def insert_vertices(self, count):

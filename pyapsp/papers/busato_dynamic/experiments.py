@@ -26,7 +26,7 @@ __all__ = ["BLOCKS", "EXPERIMENTS", "HORNETS", "TRUSSES", "UPDATED"]
 #: Containers of the tables of memory -> their options; the thesis has powers of two.
 HORNETS: dict[str, dict[str, Any]] = {
     "Hornet": {},
-    "Hornet, powers of two, 2^16": {"block_steps": 1},
+    "Hornet, powers of two, 2^16": {"block_steps": 1, "block_array": 2**16},
     "Hornet, powers of two, 2^19": {"block_steps": 1, "block_array": 2**19},
     "Hornet, powers of two, 2^22": {"block_steps": 1, "block_array": 2**22},
 }
