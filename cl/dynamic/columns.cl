@@ -87,9 +87,10 @@ __kernel GROUP void column_squeeze(__global const uint4 *rows, __global const in
     const uint count = state[TOUCHED];
     for (uint r = get_group_id(0); r < count; r += get_num_groups(0)) {
         const uint4 row = rows[r];
-        const uint size = removed[r] ? row.z : 0;
-        __global item_t *item = ROW(items, REGION(row.x), row.x);
-        __global const int *edge = ROW(edges, REGION(row.x), row.x);
+        /* a vertex without edges has no place */
+        const uint size = removed[r] ? row.z : 0, place = size ? row.x : 0;
+        __global item_t *item = ROW(items, REGION(place), place);
+        __global const int *edge = ROW(edges, REGION(place), place);
         uint kept = 0;
         for (uint low = 0; low < size; low += PYAPSP_GROUP) {
             const uint k = low + GROUP_PLACE;
