@@ -16,7 +16,7 @@ from pyapsp.graph.io import archive
 from pyapsp.graph.validation import integer
 from pyapsp.precision import DTYPES, infinity
 
-__all__ = ["NO_PREDECESSOR", "Result"]
+__all__ = ["NO_PREDECESSOR", "Explained", "Result"]
 
 #: The predecessor of a source, and of a vertex that the source does not reach. As in SciPy.
 NO_PREDECESSOR = -9999
@@ -24,8 +24,18 @@ NO_PREDECESSOR = -9999
 _SCHEMA = 1
 
 
+class Explained:
+    """Base of answers that know what was chosen for the run."""
+
+    reasons: tuple[str, ...]
+
+    def explain(self) -> str:
+        """Return what was chosen for this run, and why; one choice in each line."""
+        return "\n".join(self.reasons)
+
+
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Explained):
     """All-pairs shortest paths of a graph, or the rows of some sources.
 
     Attributes
@@ -143,10 +153,6 @@ class Result:
         finite = self.distances < self.infinity
         largest: int | float = self.distances.max(where=finite, initial=0).item()
         return largest
-
-    def explain(self) -> str:
-        """Return what was chosen for this run, and why; one choice in each line."""
-        return "\n".join(self.reasons)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a NumPy ``.npz`` file. After an error there is no incomplete file.

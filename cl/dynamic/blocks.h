@@ -3,19 +3,24 @@
  * A vertex has a degree and the place of its block, a slot number. Slots come in regions of
  * 2^PYAPSP_BITS, and the entry of a region tells all about the blocks in it:
  *
- *     regions[place >> PYAPSP_BITS]   x  class c of its blocks, of 2^c slots, + 256 arena
+ *     regions[place >> PYAPSP_BITS]   x  class c of its blocks, of ROOM(c) slots, + 256 arena
  *                                     y  the first slot of the arena
  *                                     z  the first word of the Vec-Tree
  *
+ * The sizes of blocks are powers of two, and 3/2 of them if the host wants those too:
+ *
+ *     class     0  1  2  3  4  5  6  7  ...
+ *     slots     1  2  3  4  6  8 12 16
+ *
  * A column of the edges (heads, weights, ...) has one buffer for each arena. Kernels get them as
  * ARENAS(type, name) and find the row of a vertex by ROW(name, region, place). Arenas that do not
- * exist have any buffer.
+ * exist have any buffer. ARENA_FIELDS and ARENA_NAMES are for a struct of them.
  *
  * A list of rows is sorted by class, so that work is divided without a search: rows of class c are
- * count << c units of work, at least half of which are edges if the blocks are not too large, and
- * unit u belongs to row u >> c. Groups take *tiles* of TILE units of one class:
+ * ROOM(c) units of work each, at least half of which are edges if the blocks are not too large, so
+ * that a division finds the row of a unit. Groups take *tiles* of TILE units of one class:
  *
- *     class     0                1                    2
+ *     class     0                1                    3
  *     rows      a b c d          e f                  g
  *     units     a b c d          e e f f              g g g g
  *     tiles     [0            ]  [1            ]      [2            ]
@@ -49,19 +54,23 @@
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
 #define NOWHERE 0xffffffffu
-/* Classes 0 to 31, and that of vertices without a block. */
-#define CLASSES 33
-#define NO_BLOCK 32
+/* Classes 0 to 61, and that of vertices without a block. */
+#define CLASSES 63
+#define NO_BLOCK 62
 /* The number of slots of a block of class c, and the class of a region. */
-#define ROOM(c) (1u << (c))
+#define ROOM(c) ((c) == 0 ? 1u : (uint)(3 - ((c) & 1)) << ((c) - 1) / 2)
 #define CLASS_OF(region) ((region).x & 255)
 
 #if PYAPSP_ARENAS == 1
 #define ARENAS(type, name) __global type *name##0
+#define ARENA_FIELDS(type, name) __global type *name##0;
+#define ARENA_NAMES(name) name##0
 #define PICK(name, a) name##0
 #elif PYAPSP_ARENAS == 4
 #define ARENAS(type, name)                                                                         \
     __global type *name##0, __global type *name##1, __global type *name##2, __global type *name##3
+#define ARENA_FIELDS(type, name) __global type *name##0, *name##1, *name##2, *name##3;
+#define ARENA_NAMES(name) name##0, name##1, name##2, name##3
 #define PICK(name, a) ((a) < 2 ? (a) == 0 ? name##0 : name##1 : (a) == 2 ? name##2 : name##3)
 #else
 #define ARENAS(type, name)                                                                         \
@@ -71,6 +80,12 @@
         __global type *name##9, __global type *name##10, __global type *name##11,                 \
         __global type *name##12, __global type *name##13, __global type *name##14,                \
         __global type *name##15
+#define ARENA_FIELDS(type, name)                                                                   \
+    __global type *name##0, *name##1, *name##2, *name##3, *name##4, *name##5, *name##6, *name##7,  \
+        *name##8, *name##9, *name##10, *name##11, *name##12, *name##13, *name##14, *name##15;
+#define ARENA_NAMES(name)                                                                          \
+    name##0, name##1, name##2, name##3, name##4, name##5, name##6, name##7, name##8, name##9,      \
+        name##10, name##11, name##12, name##13, name##14, name##15
 #define PICK4(a, w, x, y, z) ((a) % 4 < 2 ? (a) % 4 == 0 ? w : x : (a) % 4 == 2 ? y : z)
 #define PICK(name, a)                                                                              \
     ((a) < 8 ? (a) < 4 ? PICK4(a, name##0, name##1, name##2, name##3)                              \
@@ -86,6 +101,15 @@
 #define FOR_ALL(i, count)                                                                          \
     for (uint i##_ = get_group_id(0) * PYAPSP_GROUP, i = i##_ + GROUP_PLACE; i##_ < (uint)(count); \
          i##_ += get_num_groups(0) * PYAPSP_GROUP, i = i##_ + GROUP_PLACE)
+
+/* The least class with this many slots, at least one. With `steps` 1, only powers of two. */
+static inline int class_for(const uint size, const int steps)
+{
+    if (size == 1 || size > 1u << 31)
+        return size == 1 ? 0 : NO_BLOCK;
+    const int log = 32 - (int)clz(size - 1);
+    return 2 * log - (steps > 1 && log > 1 && size <= 3u << (log - 2) ? 2 : 1);
+}
 
 /* A list of rows in a kernel: where the classes begin in the list, and in the tiles. */
 typedef struct {
@@ -107,31 +131,11 @@ static inline void set_list(__local list_t *list, __global const int *counts)
             list->tiles[c] = tiles;
             rows += own;
             if (c < NO_BLOCK)
-                tiles += (((ulong)own << c) + PYAPSP_TILE - 1) / PYAPSP_TILE;
+                tiles += ((ulong)own * ROOM(c) + PYAPSP_TILE - 1) / PYAPSP_TILE;
         }
     }
     group_sync();
 }
-
-/* Run over the units of the tiles of a list: `at` is the place of a row in the list, `k` the number
- * of the unit in its row. */
-#define FOR_TILES(tile, list)                                                                      \
-    for (uint tile = get_group_id(0); tile < (list)->tiles[CLASSES]; tile += get_num_groups(0))
-#define FOR_UNITS(c, u, tile, list)                                                                \
-    const int c = class_of_tile(list, tile);                                                       \
-    const ulong u##0 = (ulong)(tile - (list)->tiles[c]) * PYAPSP_TILE;                             \
-    for (ulong u = u##0 + GROUP_PLACE; u < u##0 + PYAPSP_TILE; u += PYAPSP_GROUP)
-#define UNIT_AT(c, u, list) ((list)->rows[c] + (uint)((u) >> (c)))
-#define UNIT_IN(c, u) ((uint)(u) & (ROOM(c) - 1))
-/* A group of one work-item takes the rest of a row at once: the edges from this unit to RUN_END, and
- * then goes on behind the row. */
-#if PYAPSP_GROUP == 1
-#define RUN_END(c, u, size) min((uint)(size), UNIT_IN(c, u) + (uint)(u##0 + PYAPSP_TILE - (u)))
-#define SKIP_ROW(c, u) (u) |= ROOM(c) - 1
-#else
-#define RUN_END(c, u, size) min((uint)(size), UNIT_IN(c, u) + 1)
-#define SKIP_ROW(c, u)
-#endif
 
 static inline int class_of_tile(__local const list_t *list, const uint tile)
 {
@@ -140,6 +144,51 @@ static inline int class_of_tile(__local const list_t *list, const uint tile)
         c += c + step < CLASSES && list->tiles[c + step] <= tile ? step : 0;
     return c;
 }
+
+/* A run: edges of one row that a work-item takes at once. */
+typedef struct {
+    uint r, from, to; /* the row in the list; the first edge, and behind the last */
+    uint4 row;
+    int c;        /* its class */
+    ulong u, end; /* the next unit, and the end of the tile */
+} run_t;
+
+static inline run_t run_of_tile(const uint tile, __local const list_t *list)
+{
+    run_t run;
+    const int c = run.c = class_of_tile(list, tile);
+    const ulong first = (ulong)(tile - list->tiles[c]) * PYAPSP_TILE;
+    run.end = min(first + PYAPSP_TILE, (ulong)(list->rows[c + 1] - list->rows[c]) * ROOM(c));
+    run.u = first + GROUP_PLACE;
+    return run;
+}
+
+/* Whether the next unit is an edge. A group of one work-item takes the rest of the row in this tile
+ * at once, and goes on behind it. */
+static inline int take_run(run_t *run, __local const list_t *list, __global const uint4 *rows)
+{
+    /* there are less than 2^32 slots; the size is a power of two, or three times one */
+    const int c = run->c;
+    const uint u = (uint)run->u, nth = c == 0 ? u : u >> (c - 1) / 2;
+    const uint at = c == 0 ? u : c & 1 ? nth / 2 : nth / 3;
+    run->r = list->rows[c] + at;
+    run->row = rows[run->r];
+    run->from = u - at * ROOM(c);
+#if PYAPSP_GROUP == 1
+    run->to = min(run->row.z, run->from + (uint)(run->end - run->u));
+    run->u += ROOM(c) - 1 - run->from;
+#else
+    run->to = min(run->row.z, run->from + 1);
+#endif
+    return run->from < run->to;
+}
+
+/* Run over all edges of the rows of a list, in runs. */
+#define FOR_RUNS(run, list, rows)                                                                  \
+    for (uint run##_tile = get_group_id(0); run##_tile < (list)->tiles[CLASSES];                   \
+         run##_tile += get_num_groups(0))                                                          \
+        for (run_t run = run_of_tile(run##_tile, list); run.u < run.end; run.u += PYAPSP_GROUP)    \
+            if (take_run(&run, list, rows))
 
 /* The place of a work-item with a flag among all of a class, in any order. `sums` has 2 CLASSES
  * ints of local memory. Called by all work-items of a group. */

@@ -4,7 +4,7 @@
  *           copied: from the block of a row to another one, from a batch into rows, from the end of
  *           a row into its gaps, and between rows and compressed sparse rows (CSR).
  *
- * Layout    See blocks.h, and batch.cl for the arrays of a batch. A column with items of 8 bytes:
+ * Layout    See blocks.h, and batch.h for the arrays of a batch. A column with items of 8 bytes:
  *
  *             arena 0    |item item item item|item item  .    .  |
  *             slot        0                   4
@@ -19,7 +19,7 @@
  * Source    F. Busato, thesis, University of Verona, 2018, sections 18.2.4 to 18.2.6,
  *           https://iris.univr.it/handle/11562/979445
  */
-#include "dynamic/blocks.h"
+#include "dynamic/batch.h"
 #ifndef PYAPSP_ITEM
 #define PYAPSP_ITEM uint
 #endif
@@ -32,20 +32,11 @@ __kernel GROUP void column_move(__global const uint4 *moves, __global const int 
 {
     __local list_t list;
     set_list(&list, state + counts);
-    FOR_TILES (tile, &list) {
-        FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list);
-            if (r >= list.rows[c + 1])
-                break;
-            const uint4 row = moves[r];
-            if (UNIT_IN(c, u) < row.z) {
-                __global const item_t *from = ROW(items, REGION(row.x), row.x);
-                __global item_t *to = ROW(items, REGION(row.y), row.y);
-                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++)
-                    to[k] = from[k];
-            }
-            SKIP_ROW(c, u);
-        }
+    FOR_RUNS (run, &list, moves) {
+        __global const item_t *from = ROW(items, REGION(run.row.x), run.row.x);
+        __global item_t *to = ROW(items, REGION(run.row.y), run.row.y);
+        for (uint k = run.from; k < run.to; k++)
+            to[k] = from[k];
     }
 }
 
@@ -86,6 +77,39 @@ __kernel GROUP void column_fill(__global const uint *gaps, __global const uint *
     }
 }
 
+/* Close the gaps of rows in order: the items that stay keep their order. A group for each row; the
+ * column of the heads, in which the gaps are marked, comes last. */
+__kernel GROUP void column_squeeze(__global const uint4 *rows, __global const int *state,
+                                   __global const int *removed, __global const uint4 *regions,
+                                   ARENAS(item_t, items), ARENAS(const int, edges))
+{
+    __local int slots[WARP_SLOTS];
+    const uint count = state[TOUCHED];
+    for (uint r = get_group_id(0); r < count; r += get_num_groups(0)) {
+        const uint4 row = rows[r];
+        /* a vertex without edges has no place */
+        const uint size = removed[r] ? row.z : 0, place = size ? row.x : 0;
+        __global item_t *item = ROW(items, REGION(place), place);
+        __global const int *edge = ROW(edges, REGION(place), place);
+        uint kept = 0;
+        for (uint low = 0; low < size; low += PYAPSP_GROUP) {
+            const uint k = low + GROUP_PLACE;
+            const int stays = k < size && edge[k] >= 0;
+            item_t own;
+            if (stays)
+                own = item[k];
+            int total;
+            const int rank = group_rank(stays, &total, slots);
+#if PYAPSP_GROUP > 1
+            barrier(CLK_GLOBAL_MEM_FENCE); /* all have read */
+#endif
+            if (stays)
+                item[kept + rank] = own;
+            kept += total;
+        }
+    }
+}
+
 /* Copy rows from CSR: that of vertex v begins at first[v] - skipped. */
 __kernel GROUP void column_load(__global const uint4 *rows, __global const int *state,
                                 const int counts, __global const long *first, const long skipped,
@@ -94,20 +118,11 @@ __kernel GROUP void column_load(__global const uint4 *rows, __global const int *
 {
     __local list_t list;
     set_list(&list, state + counts);
-    FOR_TILES (tile, &list) {
-        FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list);
-            if (r >= list.rows[c + 1])
-                break;
-            const uint4 row = rows[r];
-            if (UNIT_IN(c, u) < row.z) {
-                __global const item_t *from = csr + (first[row.w] - skipped);
-                __global item_t *to = ROW(items, REGION(row.x), row.x);
-                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++)
-                    to[k] = from[k];
-            }
-            SKIP_ROW(c, u);
-        }
+    FOR_RUNS (run, &list, rows) {
+        __global const item_t *from = csr + (first[run.row.w] - skipped);
+        __global item_t *to = ROW(items, REGION(run.row.x), run.row.x);
+        for (uint k = run.from; k < run.to; k++)
+            to[k] = from[k];
     }
 }
 
@@ -118,19 +133,10 @@ __kernel GROUP void column_pack(__global const uint4 *rows, __global const int *
 {
     __local list_t list;
     set_list(&list, state + counts);
-    FOR_TILES (tile, &list) {
-        FOR_UNITS (c, u, tile, &list) {
-            const uint r = UNIT_AT(c, u, &list);
-            if (r >= list.rows[c + 1])
-                break;
-            const uint4 row = rows[r];
-            if (UNIT_IN(c, u) < row.z) {
-                __global const item_t *from = ROW(items, REGION(row.x), row.x);
-                __global item_t *to = csr + first[row.w];
-                for (uint k = UNIT_IN(c, u), end = RUN_END(c, u, row.z); k < end; k++)
-                    to[k] = from[k];
-            }
-            SKIP_ROW(c, u);
-        }
+    FOR_RUNS (run, &list, rows) {
+        __global const item_t *from = ROW(items, REGION(run.row.x), run.row.x);
+        __global item_t *to = csr + first[run.row.w];
+        for (uint k = run.from; k < run.to; k++)
+            to[k] = from[k];
     }
 }

@@ -10,7 +10,10 @@
  *                            N(u) and R(v) takes one from u-w. The other removed edge, v-w, leads to
  *                            u-w too: it is taken where u < w
  *
- *           With three removed edges, no edge is left.
+ *             PYAPSP_PASS 0  the triangles of edges are counted: the matches of N(u) and N(v)
+ *
+ *           With three removed edges, no edge is left. What is left is in compressed rows that are
+ *           written in each step, or in a container that follows (left.h).
  *
  * Layout    Rows have both arcs of an edge, with its number. u = 1, v = 4, and 4-7 is removed too:
  *
@@ -20,59 +23,63 @@
  *
  *           Items are the removed edges; in pass 2, item i is the edge i / 2, turned if i is odd.
  *
- * Parameters  those of intersect.h, and
+ * Parameters  those of intersect.h and left.h, and
  *             PYAPSP_PASS  1  the pass
  *
  * Cost      For each removed edge three intersections, two of them with the removed part of a row.
- *           The rows of what is left are written in each step.
+ *           Compressed rows of what is left are written in each step.
  *
  * Source    O. Green et al., quickly finding a truss in a haystack, HPEC 2017,
  *           doi:10.1109/HPEC.2017.8091038; F. Busato, thesis, Verona 2018, chapter 19. Supports of
  *           edges in place of those of arcs: ours.
  */
 #include "traversal/partitioning/chunks.h"
+#include "trusses/left.h"
 #include "trusses/weak.h"
 #ifndef PYAPSP_PASS
 #define PYAPSP_PASS 1
 #endif
 
 typedef struct {
-    __global const int *first, *heads, *ids; /* N */
+    LEFT_FIELDS /* N */
     __global const int *removed, *removed_heads;
     __global const int *tails, *ends, *list; /* the vertices of edges, and the removed edges */
     __global int *supports;
+    int hits;
 } context_t;
 
 static inline int4 rows_of(const context_t *c, const int item)
 {
-#if PYAPSP_PASS == 1
+#if PYAPSP_PASS < 2
     const int e = c->list[item], u = c->tails[e], v = c->ends[e];
-    return (int4)(c->first[u], c->first[u + 1], c->first[v], c->first[v + 1]);
+    return (int4)(ROW_BEGIN(c, u), ROW_END(c, u), ROW_BEGIN(c, v), ROW_END(c, v));
 #else
     const int e = c->list[item / 2], odd = item & 1;
     const int u = odd ? c->ends[e] : c->tails[e], v = odd ? c->tails[e] : c->ends[e];
-    return (int4)(c->first[u], c->first[u + 1], c->removed[v], c->removed[v + 1]);
+    return (int4)(ROW_BEGIN(c, u), ROW_END(c, u), c->removed[v], c->removed[v + 1]);
 #endif
 }
 
 static inline int head_a(const context_t *c, const int place)
 {
-    return c->heads[place];
+    return ENTRY(c, heads, place);
 }
 
 static inline int head_b(const context_t *c, const int place)
 {
-    return PYAPSP_PASS == 1 ? c->heads[place] : c->removed_heads[place];
+    return PYAPSP_PASS < 2 ? ENTRY(c, heads, place) : c->removed_heads[place];
 }
 
 static inline void found(context_t *c, const int a, const int b)
 {
-#if PYAPSP_PASS == 1
-    atomic_dec(&c->supports[c->ids[a]]);
-    atomic_dec(&c->supports[c->ids[b]]);
+#if PYAPSP_PASS == 0
+    c->hits++;
+#elif PYAPSP_PASS == 1
+    atomic_dec(&c->supports[ENTRY(c, ids, a)]);
+    atomic_dec(&c->supports[ENTRY(c, ids, b)]);
 #else
     /* the vertex u of the item is the other end of the edge that is left */
-    const int edge = c->ids[a], w = c->heads[a];
+    const int edge = ENTRY(c, ids, a), w = ENTRY(c, heads, a);
     const int u = c->tails[edge] == w ? c->ends[edge] : c->tails[edge];
     if (u < w)
         atomic_dec(&c->supports[edge]);
@@ -81,14 +88,19 @@ static inline void found(context_t *c, const int a, const int b)
 
 static inline void done(context_t *c, const int item)
 {
+#if PYAPSP_PASS == 0
+    if (c->hits > 0)
+        atomic_add(&c->supports[c->list[item]], c->hits);
+    c->hits = 0;
+#endif
 }
 
 #include "trusses/intersect.h"
 
 #define ARRAYS                                                                                     \
-    INPUT first, INPUT heads, INPUT ids, INPUT removed, INPUT removed_heads, INPUT tails,          \
-        INPUT ends, INPUT list, __global int *supports
-#define CONTEXT {first, heads, ids, removed, removed_heads, tails, ends, list, supports}
+    LEFT_ROWS, INPUT removed, INPUT removed_heads, INPUT tails, INPUT ends, INPUT list,            \
+        __global int *supports
+#define CONTEXT {LEFT_NAMES, removed, removed_heads, tails, ends, list, supports, 0}
 
 #if PYAPSP_DIVIDE < 2
 __kernel GROUP void intersect_run(ARRAYS, const int start, const int items)

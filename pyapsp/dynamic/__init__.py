@@ -2,11 +2,12 @@
 
 :class:`Hornet` is a container to which edges and vertices are added, and from which they are
 deleted, in batches. :mod:`~pyapsp.dynamic.analytics` has searches, products, ranks and components,
-with the same kernels for a container and for compressed sparse rows.
+with the same kernels for a container and for compressed sparse rows. :mod:`~pyapsp.dynamic.formats`
+has other formats with the same face, for comparison.
 """
 
-from pyapsp.dynamic import analytics
+from pyapsp.dynamic import analytics, formats
 from pyapsp.dynamic.answers import Memory, Snapshot
 from pyapsp.dynamic.hornet import Hornet
 
-__all__ = ["Hornet", "Memory", "Snapshot", "analytics"]
+__all__ = ["Hornet", "Memory", "Snapshot", "analytics", "formats"]

@@ -13,7 +13,7 @@ from pyapsp.dynamic.store import Store
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import validation
 
-__all__ = ["batch_of", "logarithm", "size_of"]
+__all__ = ["batch_of", "ends_of", "logarithm", "size_of"]
 
 
 def batch_of(store: Store, tails: Any, heads: Any, items: list[NDArray[Any]]) -> Batch:
@@ -35,7 +35,7 @@ def batch_of(store: Store, tails: Any, heads: Any, items: list[NDArray[Any]]) ->
     """
     if isinstance(tails, cl_array.Array) or isinstance(heads, cl_array.Array):
         return _on_device(store, tails, heads, items)
-    ends = [_ends("tails", tails), _ends("heads", heads)]
+    ends = [ends_of("tails", tails), ends_of("heads", heads)]
     if ends[0].shape != ends[1].shape:
         raise GraphError(f"{ends[0].size} tails do not go with {ends[1].size} heads")
     count = validation.integer("edges", "a batch", ends[0].size, 0, 2**29)
@@ -63,7 +63,7 @@ def size_of(ends: Any) -> int:
     return int(ends.size) if isinstance(ends, cl_array.Array) else int(np.size(ends))
 
 
-def _ends(what: str, given: ArrayLike) -> NDArray[np.int32]:
+def ends_of(what: str, given: ArrayLike) -> NDArray[np.int32]:
     """Return ends of edges as int32; kernels check whether they are vertices."""
     array = np.asarray(given)
     if array.size == 0:

@@ -202,7 +202,9 @@ def plan(store: Store, touched: Any, most: int, *, shrink: bool) -> NDArray[np.i
     """Find the vertices that need other blocks, and return the state."""
     goals = store.scratch("goals", 16 * most)
     arguments = touched, store.degree, store.added, store.place, store.regions, store.state, goals
-    store.launch("batch_plan", most, *arguments, np.int32(store.least), np.int32(shrink))
+    store.launch(
+        "manager_plan", most, *arguments, *map(np.int32, (store.least, store.steps, shrink))
+    )
     return store.read_state()
 
 
@@ -220,15 +222,17 @@ def move(store: Store, touched: Any, most: int, state: NDArray[np.int32]) -> Non
         return
     goals, fresh, moves = (store.scratch(name, 0) for name in ("goals", "fresh", "moves"))
     arguments = touched, goals, fresh, store.degree, store.place, store.regions
-    store.launch("batch_place", most, *arguments, store.trees, store.state, moves)
+    store.launch("manager_place", most, *arguments, store.trees, store.state, moves)
     if left[:NO_BLOCK].any():
         for column in range(len(store.columns)):
             given = moves, store.state, np.int32(LEFT)
             store.launch_column("column_move", store.tiles(left[:NO_BLOCK]), column, *given)
 
 
-def delete(store: Store, n: int, batch: Batch) -> int:
+def delete(store: Store, n: int, batch: Batch, *, stable: bool = False) -> int:
     """Delete edges, and return how many there were, with all that are equal.
+
+    With `stable` the edges that stay keep their order.
 
     Raises
     ------
@@ -245,11 +249,11 @@ def delete(store: Store, n: int, batch: Batch) -> int:
         ends, table = (batch.tails, batch.heads), (entered.table, entered.filter)
         marked = *ends, *table, removed, entered.mask, np.int32(0)
         arguments = entered.rows, store.state, *marked, store.regions
-        store.launch("batch_mark", store.all_items, *arguments, *store.arenas(0))
+        store.launch("deletion_mark", store.all_items, *arguments, *store.arenas(0))
         state = _divide(store, entered.rows, removed, most)
         if state[BAD] != _NONE:
             raise _refusal(store, n, batch, int(state[BAD]))
-        return _close_gaps(store, entered.rows, touched, most, int(state[REMOVED]))
+        return _close_gaps(store, entered.rows, touched, most, int(state[REMOVED]), stable)
     finally:
         finish(store, touched, most, keep=False)
 
@@ -269,7 +273,7 @@ def delete_at(store: Store, n: int, doomed: NDArray[np.bool_]) -> int:
     begin(store, n, n)
     rows, removed = rows_of_touched(store, n), _removed(store, n)
     arguments = rows, store.state, flags, removed, store.regions, *store.arenas(0)
-    store.launch("batch_mark_vertices", store.all_items, *arguments)
+    store.launch("deletion_mark_vertices", store.all_items, *arguments)
     state = _divide(store, rows, removed, n)
     total = _close_gaps(store, rows, touched, n, int(state[REMOVED]))
     put(store, numbers, vertices.size, there=False)
@@ -292,30 +296,26 @@ def _removed(store: Store, most: int) -> Any:
 
 def _divide(store: Store, rows: Any, removed: Any, most: int) -> NDArray[np.int32]:
     first = store.scratch("begin", 4 * most)
-    store.launch("batch_divide", most, rows, store.state, removed, first)
+    store.launch("deletion_divide", most, rows, store.state, removed, first)
     return store.read_state()
 
 
-def _close_gaps(store: Store, rows: Any, touched: Any, most: int, total: int) -> int:
+def _close_gaps(
+    store: Store, rows: Any, touched: Any, most: int, total: int, stable: bool = False
+) -> int:
     """Delete the marked edges, and let rows that have become short have smaller blocks."""
     if total == 0:
         return 0
-    removed, first = store.scratch("removed", 4 * most), store.scratch("begin", 4 * most)
-    counts = store.scratch("counts", 8 * most)
-    try:
-        gaps, fillers = (store.scratch(name, 4 * total) for name in ("gaps", "fillers"))
-    except BaseException:
-        any_ = store.trees
-        undo = any_, any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
-        store.launch("batch_mark", store.all_items, rows, store.state, *undo, *store.arenas(0))
-        raise
-    store.fill(counts, 0, 2 * most)
-    store.fill(gaps, -1, total)
-    found = rows, store.state, removed, first, counts, gaps, fillers, store.regions
-    store.launch("batch_gaps", store.all_items, *found, *store.arenas(0))
-    for column in range(len(store.columns)):
-        store.launch_column("column_fill", total, column, gaps, fillers, np.int32(total))
-    store.launch("batch_shorten", most, rows, store.state, removed, store.degree)
+    removed = store.scratch("removed", 4 * most)
+    if stable:
+        for column in reversed(range(len(store.columns))):
+            given = rows, store.state, removed
+            store.launch_column(
+                "column_squeeze", store.all_items, column, *given, beside_heads=True
+            )
+    else:
+        _fill_gaps(store, rows, removed, most, total)
+    store.launch("deletion_shorten", most, rows, store.state, removed, store.degree)
     state = plan(store, touched, most, shrink=True)
     if state[NEED : NEED + CLASSES].any():
         try:
@@ -326,6 +326,25 @@ def _close_gaps(store: Store, rows: Any, touched: Any, most: int, total: int) ->
         store.read_state()
         store.blocks.give_back()
     return total
+
+
+def _fill_gaps(store: Store, rows: Any, removed: Any, most: int, total: int) -> None:
+    """Fill the gaps of rows by their last edges."""
+    first = store.scratch("begin", 4 * most)
+    counts = store.scratch("counts", 8 * most)
+    try:
+        gaps, fillers = (store.scratch(name, 4 * total) for name in ("gaps", "fillers"))
+    except BaseException:
+        any_ = store.trees
+        undo = any_, any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
+        store.launch("deletion_mark", store.all_items, rows, store.state, *undo, *store.arenas(0))
+        raise
+    store.fill(counts, 0, 2 * most)
+    store.fill(gaps, -1, total)
+    found = rows, store.state, removed, first, counts, gaps, fillers, store.regions
+    store.launch("deletion_gaps", store.all_items, *found, *store.arenas(0))
+    for column in range(len(store.columns)):
+        store.launch_column("column_fill", total, column, gaps, fillers, np.int32(total))
 
 
 def find(store: Store, n: int, batch: Batch) -> NDArray[np.bool_]:

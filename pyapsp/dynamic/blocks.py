@@ -2,12 +2,15 @@
 
 Edges are in *slots*, which are numbered. Slots come in *regions* of 2^bits; consecutive regions are
 an *arena*, one buffer of the device for each column. A *block array* is one region, cut into blocks
-of 2^c slots, or 2^(c - bits) regions that are one block, if c is larger than bits. So the place of
+of one class, or several regions that are one block, if it is larger than a region. So the place of
 a block tells its block array::
 
     slot     0               8               16              24              32
     region   |0              |1              |2              |3              |
-    class    |2: 4 + 4       |0: 8 blocks    |4: one block of 16             |
+    class    |3: 4 + 4       |0: 8 blocks    |7: one block of 16             |
+
+Classes 0, 1, 3, 5, ... have blocks of 1, 2, 4, 8, ... slots as published, and classes 2, 4, 6, ...
+those of 3, 6, 12, ... slots between them, which leave less memory unused.
 
 Each block array has a Vec-Tree, a tree of bits whose leaves are its free blocks, in the memory of
 the device; kernels take and return many blocks at once (``cl/dynamic/batch.cl``). The manager on
@@ -16,8 +19,8 @@ block arrays by that number, and blocks come from the fullest ones. So others be
 their regions are used for other classes; an arena without block arrays is given back.
 
 Source: F. Busato, thesis, University of Verona, 2018, sections 18.2.1 to 18.2.3,
-https://iris.univr.it/handle/11562/979445. Regions and arenas, because OpenCL has no pointers to
-buffers in buffers, and taking blocks on the device: ours.
+https://iris.univr.it/handle/11562/979445. Sizes between powers of two, regions and arenas (because
+OpenCL has no pointers to buffers in buffers), and taking blocks on the device: ours.
 """
 
 from __future__ import annotations
@@ -31,10 +34,10 @@ from numpy.typing import NDArray
 from pyapsp.dynamic.b_plus_tree import BPlusTree
 from pyapsp.errors import CapabilityError, DeviceMemoryError
 
-__all__ = ["ARENAS", "CLASSES", "NEW", "NO_BLOCK", "BlockArrays", "tree_words"]
+__all__ = ["ARENAS", "CLASSES", "NEW", "NO_BLOCK", "BlockArrays", "room", "tree_words"]
 
-#: Classes of blocks: 2^0 to 2^31 slots, and the class of vertices without a block.
-CLASSES, NO_BLOCK = 33, 32
+#: Classes of blocks: 1 to 2^31 slots, and the class of vertices without a block.
+CLASSES, NO_BLOCK = 63, 62
 #: The most arenas.
 ARENAS = 16
 #: Set in a number of blocks that come from a block array that is new.
@@ -45,6 +48,11 @@ _GROWTH = 0.625
 _FEW = 8
 # The number of the last slot is left for vertices without a block.
 _SLOTS = 2**32 - 1
+
+
+def room(kind: int) -> int:
+    """Return the slots of a block of a class."""
+    return 1 if kind == 0 else (3 - kind % 2) << (kind - 1) // 2
 
 
 def tree_words(blocks: int) -> int:
@@ -127,11 +135,11 @@ class BlockArrays:
 
     def _blocks(self, kind: int) -> int:
         """Return the number of blocks of a block array of a class."""
-        return 1 << max(self.bits - kind, 0)
+        return max((1 << self.bits) // room(kind), 1)
 
     def _span(self, kind: int) -> int:
         """Return the number of regions of a block array of a class."""
-        return 1 << max(kind - self.bits, 0)
+        return -(-room(kind) >> self.bits)
 
     def reserve(self, need: Sequence[int]) -> NDArray[np.uint32]:
         """Take blocks: `need[c]` of class c.
@@ -230,12 +238,13 @@ class BlockArrays:
     def _make_room(self, fresh: dict[int, int]) -> dict[int, NDArray[np.int64]]:
         """Return the first regions of new block arrays of each class; open arenas if necessary."""
         made: list[int] = []
-        long = sum(count * self._span(kind) for kind, count in fresh.items() if kind > self.bits)
-        short = sum(count for kind, count in fresh.items() if kind <= self.bits)
+        spans = {kind: self._span(kind) for kind in fresh}
+        long = sum(count * spans[kind] for kind, count in fresh.items() if spans[kind] > 1)
+        short = sum(count for kind, count in fresh.items() if spans[kind] == 1)
         try:
             while (places := self._placed(fresh)) is None:
                 missing = long + max(short - (self.regions - self.occupied), 0)
-                made.append(self._open_arena(missing, max(map(self._span, fresh))))
+                made.append(self._open_arena(missing, max(spans.values())))
         except BaseException:
             for arena in made:
                 self._close(arena)

@@ -33,12 +33,15 @@ __all__ = ["DUPLICATES", "Hornet"]
 DUPLICATES = ("ignore", "update", "keep")
 # Edges of a block array, and the largest power of two for it.
 _BLOCK_ARRAY, _LARGEST = 2**16, 2**28
+# A graph that is loaded has at least so many block arrays, of one of these sizes: the last one of
+# each class is partly empty. Kernels are compiled for each size, so that there are few.
+_MANY, _SIZES = 512, (2**16, 2**13, 2**10)
 
 
 class Hornet:
     """A graph to which edges and vertices are added, and from which they are deleted.
 
-    Rows are in blocks of powers of two. A row that outgrows its block moves to a larger one; what
+    Rows are in blocks of a few sizes. A row that outgrows its block moves to a larger one; what
     else is there stays where it is. Blocks that are left are used again.
 
     Every update is whole or has not happened: after an error the graph is as it was. One thread at
@@ -63,6 +66,9 @@ class Hornet:
         memory for small graphs.
     least_block : int, default 1
         Edges of the smallest block, a power of two.
+    block_steps : {1, 2}
+        Sizes of blocks from a power of two to the next. 1: as published, only powers of two. 2:
+        also 3/2 of them, which takes about 15 per cent less memory.
     memory_limit : int, optional
         The most bytes for edges.
     device : optional
@@ -95,6 +101,7 @@ class Hornet:
         layout: str = "adaptive",
         block_array: int = _BLOCK_ARRAY,
         least_block: int = 1,
+        block_steps: int = 2,
         memory_limit: int | None = None,
         device: Any = None,
     ) -> None:
@@ -102,12 +109,15 @@ class Hornet:
         self.directed = validation.flag("directed", "Hornet", directed)
         bits = logarithm("block_array", block_array, 1, _LARGEST)
         least = logarithm("least_block", least_block, 0, 1 << bits)
+        steps = validation.integer("block_steps", "Hornet", block_steps, 1, 2)
         self._columns = columns_of("Hornet", weight, edge_properties or {}, layout)
         self._vertices = Vertices(n, vertex_properties or {})
         if memory_limit is not None:
             memory_limit = validation.integer("memory_limit", "Hornet", memory_limit, 0)
         chosen = device if isinstance(device, Device) else choose(device)
-        self._store = Store(chosen, n, bits, least, self._columns, memory_limit)
+        self._store = Store(
+            chosen, n, bits, max(2 * least - 1, 0), steps, self._columns, memory_limit
+        )
         self._m = 0
         if n:
             self._put(np.arange(n, dtype=np.int32))
@@ -123,9 +133,12 @@ class Hornet:
         weight : dtype-like, optional
             Type of the weights. None: the type that the graph has, or no weights if all are 1.
         **options
-            As for `Hornet`, but for `n` and `directed`.
+            As for `Hornet`, but for `n` and `directed`. By default block arrays are smaller for
+            graphs of less than 2^25 edges.
         """
         source = as_graph(graph)
+        fitting = (size for size in _SIZES if _MANY * size <= source.m)
+        options.setdefault("block_array", next(fitting, _SIZES[-1]))
         if weight is None and not source.is_unweighted:
             weight = source.dtype
         found = cls(source.n, directed=source.directed, weight=weight, **options)
@@ -332,8 +345,16 @@ class Hornet:
         self._m += inserted
         return inserted
 
-    def delete_edges(self, tails: ArrayLike, heads: ArrayLike) -> int:
+    def delete_edges(self, tails: ArrayLike, heads: ArrayLike, *, stable: bool = False) -> int:
         """Delete edges, with all that are equal; those that are not there are ignored.
+
+        Parameters
+        ----------
+        tails, heads
+            As for `insert_edges`.
+        stable : bool
+            Whether the edges that stay keep their order in their row. Otherwise the last ones fill
+            the gaps, which takes less time if rows are long.
 
         Returns
         -------
@@ -353,7 +374,7 @@ class Hornet:
                 return 0
             if not self.directed:
                 found = batches.mirrored(self._store, found)
-            deleted = batches.delete(self._store, self.n, found)
+            deleted = batches.delete(self._store, self.n, found, stable=stable)
         self._m -= deleted
         return deleted
 

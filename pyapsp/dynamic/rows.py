@@ -121,6 +121,11 @@ class HornetRows(Rows):
         own = [store.degree, store.place, store.regions, *store.arenas(0)]
         return own + (store.arenas(1) if weights else [])
 
+    @property
+    def slots(self) -> int:
+        """All places of blocks are below this number."""
+        return len(self._store.blocks.table) << self._store.blocks.bits
+
     def defines(self) -> dict[str, str | int]:
         """Return the macros of this kind of rows."""
         given = self._store.defines()

@@ -10,7 +10,7 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 from pyapsp.device import Device, device_errors
-from pyapsp.dynamic.blocks import ARENAS, NEW, BlockArrays
+from pyapsp.dynamic.blocks import ARENAS, NEW, BlockArrays, room
 from pyapsp.dynamic.columns import Column
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.kernels import Program, build_warps
@@ -19,7 +19,7 @@ __all__ = ["BAD", "FREED", "HELD", "KEPT", "LEFT", "LOOPS", "NEED", "REMOVED", "
 
 # Places in the state, see the kernel file.
 BAD, TOUCHED, KEPT, REMOVED, LOOPS = range(5)
-HELD, NEED, LEFT, FREED = 32, 72, 112, 160
+HELD, NEED, LEFT, FREED = 16, 80, 144, 208
 _CLEAR = np.zeros(FREED, np.int32)
 _CLEAR[BAD] = np.iinfo(np.int32).max
 
@@ -42,6 +42,8 @@ class Store:
         Binary logarithm of the slots of a region.
     least : int
         The smallest class of blocks.
+    steps : int
+        1: sizes of blocks are powers of two; 2: also 3/2 of them.
     columns : list of Column
         Of an edge, besides its head.
     limit : int or None
@@ -60,11 +62,12 @@ class Store:
         n: int,
         bits: int,
         least: int,
+        steps: int,
         columns: list[Column],
         limit: int | None,
     ) -> None:
         self.device, self.queue = device, device.queue()
-        self.least, self.limit = least, limit
+        self.least, self.steps, self.limit = least, steps, limit
         self.columns = [Column(_HEADS, ("head",)), *columns]
         self._bits = bits
         alone = device.traits.scalar_groups
@@ -229,7 +232,7 @@ class Store:
 
     def tiles(self, counts: NDArray[np.int32]) -> int:
         """Return the work-items for rows, from the number of rows of each class."""
-        tiles = sum(-(-(int(rows) << c) // self._tile) for c, rows in enumerate(counts))
+        tiles = sum(-(-int(rows) * room(c) // self._tile) for c, rows in enumerate(counts))
         return tiles * self._group
 
     @property
@@ -238,13 +241,22 @@ class Store:
         return self._many * self._group
 
     def launch(self, name: str, items: int, *arguments: Any) -> None:
-        """Enqueue a kernel of a batch for a number of work-items, or fewer that share the work."""
-        self._launch(self.program("batch"), name, items, arguments)
+        """Enqueue a kernel for a number of work-items, or fewer that share the work.
 
-    def launch_column(self, name: str, items: int, column: int, *arguments: Any) -> None:
-        """Enqueue a kernel for a column; the arguments end with the regions and the arenas."""
+        Its name begins with that of its file.
+        """
+        self._launch(self.program(name.partition("_")[0]), name, items, arguments)
+
+    def launch_column(
+        self, name: str, items: int, column: int, *arguments: Any, beside_heads: bool = False
+    ) -> None:
+        """Enqueue a kernel for a column; its arguments end with the regions and the arenas.
+
+        With `beside_heads` the arenas of the heads come behind those of the column.
+        """
         program = self.program("columns", PYAPSP_ITEM=self.columns[column].type)
-        self._launch(program, name, items, (*arguments, self.regions, *self.arenas(column)))
+        arenas = self.arenas(column) + (self.arenas(0) if beside_heads else [])
+        self._launch(program, name, items, (*arguments, self.regions, *arenas))
 
     def launch_items(self, name: str, items: int, column: int, *arguments: Any) -> None:
         """Enqueue a kernel for items of a column that are in no arena."""
@@ -339,4 +351,4 @@ class Store:
             raise
         self._send(given, takes)
         arguments = given, np.int32(len(takes)), regions, self.trees, fresh
-        self.launch("batch_take", len(takes) * self._group, *arguments)
+        self.launch("manager_take", len(takes) * self._group, *arguments)

@@ -7,6 +7,7 @@ those of pandas and polars share. The two protocols for this are no base: polars
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from types import EllipsisType
 from typing import Any
@@ -18,7 +19,7 @@ from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph.convert import numbers, relabel
 from pyapsp.graph.model import Graph
 
-__all__ = ["frame_of", "from_frame"]
+__all__ = ["Tabular", "frame_of", "from_frame"]
 
 _SHOWN = 8  # columns that an error names
 
@@ -230,3 +231,26 @@ def _for_pandas(column: NDArray[Any]) -> Any:
     names = values.astype(object)
     names[mask] = None
     return names
+
+
+class Tabular(ABC):
+    """Base of answers that are a table: a row for each vertex or edge."""
+
+    @abstractmethod
+    def to_columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns of `to_frame`, all of one length."""
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return a data frame with the columns of `to_columns`; vertices have their names.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}
+            The library of the frame, which must be installed.
+
+        Raises
+        ------
+        ParameterError
+            If `library` is neither of the two.
+        """
+        return frame_of(self.to_columns(), library, f"{type(self).__name__}.to_frame")

@@ -17,6 +17,7 @@ from pyapsp import __version__
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.papers import (
+    busato_dynamic,
     busato_matching,
     busato_mining,
     busato_paths,
@@ -39,6 +40,7 @@ SOURCES = {
         ino.SOURCE,
         busato_traversal.SOURCE,
         busato_paths.SOURCE,
+        busato_dynamic.SOURCE,
         busato_mining.SOURCE,
         busato_matching.SOURCE,
     )

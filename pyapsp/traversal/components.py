@@ -18,10 +18,11 @@ from pyapsp.device import choose
 from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.files import atomic_write
 from pyapsp.graph import as_graph
-from pyapsp.graph.frames import frame_of
+from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
 from pyapsp.precision import only_int32
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
+from pyapsp.result import Explained
 from pyapsp.traversal.component_methods import ComponentOptions
 
 __all__ = [
@@ -36,7 +37,7 @@ _STRONG, _WEAK = "strongly_connected_components", "weakly_connected_components"
 
 
 @dataclass(frozen=True, eq=False)
-class Components:
+class Components(Explained, Tabular):
     """The strongly or weakly connected components of a graph.
 
     Attributes
@@ -86,28 +87,9 @@ class Components:
         return np.flatnonzero(self.labels == component)
 
     def to_columns(self) -> dict[str, np.ndarray]:
-        """Return the columns of `to_frame`, each of shape (n,)."""
+        """Return the columns ``vertex``, by name, and ``component``, each of shape (n,)."""
         names = np.arange(self.labels.size) if self.names is None else self.names
         return {"vertex": names, "component": self.labels}
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """Return a data frame with the columns ``vertex``, by name, and ``component``.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}
-            The library of the frame, which must be installed.
-
-        Raises
-        ------
-        ParameterError
-            If `library` is neither of the two.
-        """
-        return frame_of(self.to_columns(), library, "Components.to_frame")
-
-    def explain(self) -> str:
-        """Return what was chosen for this run, and why; one choice in each line."""
-        return "\n".join(self.reasons)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a NumPy ``.npz`` file. After an error there is no incomplete file.

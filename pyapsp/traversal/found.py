@@ -11,7 +11,7 @@ import numpy as np
 
 from pyapsp import runs
 from pyapsp.errors import ParameterError
-from pyapsp.graph.frames import frame_of
+from pyapsp.graph.frames import Tabular
 from pyapsp.registry import Method
 from pyapsp.result import Result
 from pyapsp.traversal.request import requested
@@ -20,7 +20,7 @@ __all__ = ["Found", "search"]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Found(Tabular):
     """The result of a search from one source or from several.
 
     Attributes
@@ -80,9 +80,16 @@ class Found:
         return self.rows.path(source, target)
 
     def to_columns(self) -> dict[str, np.ndarray]:
-        """Return the columns of `to_frame`, each of shape (k n,).
+        """Return a row for each vertex, by the labels of the graph.
 
-        Those in which a value can be missing are masked arrays.
+        Returns
+        -------
+        dict of str to ndarray, shape (k n,)
+            Columns ``vertex``; ``level`` of `bfs` or ``distance`` of `sssp`, missing if there is no
+            path; ``parent`` of `bfs` or ``predecessor`` of `sssp` if they were computed, missing
+            for sources and without a path. With a sequence of sources, the first column is
+            ``source``, and there are n rows for each. Columns in which a value can be missing are
+            masked arrays.
         """
         distances, before = self.rows.distances, self.rows.predecessors
         k, n = distances.shape
@@ -95,29 +102,6 @@ class Found:
             last = before.ravel()
             columns[self._before] = np.ma.array(names[np.maximum(last, 0)], mask=last < 0)
         return columns
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """Return a data frame with a row for each vertex, by the labels of the graph.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}
-            The library of the frame, which must be installed.
-
-        Returns
-        -------
-        pandas.DataFrame or polars.DataFrame
-            Columns ``vertex``; ``level`` of `bfs` or ``distance`` of `sssp`, missing if there is no
-            path; ``parent`` of `bfs` or ``predecessor`` of `sssp` if they were computed, missing
-            for sources and without a path. With a sequence of sources, the first column is
-            ``source``, and there are n rows for each.
-
-        Raises
-        ------
-        ParameterError
-            If `library` is neither of the two.
-        """
-        return frame_of(self.to_columns(), library, f"{type(self).__name__}.to_frame")
 
     def explain(self) -> str:
         """Return what was chosen for this run, and why; one choice in each line."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
-from pyapsp.graph.frames import frame_of
+from pyapsp.graph.frames import Tabular
 from pyapsp.registry import Method
 from pyapsp.traversal.bfs import bfs
 from pyapsp.traversal.components import Components, strongly_connected_components
@@ -84,7 +84,7 @@ def condensation(
 
 
 @dataclass(frozen=True, eq=False)
-class BowTie:
+class BowTie(Tabular):
     """The parts of a directed graph around its largest strongly connected component.
 
     Attributes
@@ -121,27 +121,12 @@ class BowTie:
         return np.flatnonzero(self.parts == PARTS.index(part))
 
     def to_columns(self) -> dict[str, np.ndarray]:
-        """Return the columns of `to_frame`, each of shape (n,)."""
+        """Return the columns ``vertex``, by name, ``part`` and ``component``, each (n,)."""
         return {
             "vertex": self.components.to_columns()["vertex"],
             "part": np.array(PARTS)[self.parts],
             "component": self.components.labels,
         }
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """Return a data frame with the columns ``vertex``, by name, ``part`` and ``component``.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}
-            The library of the frame, which must be installed.
-
-        Raises
-        ------
-        ParameterError
-            If `library` is neither of the two.
-        """
-        return frame_of(self.to_columns(), library, "BowTie.to_frame")
 
 
 def bow_tie(

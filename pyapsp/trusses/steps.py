@@ -17,6 +17,7 @@ from pyapsp.traversal.search import Launcher
 from pyapsp.trusses import intersections
 from pyapsp.trusses.counting import EDGES
 from pyapsp.trusses.decomposition import Removal, TrussMethod, TrussOptions
+from pyapsp.trusses.held import HeldInHornet
 from pyapsp.trusses.intersections import CHOICES
 from pyapsp.trusses.rows import Rows, Selection, buffer, zeros
 from pyapsp.trusses.triangles_intersect import IntersectCounter, longest_row
@@ -47,6 +48,8 @@ class Steps:
         The edges that the step removed.
     edges, left, step : int
         Edges of the graph; how many are left; the number of the step.
+    held : HeldInHornet or None
+        What is left, if it is held in a Hornet.
     """
 
     plan: Plan
@@ -62,6 +65,7 @@ class Steps:
     edges: int
     left: int
     step: int = 0
+    held: HeldInHornet | None = None
 
     def find(self, least: int, value: int) -> int:
         """Mark the edges with less than `least` triangles, and return their number."""
@@ -81,11 +85,11 @@ class Steps:
 class StepMethod(TrussMethod):
     """Base of the published methods. A subclass removes the edges that a step has marked."""
 
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = CHOICES
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {**CHOICES, "container": ("csr", "hornet")}
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield the usual sets."""
-        return intersections.candidates(options)
+        return ({**each, "container": "csr"} for each in intersections.candidates(options))
 
     def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         """Return whether parameters go together on the device."""
@@ -107,7 +111,8 @@ class StepMethod(TrussMethod):
         select, edges = Selection(options.device, oriented=False), 4 * (m // 2)
         counter = IntersectCounter(options.device, EDGES, parameters)
         rows = [4 * (n + 1), 4 * m, 4 * m] * 3
-        return [*[edges] * 4, 8, *rows, *select.buffers(n, m), *counter.buffers(m)]
+        held = HeldInHornet.buffers(n, m) if parameters["container"] == "hornet" else []
+        return [*[edges] * 4, 8, *rows, *select.buffers(n, m), *counter.buffers(m), *held]
 
     def remove(self, plan: Plan, state: Removal) -> dict[str, int]:
         """Remove edges until none, or the truss, is left."""
@@ -130,6 +135,9 @@ class StepMethod(TrussMethod):
             edges=edges,
             left=edges,
         )
+        if plan.parameters["container"] == "hornet":
+            ends = steps.tails, steps.ends, steps.marks, steps.supports, steps.list
+            steps.held = HeldInHornet(plan, queue, state.rows, edges, *ends)
         self.count(steps)
         asked, removals = plan.options.k, 0
         k = 3 if asked is None else asked
@@ -148,6 +156,9 @@ class StepMethod(TrussMethod):
     @staticmethod
     def count(steps: Steps) -> None:
         """Count the triangles of each edge that is left; the supports are 0 before."""
+        if steps.held is not None:
+            steps.held.count(steps.left)
+            return
         longest = longest_row(steps.plan.input.m)
         counter = steps.plan.state.counter
         counter.of_edges(steps.queue, steps.up, steps.tails, steps.supports, longest)

@@ -13,9 +13,11 @@ import numpy as np
 from pyapsp import runs
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
-from pyapsp.graph.frames import frame_of
+from pyapsp.graph import Graph
+from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
+from pyapsp.result import Explained
 from pyapsp.trusses.counts import TriangleOptions
 from pyapsp.trusses.simple import loops, undirected
 
@@ -25,7 +27,7 @@ _OWNER = "triangles"
 
 
 @dataclass(frozen=True, eq=False)
-class Triangles:
+class Triangles(Explained, Tabular):
     """The triangles of a graph: sets of three vertices that are all neighbours.
 
     Attributes
@@ -34,10 +36,8 @@ class Triangles:
         The number of triangles.
     counts : (n,) int64 ndarray or None
         The triangles that each vertex is in; `per_vertex` returns them.
-    degrees : (n,) int64 ndarray
-        The neighbours of each vertex, without itself.
-    names : (n,) ndarray or None
-        The labels of the vertices.
+    graph : Graph
+        The undirected graph, which may have self-loops.
     stats : dict
         The record of the run: method, device, times in seconds, edges per second, bytes.
     reasons : tuple of str
@@ -46,8 +46,7 @@ class Triangles:
 
     total: int
     counts: np.ndarray | None
-    degrees: np.ndarray
-    names: np.ndarray | None = None
+    graph: Graph
     stats: dict[str, Any] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 
@@ -65,6 +64,12 @@ class Triangles:
         return self.counts
 
     @cached_property
+    def degrees(self) -> np.ndarray:
+        """The neighbours of each vertex, without itself, (n,) int64."""
+        found: np.ndarray = np.diff(self.graph.indptr) - loops(self.graph)
+        return found
+
+    @cached_property
     def clustering(self) -> np.ndarray:
         """The part of the pairs of neighbours of each vertex that are neighbours, (n,) float64.
 
@@ -79,7 +84,7 @@ class Triangles:
     @property
     def average_clustering(self) -> float:
         """The mean of `clustering`; 0 for a graph without vertices."""
-        return float(self.clustering.mean()) if self.degrees.size else 0.0
+        return float(self.clustering.mean()) if self.graph.n else 0.0
 
     @property
     def transitivity(self) -> float:
@@ -88,28 +93,9 @@ class Triangles:
         return 6 * self.total / pairs if pairs else 0.0
 
     def to_columns(self) -> dict[str, np.ndarray]:
-        """Return the columns of `to_frame`, each of shape (n,)."""
-        names = np.arange(self.degrees.size) if self.names is None else self.names
+        """Return the columns ``vertex``, by name, ``triangles`` and ``clustering``, each (n,)."""
+        names = np.arange(self.graph.n) if self.graph.labels is None else self.graph.labels
         return {"vertex": names, "triangles": self.per_vertex, "clustering": self.clustering}
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """Return a data frame with the columns ``vertex``, ``triangles`` and ``clustering``.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}
-            The library of the frame, which must be installed.
-
-        Raises
-        ------
-        ParameterError
-            If `library` is neither of the two.
-        """
-        return frame_of(self.to_columns(), library, "Triangles.to_frame")
-
-    def explain(self) -> str:
-        """Return what was chosen for this run, and why; one choice in each line."""
-        return "\n".join(self.reasons)
 
 
 def triangles(
@@ -173,11 +159,8 @@ def triangles(
         progress=progress,
     )
     solved = runs.solve(request, started)
-    given, answer = request.input, solved.answer
-    degrees = np.diff(given.indptr) - loops(given)
-    return Triangles(
-        answer.total, answer.per_vertex, degrees, given.labels, solved.record, solved.reasons
-    )
+    found = solved.answer
+    return Triangles(found.total, found.per_vertex, request.input, solved.record, solved.reasons)
 
 
 def requested(

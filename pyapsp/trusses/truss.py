@@ -15,9 +15,10 @@ from pyapsp import runs
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
-from pyapsp.graph.frames import frame_of
+from pyapsp.graph.frames import Tabular
 from pyapsp.precision import only_int32
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
+from pyapsp.result import Explained
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.simple import edges, undirected
 
@@ -27,7 +28,7 @@ _TRUSS, _DECOMPOSITION = "k_truss", "truss_decomposition"
 
 
 @dataclass(frozen=True, eq=False)
-class Trusses:
+class Trusses(Explained, Tabular):
     """The trussness of each edge of a graph.
 
     Attributes
@@ -67,29 +68,10 @@ class Trusses:
         return _subgraph(self.graph, self.trussness >= _checked(k, "Trusses.truss"))
 
     def to_columns(self) -> dict[str, np.ndarray]:
-        """Return the columns of `to_frame`, each of shape (edges,)."""
+        """Return the columns ``source``, ``target``, by name, and ``trussness``, each (edges,)."""
         names = self.graph.labels
         ends = (self.tails, self.heads) if names is None else (names[self.tails], names[self.heads])
         return {"source": ends[0], "target": ends[1], "trussness": self.trussness}
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """Return a data frame with the columns ``source``, ``target``, by name, and ``trussness``.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}
-            The library of the frame, which must be installed.
-
-        Raises
-        ------
-        ParameterError
-            If `library` is neither of the two.
-        """
-        return frame_of(self.to_columns(), library, "Trusses.to_frame")
-
-    def explain(self) -> str:
-        """Return what was chosen for this run, and why; one choice in each line."""
-        return "\n".join(self.reasons)
 
 
 def k_truss(

@@ -12,6 +12,7 @@ from pyapsp.graph import Graph
 from pyapsp.registry import register
 from pyapsp.trusses.counting import EDGES
 from pyapsp.trusses.decomposition import TrussOptions
+from pyapsp.trusses.held import DELTA
 from pyapsp.trusses.intersections import Intersections
 from pyapsp.trusses.rows import Selection
 from pyapsp.trusses.steps import ALIVE, StepMethod, StepPrograms, Steps
@@ -45,9 +46,9 @@ class TrussDelta(StepMethod):
         self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
     ) -> _Programs:
         """Build the kernels."""
-        device, name = options.device, "trusses/truss_delta.cl"
+        device = options.device
         first, second = (
-            Intersections(device, name, parameters, {"PYAPSP_PASS": number}) for number in (1, 2)
+            Intersections(device, DELTA, parameters, {"PYAPSP_PASS": number}) for number in (1, 2)
         )
         counter = IntersectCounter(device, EDGES, parameters)
         left = Selection(device, oriented=False)
@@ -57,6 +58,11 @@ class TrussDelta(StepMethod):
     def take(self, steps: Steps, removed: int) -> None:
         """Write the rows of what is left and of what was removed, and update the supports."""
         queue, programs = steps.queue, steps.plan.state
+        if steps.held is not None:
+            gone_rows = steps.held.remove(removed)
+            for number in (1, 2):
+                steps.held.run(number, steps.list, number * removed, gone_rows)
+            return
         gone = programs.left(queue, steps.rows, 2 * removed, steps.marks, steps.step)
         left = programs.left(queue, steps.rows, 2 * steps.left, steps.marks, ALIVE)
         steps.rows = left

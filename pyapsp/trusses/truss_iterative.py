@@ -48,7 +48,10 @@ class TrussIterative(StepMethod):
     def take(self, steps: Steps, removed: int) -> None:
         """Write the rows of what is left, and count."""
         select = steps.plan.state.left
-        steps.up = select(steps.queue, steps.up, steps.left, steps.marks, ALIVE)
+        if steps.held is not None:
+            steps.held.remove(removed)
+        else:
+            steps.up = select(steps.queue, steps.up, steps.left, steps.marks, ALIVE)
         zero = np.zeros(1, np.int32)
         cl.enqueue_fill_buffer(steps.queue, steps.supports, zero, 0, 4 * steps.edges)
         self.count(steps)

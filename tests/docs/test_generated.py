@@ -19,10 +19,11 @@ TOP = Path(__file__).resolve().parents[2]
 PAGES = sorted((TOP / "docs").rglob("*.md"))
 # runs on the host, compiled by Numba
 WITHOUT_KERNEL = {"dijkstra-cpu"}
-# They convert graphs, simulate models, mine traces, and match graphs.
+# They convert and change graphs, simulate models, mine traces, and match graphs.
 WITHOUT_METHOD = {
     "busato-traversal-formats",
     "okuyama-flint",
+    *(f"busato-dynamic-{name}" for name in ("formats", "updates", "analytics")),
     *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
     *(
         f"busato-matching-{name}"

@@ -8,8 +8,8 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
 
-from pyapsp.dynamic import Hornet
-from pyapsp.dynamic.blocks import NEW, BlockArrays, tree_words
+from pyapsp.dynamic import Hornet, loading
+from pyapsp.dynamic.blocks import NEW, NO_BLOCK, BlockArrays, room, tree_words
 from pyapsp.dynamic.store import Store
 from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
 from pyapsp.graph import Graph, generators
@@ -26,10 +26,12 @@ def test_the_example_of_the_thesis(device):
     degrees = [1, 2, 2, 2, 2, 2, 4]
     tails = np.repeat(np.arange(7), degrees)
     heads = np.concatenate([np.arange(degree) for degree in degrees])
-    graph = Hornet.from_graph(Graph.from_arcs(8, tails, heads), block_array=8, device=device)
-    assert classes(graph) == [0, 1, 1, 2]
+    graph = Hornet.from_graph(
+        Graph.from_arcs(8, tails, heads), block_array=8, block_steps=1, device=device
+    )
+    assert classes(graph) == [0, 1, 1, 3]
     assert graph.insert_edges([1, 4, 0], [7, 7, 7], duplicates="keep") == 3
-    assert classes(graph) == [0, 1, 1, 2, 2] or classes(graph) == [1, 1, 2, 2]
+    assert classes(graph) == [0, 1, 1, 3, 3] or classes(graph) == [1, 1, 3, 3]
     assert graph.neighbors(1).tolist() == [0, 1, 7]
     assert graph.degree().tolist() == [2, 3, 2, 2, 3, 2, 4, 0]
 
@@ -210,24 +212,24 @@ def test_the_manager_takes_and_returns(device):
         opened[arena] = regions
 
     manager = BlockArrays(4, 40, open_, opened.pop)
-    need = [0] * 32
-    need[2], need[6] = 5, 2  # two block arrays of 4 blocks, and two blocks of 4 regions
+    need = [0] * NO_BLOCK
+    need[3], need[11] = 5, 2  # two block arrays of 4 blocks, and two blocks of 4 regions
     takes = manager.reserve(need)
     assert opened == {0: 10}
     assert [int(take[1] & (NEW - 1)) for take in takes] == [4, 1, 1, 1]
-    assert manager.blocks_in_use[2] == 5
-    need[6] = 0
-    need[2] = 2
+    assert manager.blocks_in_use[3] == 5
+    need[11] = 0
+    need[3] = 2
     again = manager.reserve(need)  # from the block array that has room
     assert again.tolist() == [[int(takes[1][0]), 2, 0, 0]]
     most[0] = 12
-    need[2] = 4 * 9
+    need[3] = 4 * 9
     before = manager.blocks_in_use
     with pytest.raises(DeviceMemoryError):
         manager.reserve(need)
     assert manager.blocks_in_use == before
     assert opened == {0: 10}
-    need[2] = 4 * 2 + 1  # more than two regions would be opened for growth
+    need[3] = 4 * 2 + 1  # more than two regions would be opened for growth
     last = manager.reserve(need)
     assert len(last) == 3
     freed = np.zeros(len(manager.table), np.int64)
@@ -236,17 +238,67 @@ def test_the_manager_takes_and_returns(device):
     manager.release(freed)
     manager.give_back()
     assert opened == {1: 2}
-    need[2], need[31] = 0, 1
+    need[3], need[61] = 0, 1
     with pytest.raises(DeviceMemoryError, match="too many edges"):
         manager.reserve(need)
     assert [tree_words(blocks) for blocks in (1, 32, 33, 1025)] == [1, 1, 3, 36]
 
 
+def test_a_stable_deletion_keeps_the_order_of_rows(device, form):
+    random = np.random.default_rng(6)
+    arcs = generators.random_graph(80, m=3000, seed=6)
+    graph = Graph.from_arcs(80, *arcs.arcs()[:2], np.arange(arcs.m))
+    held = Hornet.from_graph(graph, block_array=64, device=device)
+    edges = zip(*map(np.ndarray.tolist, graph.arcs()[:2]), strict=True)
+    model = dict(zip(edges, graph.weights.tolist(), strict=True))
+    for count in (5, 900, 2000):
+        doomed = random.integers(0, 80, (2, count))
+        for edge in zip(*doomed.tolist(), strict=True):
+            model.pop(edge, None)
+        held.delete_edges(*doomed, stable=True)
+        indptr, (heads, weights) = loading.pack(held._store, 80)
+        tails = np.repeat(np.arange(80), np.diff(indptr))
+        # as packed, without a sort
+        assert list(zip(tails.tolist(), heads.tolist(), strict=True)) == list(model)
+        assert weights.tolist() == list(model.values())
+
+
+def test_sizes_of_blocks(device, form):
+    """Rows of every size, in blocks that are as small as the classes allow."""
+    assert [room(kind) for kind in range(9)] == [1, 2, 3, 4, 6, 8, 12, 16, 24]
+    degrees = np.arange(1, 60)
+    tails = np.repeat(np.arange(59), degrees)
+    heads = np.concatenate([np.arange(degree) for degree in degrees])
+    for steps, sizes in (
+        (1, [1, 2, 4, 8, 16, 32, 64]),
+        (2, [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]),
+    ):
+        graph = Hornet(60, block_array=32, block_steps=steps, device=device)
+        for part in (slice(0, None, 2), slice(1, None, 2)):
+            graph.insert_edges(tails[part], heads[part], duplicates="keep")
+        store = graph._store
+        place = store.fetch(store.place, 59, np.uint32)
+        kinds = store.blocks.table[place >> 5, 0] & 255
+        least = [min(size for size in sizes if size >= degree) for degree in degrees]
+        # a row that shrinks below half of its block is not here: they only grew
+        assert [room(int(kind)) for kind in kinds] == least
+        assert (graph.to_csr().indices == heads).all()
+
+
+def test_block_arrays_fit_the_graph_that_is_loaded(device):
+    for arcs, size in ((3000, 2**10), (2**19, 2**10)):
+        graph = generators.random_graph(3000, m=arcs, seed=1)
+        held = Hornet.from_graph(graph, device=device)
+        assert held._store.blocks.bits == size.bit_length() - 1
+    csr = 4 * (graph.n + 1) + sum(column.dtype.itemsize for column in held._store.columns) * graph.m
+    assert held.memory.total < 1.35 * csr
+
+
 def test_too_many_slots(device):
     opened = {}
     manager = BlockArrays(28, 16, opened.__setitem__, opened.pop)
-    need = [0] * 32
-    need[28] = 16
+    need = [0] * NO_BLOCK
+    need[55] = 16
     with pytest.raises(CapabilityError, match="slots"):
         manager.reserve(need)
     assert opened == {}

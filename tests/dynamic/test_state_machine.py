@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pyapsp.dynamic import Hornet
+from pyapsp.dynamic.blocks import room
 from pyapsp.errors import DeviceMemoryError, GraphError
 
 STEPS = int(os.environ.get("PYAPSP_DYNAMIC_STEPS", "0"))
@@ -24,7 +25,13 @@ SEEDS = st.integers(0, 2**32 - 1)
 FORMS = st.sampled_from(
     [
         {"directed": True, "layout": "adaptive", "block_array": 8},
-        {"directed": False, "layout": "adaptive", "block_array": 8, "least_block": 4},
+        {
+            "directed": False,
+            "layout": "adaptive",
+            "block_array": 8,
+            "least_block": 4,
+            "block_steps": 1,
+        },
         {"directed": True, "layout": "arrays", "block_array": 64},
     ]
 )
@@ -75,8 +82,8 @@ class World(RuleBasedStateMachine):
         )
         assert added == len(self.edges) - before
 
-    @rule(seed=SEEDS, count=st.integers(1, 200))
-    def delete(self, seed, count):
+    @rule(seed=SEEDS, count=st.integers(1, 200), stable=st.booleans())
+    def delete(self, seed, count, stable):
         if not self.vertices:
             return
         _, tails, heads = self.batch(seed, count)
@@ -85,7 +92,7 @@ class World(RuleBasedStateMachine):
             self.edges.pop((tail, head), None)
             if not self.graph.directed:
                 self.edges.pop((head, tail), None)
-        assert self.graph.delete_edges(tails, heads) == before - len(self.edges)
+        assert self.graph.delete_edges(tails, heads, stable=stable) == before - len(self.edges)
 
     @rule(count=st.integers(0, 4))
     def insert_vertices(self, count):
@@ -173,7 +180,10 @@ class World(RuleBasedStateMachine):
         degree = store.fetch(store.degree, self.size, np.int32)
         has = place != 2**32 - 1
         kinds = store.blocks.table[place[has] >> store.blocks.bits, 0] & 255
-        starts, rooms = place[has].astype(np.int64), 1 << kinds.astype(np.int64)
+        starts, rooms = (
+            place[has].astype(np.int64),
+            np.array([room(int(kind)) for kind in kinds], np.int64),
+        )
         assert (degree[has] <= rooms).all()
         assert (degree[~has] <= 0).all()
         order = np.argsort(starts)
@@ -185,6 +195,7 @@ class World(RuleBasedStateMachine):
         }
 
 
+@pytest.mark.timeout(0 if STEPS else 300)
 def test_random_updates(device, form):
     World.device = device
     World.TestCase.settings = settings(

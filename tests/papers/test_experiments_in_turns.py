@@ -105,6 +105,7 @@ def test_answers_are_compared():
 ELSEWHERE = {
     *(f"busato-traversal-{name}" for name in ("configurations", "rivals", "ablations")),
     *(f"busato-paths-{name}" for name in ("searches", "optimisations", "components", "curnet")),
+    *(f"busato-dynamic-{name}" for name in ("formats", "updates", "analytics", "trusses")),
     *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
     *(
         f"busato-matching-{name}"

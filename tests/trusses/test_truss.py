@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import os
 from itertools import combinations
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pyopencl as cl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import pyapsp
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, datasets
 from pyapsp.registry import problem
 from pyapsp.trusses.decomposition import TrussOptions
+from pyapsp.trusses.steps import ALIVE
+from pyapsp.trusses.truss_delta import TrussDelta
+from pyapsp.trusses.truss_iterative import TrussIterative
 from pyapsp.tuning import Space
 
 METHODS = [cls.id for cls in pyapsp.methods("truss")]
 PROBLEM = problem("truss")
+MIRROR = Path(__file__).parents[3] / "shared" / "data"
+# a checkout alone has no real graphs; those of the mirror are compared
+REAL = [
+    name
+    for name in ("as20000102", "ca-GrQc", "facebook_combined", "soc-sign-bitcoinotc", "wiki-Vote")
+    if MIRROR.is_dir() or "PYAPSP_DATA_MIRROR" in os.environ
+]
 
 
 def undirected(n, edges):
@@ -99,6 +113,34 @@ def test_any_parameters_on_random_graphs(name, device, data):
     trussness(undirected(n, edges), device, name, k, **parameters)
 
 
+@pytest.mark.parametrize("container", ["csr", "hornet"])
+@pytest.mark.parametrize("cls", [TrussDelta, TrussIterative])
+def test_supports_after_every_step(cls, container, device, monkeypatch):
+    """The triangles of each edge that is left, counted again in SciPy."""
+    take, checked = cls.take, []
+
+    def check(method, steps, removed):
+        take(method, steps, removed)
+        arrays = steps.tails, steps.ends, steps.supports, steps.marks
+        tails, ends, supports, marks = (np.empty(steps.edges, np.int32) for _ in arrays)
+        for array, buffer in zip((tails, ends, supports, marks), arrays, strict=True):
+            cl.enqueue_copy(steps.queue, array, buffer)
+        left = marks == ALIVE
+        assert left.sum() == steps.left
+        u, v = tails[left], ends[left]
+        n = steps.plan.input.n
+        ones, arcs = np.ones(2 * u.size, int), (np.r_[u, v], np.r_[v, u])
+        matrix = csr_array((ones, arcs), shape=(n, n))
+        assert (supports[left] == (matrix @ matrix)[u, v]).all()
+        checked.append(removed)
+
+    monkeypatch.setattr(cls, "take", check)
+    graph = PROBLEM.sample(250, "power-law", 7, None)
+    trussness(graph, device, cls.id, container=container)
+    trussness(graph, device, cls.id, 4, container=container)
+    assert len(checked) > 5
+
+
 def test_rows_are_rewritten_when_half_of_the_edges_are_gone(device):
     """Two thirds of the edges are in no triangle, and of the others most are in few."""
     rng = np.random.default_rng(3)
@@ -150,6 +192,20 @@ def test_what_is_refused(device):
     method = pyapsp.method("truss-peeling", group=1, width=8)
     with pytest.raises(ParameterError, match="a multiple of width"):
         pyapsp.k_truss(GRAPHS["fan"], 3, method, device=device)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", REAL)
+def test_every_truss_of_real_graphs(name, device):
+    graph = datasets.load(name)
+    simple = nx.Graph(graph.to_networkx())
+    simple.remove_edges_from(list(nx.selfloop_edges(simple)))
+    found = pyapsp.truss_decomposition(graph, device=device)
+    for k in range(3, found.k_max + 2):
+        simple = nx.k_truss(simple, k)  # trusses are nested
+        is_in = found.trussness >= k
+        ends = found.tails[is_in].tolist(), found.heads[is_in].tolist()
+        assert set(map(frozenset, simple.edges)) == set(map(frozenset, zip(*ends, strict=True)))
 
 
 @pytest.mark.nightly

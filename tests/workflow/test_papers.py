@@ -60,6 +60,10 @@ TINY = {
             "busato-paths-optimisations": [100],
             "busato-paths-components": [60],
             "busato-paths-curnet": [100],
+            "busato-dynamic-formats": [300],
+            "busato-dynamic-updates": [300],
+            "busato-dynamic-analytics": [300],
+            "busato-dynamic-trusses": [256],
             "busato-mining-miners": [40],
             "busato-mining-parts": [40],
             "busato-mining-overlap": [1100],
@@ -262,6 +266,8 @@ def test_the_targets_run_to_the_end(checkout):
         "takafuji": "table-3.1 table-3.2 table-3.3 table-3.4 table-3.6 table-3.7 table-3.8 "
         "table-3.9 table-3.10 figure-4.10 figure-4.10-model figure-4.11 figure-4.11-model "
         "figure-4.12 figure-4.12-model figure-4.15 figure-4.16 figure-4.17",
+        "busato-dynamic": "table-17.1 table-18.2 figure-18.5 figure-18.6 figures-18.7-18.8 "
+        "figures-18.9-18.10 table-19.2 table-19.3",
         "busato-mining": "table-20.2 table-20.3 figure-20.2 parts",
         "matsumoto": "tiles blocks bandwidth sizes devices",
         "busato-traversal": "table-3.1 table-5.3 figures-5.6-5.9 claims figure-5.10 figure-5.11 "
