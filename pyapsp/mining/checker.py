@@ -23,7 +23,7 @@ _WIDTHS = (1, 2, 4, 8, 16)
 _TILES = (1, 2, 4, 8)
 # Bytes of a row in a slab. On CPUs the rows of tens of variables stay in the second cache of a
 # core, on GPUs in the cache of the device.
-_SLAB_CPU, _SLAB_GPU = 2**15, 2**18
+_SLAB_CPU, _SLAB_GPU = 2**15, 2**16
 _GROUP = 256
 # Bytes of a row of the first launches, after which the host removes entries that are contradicted.
 _PROBES = (2**12, 2**18)
