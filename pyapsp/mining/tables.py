@@ -60,6 +60,8 @@ def csv(path: Path, instants: int | None, variables: Any) -> Columns:
             found = {name: _values(path, line, name, frame[name], polars) for name in chosen}
         except polars.exceptions.PolarsError as error:
             raise FormatError(path, None, str(error).splitlines()[0]) from None
+        if waiting and found.keys() != waiting[-1].keys():
+            raise FormatError(path, 1, "the names of the variables are not one line")
         for name, values in found.items():
             if waiting and (values.dtype == bool) != (waiting[-1][name].dtype == bool):
                 raise FormatError(path, line, f"variable {name!r} has Booleans and numbers")
