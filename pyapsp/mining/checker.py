@@ -12,6 +12,7 @@ import pyopencl as cl
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, ParameterError
 from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.kernels.transfer import in_place, read_back, shared
 from pyapsp.mining import evaluate
 from pyapsp.mining.templates import Batch
 
@@ -22,10 +23,12 @@ _WIDTHS = (1, 2, 4, 8, 16)
 _TILES = (1, 2, 4, 8)
 # Bytes of a row in a slab. On CPUs the rows of tens of variables stay in the second cache of a
 # core, on GPUs in the cache of the device.
-_SLAB_CPU, _SLAB_GPU = 2**15, 2**18
+_SLAB_CPU, _SLAB_GPU = 2**15, 2**16
 _GROUP = 256
 # Bytes of a row of the first launches, after which the host removes entries that are contradicted.
 _PROBES = (2**12, 2**18)
+# Groups up to which these launches take longer than they save.
+_FEW = 1024
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,7 @@ class Checker:
         words = words.copy()
         kernels = self.program(batch, rows.dtype)
         width = self._width(rows.dtype)
-        for first, last in pairwise((0, *self._probes(rows), rows.used)):
+        for first, last in pairwise((0, *self._probes(rows, len(words)), rows.used)):
             some = np.flatnonzero(words) if self.form.early else np.arange(len(words))
             if some.size:
                 span = (first // width, -(-last // width))
@@ -179,9 +182,10 @@ class Checker:
         """Return the elements of a vector: words of 4 bytes, or half as many of 8 bytes."""
         return max(self.form.width * 4 // dtype.itemsize, 1)
 
-    def _probes(self, rows: Rows) -> Sequence[int]:
+    def _probes(self, rows: Rows, count: int) -> Sequence[int]:
         """Return the ends of the first launches, in elements."""
-        if not self.form.early or self.form.mapping != "slab":
+        groups = count * -(-rows.used * rows.dtype.itemsize // self.form.slab)
+        if not self.form.early or self.form.mapping != "slab" or groups <= _FEW:
             return ()
         ends = [size // rows.dtype.itemsize for size in _PROBES]
         return [end for end in ends if 2 * end <= rows.used]
@@ -197,8 +201,11 @@ class Checker:
         form, count, (first, last) = self.form, len(entries), span
         vector = self._width(rows.dtype) * rows.dtype.itemsize
         slab = max(form.slab // vector, 1) if form.mapping == "slab" else last - first
-        dictionary = upload(self.queue, np.ascontiguousarray(entries), self.watch)
-        alive = upload(self.queue, words, self.watch)
+        entries, found = np.ascontiguousarray(entries), words.copy()
+        entries.flags.writeable = False  # so that its memory can be used
+        dictionary = upload(self.queue, entries, self.watch)
+        here = in_place(self.device.handle)
+        alive = shared(self.queue, found) if here else upload(self.queue, found, self.watch)
         self.bytes = max(self.bytes, entries.nbytes + words.nbytes)
         name = "check_by_item" if form.mapping == "item" else "check"
         groups = count * -(-(last - first) // slab)
@@ -216,8 +223,10 @@ class Checker:
             *(np.uint32(value) for value in scalars),
         )
         self.watch.add("kernel", event)
-        found = np.empty_like(words)
         with self.watch.by_the_host("transfer"):
             event.wait()
-        cl.enqueue_copy(self.queue, found, alive)
+        if here:
+            read_back(self.queue, alive, found)
+        else:
+            cl.enqueue_copy(self.queue, found, alive)
         return found

@@ -18,6 +18,7 @@ import numpy as np
 from pyapsp.device import choose, device_errors
 from pyapsp.errors import ParameterError
 from pyapsp.kernels import Stopwatch
+from pyapsp.kernels.transfer import in_place
 from pyapsp.mining.checker import Checker, Form, Rows
 from pyapsp.mining.inference import Facts, Survivors, combinations, copied, derived
 from pyapsp.mining.reading import read_pieces
@@ -122,12 +123,14 @@ def mine(
     started = time.perf_counter()
     watch, source = Stopwatch(), _source(trace, reading)
     batches = chosen.batches(inference=inference)
+    # a processor has no copies of a trace in memory, and threads cost more than they gain
+    here = memory_limit is None and isinstance(trace, Trace) and in_place(found_device.handle)
     with device_errors(found_device, memory_limit or 0):
         miner = _Miner(Checker(found_device, form, watch), batches, inference)
         parts = pieces(_timed(source, watch), found_device, memory_limit, overlap=overlap)
         kinds = {batch.kind for batch in batches}
-        read = ahead(parts, wanted=overlap)
-        sent = ahead(copies(read, kinds, found_device, watch), wanted=overlap)
+        read = ahead(parts, wanted=overlap and not here)
+        sent = ahead(copies(read, kinds, found_device, watch), wanted=overlap and not here)
         with closing(read), closing(sent):
             miner.run(sent, progress)
     seconds = {phase: watch.seconds(phase) for phase in ("read", "transfer", "kernel")}

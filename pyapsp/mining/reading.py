@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import FormatError, ParameterError, PrecisionError, PyApspError
-from pyapsp.mining import vcd
+from pyapsp.errors import FormatError, ParameterError, PrecisionError
+from pyapsp.mining import tables, vcd
 from pyapsp.mining.trace import DTYPES, Trace
 
 __all__ = ["SUFFIXES", "read_pieces", "read_trace"]
 
 #: Instants of a piece: 100 variables take about 160 MB.
 INSTANTS = 2**20
-_Columns = Iterator[tuple[dict[str, np.ndarray], dict[str, Any]]]
 
 
 def read_trace(path: str | os.PathLike[str], *, dtype: str = "auto", **options: Any) -> Trace:
@@ -29,7 +28,8 @@ def read_trace(path: str | os.PathLike[str], *, dtype: str = "auto", **options: 
         ``.vcd`` (value change dump), ``.csv``, ``.parquet``, ``.npy`` (2-D: an instant in each row,
         variables ``v0``, ``v1``, ...; or with named fields) or ``.npz`` (an array for each
         variable). Columns of Booleans, and one-bit variables of a ``.vcd`` file, are Boolean; a
-        column of a ``.csv`` file is if it has only ``true`` and ``false``.
+        column of a ``.csv`` file is if it has only ``true`` and ``false``. The first line of a
+        ``.csv`` file has the names.
     dtype : {"auto", "float32", "float64"}
         Type of numbers, as for `Trace.of`.
     **options
@@ -89,7 +89,7 @@ def read_pieces(
 
 def _pieces(
     path: str | os.PathLike[str],
-    read: Callable[..., _Columns],
+    read: Callable[..., tables.Columns],
     dtype: str,
     instants: int | None,
     variables: Sequence[str] | None,
@@ -112,80 +112,15 @@ def _pieces(
         yield trace
 
 
-def _vcd(path: Path, instants: int | None, variables: Any, **options: Any) -> _Columns:
+def _vcd(path: Path, instants: int | None, variables: Any, **options: Any) -> tables.Columns:
     return vcd.columns(path, instants=instants, variables=variables, **options)
 
 
-def _frames(path: Path, instants: int | None, variables: Any) -> _Columns:
-    """Yield the columns of a ``.csv`` or ``.parquet`` file, by polars."""
-    try:
-        import polars
-    except ModuleNotFoundError:
-        raise PyApspError(
-            f"{path.suffix} files need polars; install the extra 'mining' of pyapsp"
-        ) from None
-    with open(path, "rb"):
-        pass  # an OSError that names the file, where polars may have another error
-    try:
-        scan = polars.scan_csv if path.suffix.lower() == ".csv" else polars.scan_parquet
-        lazy = scan(path)
-        names = lazy.collect_schema().names()
-        for name in variables or ():
-            if name not in names:
-                raise ParameterError(f"{path}: there is no variable {name!r}")
-        lazy = lazy.select(variables or names)
-        start = 0
-        while True:
-            frame = (lazy if instants is None else lazy.slice(start, instants)).collect()
-            if not frame.height and start:
-                return
-            missing = [name for name in frame.columns if frame[name].null_count()]
-            if missing:
-                raise FormatError(path, None, f"variable {missing[0]!r} has missing values")
-            yield {name: frame[name].to_numpy() for name in frame.columns}, {}
-            if instants is None or frame.height < instants:
-                return
-            start += instants
-    except polars.exceptions.PolarsError as error:
-        raise FormatError(path, None, str(error).splitlines()[0]) from None
-
-
-def _arrays(path: Path, instants: int | None, variables: Any) -> _Columns:
-    """Yield the columns of a ``.npy`` or ``.npz`` file."""
-    with open(path, "rb"):
-        pass  # an OSError about the file; later ones are about its content
-    try:
-        if path.suffix.lower() == ".npz":
-            # NumPy would leave a file that is no archive open
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-                found = {name: archive[name] for name in archive.files}
-        else:
-            whole = np.load(path, mmap_mode="r", allow_pickle=False)
-            if whole.dtype.names:
-                found = {name: whole[name] for name in whole.dtype.names}
-            elif whole.ndim == 2:
-                found = {f"v{number}": column for number, column in enumerate(whole.T)}
-            else:
-                raise ValueError("a 2-D array or an array with named fields is expected")
-    except Exception as error:  # NumPy has several kinds for files that are spoilt
-        raise FormatError(path, None, f"no array: {error}") from None
-    for name in variables or ():
-        if name not in found:
-            raise ParameterError(f"{path}: there is no variable {name!r}")
-    found = {name: found[name] for name in variables or found}
-    if any(each.ndim != 1 for each in found.values()) or not found:
-        raise FormatError(path, None, "there must be a 1-D array for each variable")
-    n = max(len(each) for each in found.values())
-    for start in range(0, max(n, 1), instants or max(n, 1)):
-        stop = n if instants is None else start + instants
-        yield {name: np.array(each[start:stop]) for name, each in found.items()}, {}
-
-
-_FORMATS: dict[str, Callable[..., _Columns]] = {
+_FORMATS: dict[str, Callable[..., tables.Columns]] = {
     ".vcd": _vcd,
-    ".csv": _frames,
-    ".parquet": _frames,
-    ".npy": _arrays,
-    ".npz": _arrays,
+    ".csv": tables.csv,
+    ".parquet": tables.parquet,
+    ".npy": tables.npy,
+    ".npz": tables.npz,
 }
 SUFFIXES = tuple(_FORMATS)

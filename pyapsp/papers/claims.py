@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from pyapsp.papers.exhibits import table_of
 
-__all__ = ["Claim", "claims_table"]
+__all__ = ["Claim", "claims_table", "told"]
 
 
 @dataclass(frozen=True)
@@ -41,3 +41,8 @@ def claims_table(claims: Iterable[Claim]) -> pd.DataFrame:
         }
         for each in claims
     )
+
+
+def told(values: Mapping[str, float]) -> str:
+    """Return numbers with their names, as a text."""
+    return ", ".join(f"{name} {value:.3g}" for name, value in values.items())

@@ -218,6 +218,60 @@ def test_tables_are_read_whole_and_in_part(suffix, tmp_path):
         read_trace(path)
 
 
+def test_lines_of_values(tmp_path, monkeypatch):
+    """In blocks of a few lines, each with types of its own, and whole."""
+    path, other, n = tmp_path / "lines.csv", tmp_path / "wrong.csv", 3000
+    expected = {"x": [k + 0.5 * (k >= 1500) for k in range(n)], "n": list(range(n))}
+    expected["p"] = [k % 3 != 0 for k in range(n)]
+    rows = [f"{x:g}, {k} ,{str(p).lower()}" for x, k, p in zip(*expected.values(), strict=True)]
+    path.write_text("x, n ,p\n" + "\n".join(rows))
+    for block in (2**26, 2**12):
+        monkeypatch.setattr("pyapsp.mining.tables._BLOCK", block)
+        assert columns(read_trace(path)) == expected
+        pieces = list(read_pieces(path, instants=1024))
+        assert [piece.n for piece in pieces] == [1024, 1024, 952]
+        for name, right in expected.items():
+            assert [value for piece in pieces for value in columns(piece)[name]] == right
+        for at, wrong, said in (
+            (2000, "1,2,maybe", "2002: variable 'p': 'maybe' is no Boolean"),
+            (2000, "1,2-,true", "2002: variable 'n': '2-' is no number"),
+            (7, "1,,true", "9: variable 'n' has a missing value"),
+            (2500, "1,2", "2502: variable 'p' has a missing value"),
+            (2500, "1,2,true,4", "more fields"),
+        ):
+            other.write_text("x, n ,p\n" + "\n".join([*rows[:at], wrong, *rows[at + 1 :]]))
+            with pytest.raises(FormatError, match=said):
+                read_trace(other)
+    monkeypatch.setattr("pyapsp.mining.tables._BLOCK", 3)
+    for text, right in (
+        ("x,y\n1,2\n3.5,4\n\n", None),
+        ("x,y", None),
+        ("x\ntrue\n1\n", None),
+        ("x,y\r\n1,2\r\n3.5,4\r\n", {"x": [1, 3.5], "y": [2, 4]}),
+        ('"x","y"\n1,2', {"x": [1], "y": [2]}),
+    ):
+        path.write_text(text, newline="")
+        if right is None:
+            with pytest.raises(FormatError):
+                read_trace(path)
+        else:
+            assert columns(read_trace(path)) == right
+
+
+def test_archives_are_read_in_pieces(tmp_path):
+    values = {"x": np.arange(3e3), "p": np.arange(3000) % 2 == 0, "n": np.arange(3000, dtype="i2")}
+    for save in (np.savez, np.savez_compressed):
+        save(tmp_path / "some.npz", **values)
+        pieces = list(read_pieces(tmp_path / "some.npz", instants=1024))
+        assert [piece.n for piece in pieces] == [1024, 1024, 952]
+        for name, right in values.items():
+            assert [v for piece in pieces for v in columns(piece)[name]] == right.tolist()
+    for wrong in ({"x": np.arange(5)}, {"p": np.zeros((2, 2))}, {"n": np.array(["a"] * 3000)}):
+        np.savez(tmp_path / "wrong.npz", **(values | wrong))
+        with pytest.raises(FormatError):
+            read_trace(tmp_path / "wrong.npz")
+
+
 def test_frames_and_arrays_are_traces():
     for frame in (pd.DataFrame(TABLE), pl.DataFrame(TABLE), TABLE):
         assert columns(Trace.of(frame)) == TABLE
@@ -240,10 +294,12 @@ def test_spoilt_files_end_in_typed_errors(tmp_path):
     npz = tmp_path / "good.npz"
     np.savez(npz, **{name: np.array(each) for name, each in TABLE.items()})
     pl.DataFrame(TABLE).write_parquet(tmp_path / "good.parquet")
+    np.save(tmp_path / "good.npy", np.array([TABLE["x"], TABLE["n"]]).T)
     good = {
         ".vcd": DUMP.encode(),
         ".csv": pl.DataFrame(TABLE).write_csv().encode(),
         ".npz": npz.read_bytes(),
+        ".npy": (tmp_path / "good.npy").read_bytes(),
         ".parquet": (tmp_path / "good.parquet").read_bytes(),
     }
     path, outcomes, said = tmp_path / "spoilt", {suffix: set() for suffix in good}, []

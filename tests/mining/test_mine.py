@@ -1,6 +1,7 @@
 """`mine` equals algorithm 17, whatever the form of the kernels, the inference and the pieces.
 
-``PYAPSP_MINING_TRACES=10000`` sets the number of random traces of the longest test.
+``PYAPSP_MINING_TRACES=10000`` sets the number of random traces of the longest test, which then has
+every width of vectors.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pyapsp.mining.inference import combinations
 from pyapsp.mining.sequential import loop, sequential
 
 TRACES = int(os.environ.get("PYAPSP_MINING_TRACES", "60"))
+WIDTHS = (None, 1, 2, 4, 8, 16) if TRACES > 60 else (None,)
 # Each arity of both kinds, with few kernels to compile.
 FEW = TemplateSet(
     boolean=["a = b", "a != b", "a = b & c", "a -> b | c"],
@@ -96,9 +98,10 @@ def test_random_traces_have_the_invariants_of_algorithm_17(device):
     for seed in range(TRACES):
         trace = random_trace(seed)
         right = sorted(loop(trace, "II"))
+        width = WIDTHS[seed % len(WIDTHS)]
         for inference in (True, False):
-            found = mine(trace, "II", device=device, inference=inference)
-            assert sorted(found) == right, (seed, inference)
+            found = mine(trace, "II", device=device, inference=inference, width=width)
+            assert sorted(found) == right, (seed, inference, width)
             assert len(found) == len(right)
 
 

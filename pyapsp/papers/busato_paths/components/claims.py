@@ -11,7 +11,7 @@ from pyapsp.papers.busato_paths.components.experiments import (
     TRIMS,
 )
 from pyapsp.papers.busato_paths.components.stand_ins import NAMES
-from pyapsp.papers.claims import Claim
+from pyapsp.papers.claims import Claim, told
 from pyapsp.papers.exhibits import Measured
 from pyapsp.traversal.scc_multi_step import DEVSHATWAR
 
@@ -75,7 +75,7 @@ def claims(measured: Measured) -> Iterator[Claim]:
         "SC2",
         "the setting of Devshatwar et al. is as fast as the best on the first six graphs",
         all(gains[name] <= _EQUAL for name in NAMES[:6]) if whole else None,
-        "Devshatwar / best: " + _told({name: gains[name] for name in NAMES[:6] if name in gains}),
+        "Devshatwar / best: " + told({name: gains[name] for name in NAMES[:6] if name in gains}),
     )
     rest = {name: gains[name] for name in NAMES[6:] if name in gains}
     yield Claim(
@@ -86,7 +86,7 @@ def claims(measured: Measured) -> Iterator[Claim]:
         and {"Wiki-Talk", "USA-road"} <= set(sorted(rest, key=rest.__getitem__)[-4:])
         if whole
         else None,
-        "Devshatwar / best: " + _told(rest),
+        "Devshatwar / best: " + told(rest),
     )
     slow = {
         name: methods(measured, n, name)["tarjan"] / min(times.values())
@@ -99,7 +99,7 @@ def claims(measured: Measured) -> Iterator[Claim]:
         {name for name, gain in slow.items() if gain < 1} == {"web-Berkstan", "trec-w10g"}
         if whole
         else None,
-        f"least: {', '.join(losers)}; sequential / best: {_told(slow)}",
+        f"least: {', '.join(losers)}; sequential / best: {told(slow)}",
     )
     yield from _of_strategies(every)
     yield from _of_maps({name: heat(times) for name, times in every.items()})
@@ -124,7 +124,7 @@ def _of_strategies(every: dict[str, dict[_Set, float]]) -> Iterator[Claim]:
         "SC5",
         "queues are the best search on graphs of large diameter",
         all(gain > 1 for gain in found.values()) if found else None,
-        "best without queue / with: " + _told(found),
+        "best without queue / with: " + told(found),
     )
 
 
@@ -144,7 +144,7 @@ def _of_maps(maps: dict[str, dict[tuple[str, str], float]]) -> Iterator[Claim]:
         "SC6",
         "trimming does not pay on road networks, Pre2, Random and Fullchip",
         min(trims.values()) * _EQUAL >= 1 if trims else None,
-        "one turn / none: " + _told(trims),
+        "one turn / none: " + told(trims),
     )
     rounds = {
         name: min(s for each, s in maps[name].items() if each[1] in ("1", "2"))
@@ -156,7 +156,7 @@ def _of_maps(maps: dict[str, dict[tuple[str, str], float]]) -> Iterator[Claim]:
         "SC7",
         "web-Berkstan and trec-w10g need many rounds of searches, 17 or more",
         all(gain > 1 for gain in rounds.values()) if rounds else None,
-        "at most two rounds / 17 or more: " + _told(rounds),
+        "at most two rounds / 17 or more: " + told(rounds),
     )
     for number, name, first, text in (
         ("SC8", "amazon-2008", 1, "the rounds of searches matter, the turns of trimming hardly"),
@@ -179,9 +179,5 @@ def _of_maps(maps: dict[str, dict[tuple[str, str], float]]) -> Iterator[Claim]:
         "SC10",
         "Flickr and R-MAT: neither matters much (here: less than 1.5)",
         max(spread.values()) < 1.5 if spread else None,
-        "slowest / fastest: " + _told(spread),
+        "slowest / fastest: " + told(spread),
     )
-
-
-def _told(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.3g}" for name, value in values.items())

@@ -16,6 +16,7 @@ from pyapsp.papers.busato_paths.components.experiments import (
     published,
 )
 from pyapsp.papers.busato_paths.components.stand_ins import NAMES
+from pyapsp.papers.busato_paths.rows import of_graph, of_times
 from pyapsp.papers.claims import claims_table
 from pyapsp.papers.exhibits import Exhibit, Measured, milliseconds, ratio, table_of
 from pyapsp.papers.published import Published
@@ -39,25 +40,15 @@ def _published() -> Published:
 
 def _graphs(measured: Measured) -> Exhibit:
     rows, paper = [], _published()
-    units = {"vertices": "n", "arcs": "arcs"}
-    shares = (
+    quantities = (
         *("average degree", "vertices without leaving arcs", "deviation of degrees"),
         *("average diameter", "components", "vertices in the largest component"),
         "vertices in components of one",
     )
     for n in measured.sizes(_EXPERIMENT):
         for given in measured.inputs(_EXPERIMENT, n):
-            name = given["label"]["graph"]
-            row: dict[str, Any] = {"n": n, "graph": name}
-            for quantity, key in units.items():
-                row[f"{quantity}: stand-in"] = given[key]
-                theirs = paper.value(exhibit="table 9.1", quantity=quantity, graph=name)
-                row[f"million {quantity}: published"] = theirs
-            for quantity in shares:
-                row[f"{quantity}: ours"] = given[quantity]
-                theirs = paper.value(exhibit="table 9.1", quantity=quantity, graph=name)
-                row[f"{quantity}: published"] = theirs
-            rows.append(row)
+            sizes = {"vertices": given["n"], "arcs": given["arcs"]}
+            rows.append(of_graph(paper, "table 9.1", n, given, sizes, quantities, "ours"))
     return Exhibit(
         "table-9.1",
         "Table 9.1: the graphs",
@@ -89,17 +80,7 @@ def _times(measured: Measured) -> Exhibit:
                 "scc-tarjan": alone.get("scc-tarjan"),
                 "scc-colouring": alone.get("scc-colouring"),
             }
-            row: dict[str, Any] = {"n": n, "graph": name}
-            for each, seconds in found.items():
-                row[f"{each}, ms: ours"] = milliseconds(seconds)
-                row[f"{each}, MTEPS: ours"] = ratio(arcs.get(name, 0) / 1e6, seconds)
-                for quantity, unit in (("time", "ms"), ("rate", "MTEPS")):
-                    theirs = paper.value(
-                        exhibit="table 9.2", quantity=quantity, graph=name, method=each
-                    )
-                    if theirs is not None:
-                        row[f"{each}, {unit}: published"] = theirs
-            rows.append(row)
+            rows.append(of_times(paper, "table 9.2", n, name, arcs.get(name, 0), found))
     return Exhibit(
         "table-9.2",
         "Table 9.2: times",

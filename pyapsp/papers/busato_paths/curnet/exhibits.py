@@ -40,6 +40,14 @@ def _wall(measured: Measured, n: int, **label: Any) -> float | None:
     return run["seconds"]["wall"] if run else None
 
 
+def _beside(times: dict[str, float | None], prefix: str = "") -> dict[str, Any]:
+    """Return milliseconds, and speedups over igraph, which comes first."""
+    row = {f"{prefix}{name}, ms: ours": milliseconds(seconds) for name, seconds in times.items()}
+    for name, seconds in list(times.items())[1:]:
+        row[f"{prefix}speedup of {name} over igraph: ours"] = ratio(times["igraph"], seconds)
+    return row
+
+
 def _searches(measured: Measured, problem: str, figure: str, what: str) -> Exhibit:
     rows, published = [], PUBLISHED[problem]
     names = ("igraph", published, "auto", "solve")
@@ -52,13 +60,7 @@ def _searches(measured: Measured, problem: str, figure: str, what: str) -> Exhib
                 row: dict[str, Any] = {"n": n, "threshold": threshold}
                 row["sources, %"] = share
                 row["sources"] = run["label"]["sources"] if run else None
-                for name, seconds in times.items():
-                    row[f"{name}, ms: ours"] = milliseconds(seconds)
-                for name in names[1:]:
-                    row[f"speedup of {name} over igraph: ours"] = ratio(
-                        times["igraph"], times[name]
-                    )
-                rows.append(row)
+                rows.append(row | _beside(times))
     table = table_of(rows)
     n = max(measured.sizes(_EXPERIMENT))
     lines = [
@@ -106,12 +108,7 @@ def _components(measured: Measured) -> Exhibit:
                     name: _wall(measured, n, problem=problem, species=species, **{"with": name})
                     for name in of
                 }
-                for name, seconds in times.items():
-                    row[f"{prefix}{name}, ms: ours"] = milliseconds(seconds)
-                for name in of[1:]:
-                    row[f"{prefix}speedup of {name} over igraph: ours"] = ratio(
-                        times["igraph"], times[name]
-                    )
+                row |= _beside(times, prefix)
             rows.append(row)
     table = table_of(rows)
     n = max(measured.sizes(_EXPERIMENT))
@@ -148,20 +145,17 @@ def _answers(measured: Measured) -> Iterator[Claim]:
         mean(every) >= 3 if every else None,
         f"mean {mean(every):.3g}, from {min(every):.3g} to {max(every):.3g}" if every else "",
     )
-    few = [
-        gain
-        for problem in ("bfs", "sssp")
-        for share in SHARES
-        if share <= 0.5
-        for gain in speedups(problem=problem, **_share(share))
-    ]
-    many = [
-        gain
-        for problem in ("bfs", "sssp")
-        for share in SHARES
-        if share > 0.5
-        for gain in speedups(problem=problem, **_share(share))
-    ]
+    shares: list[dict[str, Any]] = [{"per cent": share} for share in SHARES]
+    few, many = (
+        [
+            gain
+            for problem in ("bfs", "sssp")
+            for share in shares
+            if (share["per cent"] <= 0.5) == small
+            for gain in speedups(problem=problem, **share)
+        ]
+        for small in (True, False)
+    )
     yield Claim(
         "CU2",
         "up to 0.5 % of the vertices as sources, igraph is about as fast; above, cuRnet is faster",
@@ -190,10 +184,6 @@ def _answers(measured: Measured) -> Iterator[Claim]:
         f"igraph / pyapsp: mean {mean(made):.3g}" if made else "",
     )
     yield Claim("CU6", "PCSF is up to 9 times as fast with cuRnet", None, "PCSF is not here")
-
-
-def _share(share: float) -> dict[str, Any]:
-    return {"per cent": share}
 
 
 def _claims(measured: Measured) -> Exhibit:

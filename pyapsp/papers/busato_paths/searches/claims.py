@@ -8,7 +8,7 @@ from statistics import geometric_mean, mean
 
 from pyapsp.papers.busato_paths.searches.experiments import OPTIMISATIONS
 from pyapsp.papers.busato_paths.searches.stand_ins import FIRST
-from pyapsp.papers.claims import Claim
+from pyapsp.papers.claims import Claim, told
 from pyapsp.papers.exhibits import Measured
 
 __all__ = ["counts", "of_optimisations", "of_searches", "times", "with_and_without"]
@@ -40,7 +40,7 @@ def of_searches(measured: Measured) -> Iterator[Claim]:
         "HB1",
         "H-BF is faster than every other parallel search on every graph",
         all(lead > 1 for lead in leads.values()) if leads else None,
-        "best other / H-BF: " + _told(leads),
+        "best other / H-BF: " + told(leads),
     )
     davidson = {
         name: min(each["workfront sweep"], each["sssp-near-far"]) / each["sssp-h-bf"]
@@ -52,7 +52,7 @@ def of_searches(measured: Measured) -> Iterator[Claim]:
         "H-BF is 5 times as fast, on average, as the most efficient parallel search (table 8.2 "
         "gives 3.75 over workfront sweep and near-far)",
         average >= 5 if davidson else None,
-        f"mean {average:.3g}: {_told(davidson)}",
+        f"mean {average:.3g}: {told(davidson)}",
     )
     gains = {name: each["queue"] / each["sssp-h-bf"] for name, each in every.items()}
     deep = [gain for name, gain in gains.items() if FIRST.index(name) < 3]
@@ -62,7 +62,7 @@ def of_searches(measured: Measured) -> Iterator[Claim]:
         "the speedup over the sequential search with a queue is smallest on graphs of large "
         "diameter, the first three",
         geometric_mean(deep) < geometric_mean(flat) if deep and flat else None,
-        _told(gains),
+        told(gains),
     )
     roads = every.get("asia.osm")
     yield Claim(
@@ -78,7 +78,7 @@ def of_searches(measured: Measured) -> Iterator[Claim]:
         "HB5",
         "the rate of H-BF is highest on msdoor, with many arcs for each vertex",
         max(rates, key=rates.__getitem__) == "msdoor" if rates else None,
-        "MTEPS: " + _told(rates),
+        "MTEPS: " + told(rates),
     )
 
 
@@ -128,14 +128,14 @@ def of_optimisations(measured: Measured) -> Iterator[Claim]:
             number,
             f"{optimisation}: {factor} times as fast on {graph}; here: at least half of that gain",
             max(found.values()) >= 1 + (factor - 1) / 2 if found else None,
-            "without / with: " + _told(found),
+            "without / with: " + told(found),
         )
     classes = {graph: gains[graph, "classes of arcs"].get("alone", math.nan) for graph in graphs}
     yield Claim(
         "HB10",
         "classes of arcs help on most graphs",
         sum(gain > 1 for gain in classes.values()) > len(graphs) / 2,
-        "without / with: " + _told(classes),
+        "without / with: " + told(classes),
     )
     duplicates = {
         graph: gains[graph, "removal of duplicates"].get("alone", math.nan)
@@ -146,7 +146,7 @@ def of_optimisations(measured: Measured) -> Iterator[Claim]:
         "HB11",
         "removal of duplicates matters for small diameters",
         flat > max(deep, 1),
-        "without / with: " + _told(duplicates),
+        "without / with: " + told(duplicates),
     )
     yield from _of_counts(measured, n)
 
@@ -172,7 +172,7 @@ def _of_counts(measured: Measured, n: int) -> Iterator[Claim]:
         "HB12",
         "a queue saves most relaxations of a search without one; H-BF does fewer than either",
         found["H-BF"] < found["queue"] < found["queue-less, n - 1 sweeps"] / 10 if known else None,
-        _told(found),
+        told(found),
     )
     for number, name, text, orders in (
         ("HB13", "H-BF", "H-BF does one order of magnitude more relaxations", 1),
@@ -187,10 +187,6 @@ def _of_counts(measured: Measured, n: int) -> Iterator[Claim]:
             abs(above - orders) < 0.5 if tells else None,
             f"{above:.2g} orders" if known else "",
         )
-
-
-def _told(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.3g}" for name, value in values.items())
 
 
 def _milliseconds(values: dict[str, float], names: tuple[str, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from pyapsp.papers.busato_paths.rows import of_graph, of_times
 from pyapsp.papers.busato_paths.searches import claims
 from pyapsp.papers.busato_paths.searches.experiments import OPTIMISATIONS
 from pyapsp.papers.busato_paths.searches.stand_ins import FIRST, SECOND
@@ -59,15 +60,9 @@ def _graphs(measured: Measured) -> Exhibit:
             for given in measured.inputs(experiment, n):
                 known[n, given["label"]["graph"]] = given
     for (n, name), given in known.items():
-        row: dict[str, Any] = {"n": n, "graph": name}
-        for quantity in ("vertices", "arcs"):
-            row[f"{quantity}: stand-in"] = given[quantity]
-            theirs = paper.value(exhibit="table 8.1", quantity=quantity, graph=name)
-            row[f"million {quantity}: published"] = theirs
-        for quantity in ("average degree", "deviation of degrees", "largest degree"):
-            row[f"{quantity}: stand-in"] = given[quantity]
-            theirs = paper.value(exhibit="table 8.1", quantity=quantity, graph=name)
-            row[f"{quantity}: published"] = theirs
+        sizes = {quantity: given[quantity] for quantity in ("vertices", "arcs")}
+        degrees = ("average degree", "deviation of degrees", "largest degree")
+        row = of_graph(paper, "table 8.1", n, given, sizes, degrees, "stand-in")
         row["depth from the sources: ours"] = given["depth"]
         row["diameter: published"] = paper.value(
             exhibit="table 8.1", quantity="diameter", graph=name
@@ -87,19 +82,9 @@ def _times(measured: Measured) -> Exhibit:
     for n in measured.sizes(_SEARCHES):
         arcs = {each["label"]["graph"]: each["arcs"] for each in measured.inputs(_SEARCHES, n)}
         for name in FIRST:
-            found = claims.times(measured, n, name)
-            row: dict[str, Any] = {"n": n, "graph": name}
-            for each in _NAMES:
-                seconds = found.get(each)
-                row[f"{each}, ms: ours"] = milliseconds(seconds)
-                row[f"{each}, MTEPS: ours"] = ratio(arcs.get(name, 0) / 1e6, seconds)
-                for quantity, unit in (("time", "ms"), ("rate", "MTEPS")):
-                    theirs = paper.value(
-                        exhibit="table 8.2", quantity=quantity, graph=name, method=each
-                    )
-                    if theirs is not None:
-                        row[f"{each}, {unit}: {_THEIRS}"] = theirs
-            rows.append(row)
+            times = claims.times(measured, n, name)
+            found = {each: times.get(each) for each in _NAMES}
+            rows.append(of_times(paper, "table 8.2", n, name, arcs.get(name, 0), found))
     return Exhibit(
         "table-8.2",
         "Table 8.2: times of searches",

@@ -1,0 +1,234 @@
+"""Columns of tables, some rows at a time: ``.csv``, ``.parquet``, ``.npy`` and ``.npz`` files.
+
+A ``.csv`` file is parsed in blocks of whole lines, each after the line with the names, and an
+``.npz`` file has one open stream for each array::
+
+    csv   names | lines ... | lines ... | lines        block by block, by polars
+    npz   x [####....]                                 the next rows of every array
+          y [####....]
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from pyapsp.errors import FormatError, ParameterError, PyApspError
+from pyapsp.mining.trace import numbers
+
+__all__ = ["Columns", "csv", "npy", "npz", "parquet"]
+
+#: Columns of each piece, and facts about it.
+Columns = Iterator[tuple[dict[str, np.ndarray], dict[str, Any]]]
+# Bytes of a block of a ``.csv`` file.
+_BLOCK = 2**26
+
+
+def csv(path: Path, instants: int | None, variables: Any) -> Columns:
+    """Yield the columns of a ``.csv`` file.
+
+    Parameters
+    ----------
+    path : Path
+    instants : int or None
+        Rows of a piece; None: all.
+    variables : sequence of str or None
+        The columns to read.
+
+    Raises
+    ------
+    FormatError
+        A row has another number of values, or a value is missing or no number.
+    ParameterError
+        There is no such variable.
+    PyApspError
+        Polars is not installed.
+    """
+    polars = _polars(path)
+    waiting: list[dict[str, np.ndarray]] = []
+    rows, line = 0, 2
+    for text in _blocks(path):
+        try:
+            frame = polars.read_csv(text, infer_schema_length=None)
+            frame = frame.rename({name: name.strip() for name in frame.columns})
+            chosen = _chosen(path, variables, frame.columns)
+            found = {name: _values(path, line, name, frame[name], polars) for name in chosen}
+        except polars.exceptions.PolarsError as error:
+            raise FormatError(path, None, str(error).splitlines()[0]) from None
+        if waiting and found.keys() != waiting[-1].keys():
+            raise FormatError(path, 1, "the names of the variables are not one line")
+        for name, values in found.items():
+            if waiting and (values.dtype == bool) != (waiting[-1][name].dtype == bool):
+                raise FormatError(path, line, f"variable {name!r} has Booleans and numbers")
+        waiting.append(found)
+        line, rows = line + frame.height, rows + frame.height
+        while instants is not None and rows > instants:
+            found = _joined(waiting)
+            yield {name: values[:instants] for name, values in found.items()}, {}
+            waiting = [{name: values[instants:] for name, values in found.items()}]
+            rows -= instants
+    yield _joined(waiting), {}
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file in blocks, each after the first line."""
+    with open(path, "rb") as file:
+        names = rest = file.readline()
+        while piece := file.read(_BLOCK):
+            end = piece.rfind(b"\n") + 1
+            if end:
+                yield rest + piece[:end]
+                rest = names
+            rest += piece[end:]
+        if len(rest) > len(names) or file.tell() == len(names):
+            yield rest
+
+
+def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}
+
+
+def _values(path: Path, line: int, name: str, column: Any, polars: Any) -> np.ndarray:
+    """Return a column of a block as Booleans or numbers."""
+    if column.dtype == polars.String:
+        texts = column.str.strip_chars()
+        logical, kind = texts.is_in(["true", "false"]), "number"
+        column = texts.cast(polars.Int64, strict=False)
+        if logical[:1].any():
+            kind = "Boolean"
+            column = polars.select(polars.when(logical).then(texts == "true")).to_series()
+        elif column.null_count() > texts.null_count():
+            column = texts.cast(polars.Float64, strict=False)
+        wrong = (column.is_null() & texts.is_not_null()).arg_true()
+        if len(wrong):
+            said = f"variable {name!r}: {texts[wrong[0]][:60]!r} is no {kind}"
+            raise FormatError(path, line + wrong[0], said)
+    if column.null_count():
+        at = line + column.is_null().arg_true()[0]
+        raise FormatError(path, at, f"variable {name!r} has a missing value")
+    values: np.ndarray = column.to_numpy()
+    if values.dtype.kind not in "biuf":
+        raise FormatError(path, line, f"variable {name!r} has values of type {column.dtype}")
+    return values if values.dtype == bool else numbers(values, name)
+
+
+def parquet(path: Path, instants: int | None, variables: Any) -> Columns:
+    """Yield the columns of a ``.parquet`` file; see `csv`."""
+    polars = _polars(path)
+    with open(path, "rb"):
+        pass  # an OSError that names the file, where polars may have another error
+    try:
+        lazy, start = polars.scan_parquet(path), 0
+        lazy = lazy.select(_chosen(path, variables, lazy.collect_schema().names()))
+        while True:
+            frame = (lazy if instants is None else lazy.slice(start, instants)).collect()
+            if not frame.height and start:
+                return
+            missing = [name for name in frame.columns if frame[name].null_count()]
+            if missing:
+                raise FormatError(path, None, f"variable {missing[0]!r} has missing values")
+            yield {name: frame[name].to_numpy() for name in frame.columns}, {}
+            if instants is None or frame.height < instants:
+                return
+            start += instants
+    except polars.exceptions.PolarsError as error:
+        raise FormatError(path, None, str(error).splitlines()[0]) from None
+
+
+def npy(path: Path, instants: int | None, variables: Any) -> Columns:
+    """Yield the columns of an ``.npy`` file; see `csv`."""
+    with open(path, "rb"):
+        pass  # an OSError about the file; later ones are about its content
+    try:
+        whole = np.load(path, mmap_mode="r", allow_pickle=False)
+        if whole.dtype.names:
+            found = {name: whole[name] for name in whole.dtype.names}
+        elif whole.ndim == 2:
+            found = {f"v{number}": column for number, column in enumerate(whole.T)}
+        else:
+            raise ValueError("a 2-D array or an array with named fields is expected")
+    except Exception as error:  # NumPy has several kinds for files that are spoilt
+        raise FormatError(path, None, f"no array: {error}") from None
+    chosen = _chosen(path, variables, found)
+    if any(found[name].ndim != 1 for name in chosen):
+        raise FormatError(path, None, "there must be a 1-D array for each variable")
+    for start in range(0, max(len(whole), 1), instants or max(len(whole), 1)):
+        stop = len(whole) if instants is None else start + instants
+        yield {name: np.array(found[name][start:stop]) for name in chosen}, {}
+
+
+def npz(path: Path, instants: int | None, variables: Any) -> Columns:
+    """Yield the columns of an ``.npz`` file; see `csv`."""
+    with open(path, "rb"):
+        pass
+    with ExitStack() as open_files:
+        try:
+            archive = open_files.enter_context(zipfile.ZipFile(path))
+            members = {each.removesuffix(".npy"): each for each in archive.namelist()}
+        except Exception as error:  # several kinds for files that are spoilt
+            raise FormatError(path, None, f"no archive of arrays: {error}") from None
+        chosen, streams, lengths = _chosen(path, variables, members), {}, set()
+        for name in chosen:
+            try:
+                stream = open_files.enter_context(archive.open(members[name]))
+                length, dtype = _header(stream)
+            except Exception as error:
+                raise FormatError(path, None, f"variable {name!r}: {error}") from None
+            streams[name] = stream, dtype
+            lengths.add(length)
+        if len(lengths) != 1:
+            raise FormatError(path, None, "the arrays of the variables differ in length")
+        n = lengths.pop()
+        for start in range(0, max(n, 1), instants or max(n, 1)):
+            count, found = min(instants or n, n - start), {}
+            for name, (stream, dtype) in streams.items():
+                try:
+                    # the end is read, too, where the archive has a checksum
+                    data = stream.read(count * dtype.itemsize if start + count < n else -1)
+                    found[name] = np.frombuffer(data, dtype)
+                except Exception as error:
+                    raise FormatError(path, None, f"variable {name!r}: {error}") from None
+                if len(found[name]) != count:
+                    said = f"variable {name!r} has another length than its header says"
+                    raise FormatError(path, None, said)
+            yield found, {}
+
+
+def _header(stream: IO[bytes]) -> tuple[int, np.dtype]:
+    """Read the header of an array of an archive; return its length and type."""
+    version = np.lib.format.read_magic(stream)
+    readers: dict[tuple[int, int], Callable[..., Any]] = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise ValueError(f"version {version} of the format")
+    shape, _, dtype = readers[version](stream)
+    if len(shape) != 1 or dtype.kind not in "biuf":
+        raise ValueError("a 1-D array of Booleans or numbers is expected")
+    return int(shape[0]), dtype
+
+
+def _chosen(path: Path, variables: Any, known: Any) -> list[str]:
+    """Return the variables to read, in the order in which they were asked for."""
+    for name in variables or ():
+        if name not in known:
+            raise ParameterError(f"{path}: there is no variable {name!r}")
+    if not known:
+        raise FormatError(path, None, "there is no variable")
+    return list(variables or known)
+
+
+def _polars(path: Path) -> Any:
+    try:
+        import polars
+    except ModuleNotFoundError:
+        raise PyApspError(
+            f"{path.suffix} files need polars; install the extra 'mining' of pyapsp"
+        ) from None
+    return polars
