@@ -64,6 +64,7 @@ SOME = {
         "search": ("standard", "optimised", "interpolation", "hybrid"),
         "deviation": (8,),
         "mean": (9,),
+        "find": ("search", "marks"),
         "each": (3, 4),
         "rounds": (1, 2),
         "grid": ("chunks", "resident", "multiple"),
@@ -221,6 +222,10 @@ def test_slices_that_do_not_fit_are_counted(device):
         # the gaps of 5000 and 2000 items are within chunks, the others at the ends
         assert solved(name, gaps, device, **shape, **more)["fallbacks"] == 2
         assert solved(name, dense, device, **shape, **more)["fallbacks"] == 0
+    # marks need not fit, but no group goes through thousands of empty items
+    marked = {"find": "marks", "rounds": 1, **shape}
+    assert solved("partition-multi-phase", gaps, device, **marked)["fallbacks"] == 2
+    assert solved("partition-multi-phase", dense, device, **marked)["fallbacks"] == 0
     merged = solved("partition-two-phase", gaps, device, form="merge-path", **shape)
     assert "fallbacks" not in merged
 

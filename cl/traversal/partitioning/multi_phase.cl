@@ -15,6 +15,19 @@
  *           SLOTS 0: the group stages and writes together, with its barriers. Groups take chunks in
  *           turn if there are fewer groups than chunks.
  *
+ *           multi_phase_mark finds the owners of a chunk without a search in it. Each item that is
+ *           not empty marks its first unit by a bit, and notes there which item it is. The owner of
+ *           a unit is noted at the last mark at or before it in its word of 32 bits, or, if there is
+ *           none, at the head of the word:
+ *
+ *             unit    0 1 2 3 4 5 6 7 | 8 9 ...          words of 8 bits here
+ *             owner   0 0 0 2 3 3 4 4 | 4 5
+ *             marks   1 0 0 1 1 0 1 0 | 0 1
+ *             notes   0     2 3   4   |   5              head of the second word: 4
+ *
+ *           A work-item finds four neighbouring units from one word, and writes them at once. No
+ *           slice has to fit, and nothing is staged.
+ *
  *           The partition searches by a kind of search, see chunks.h. For a choice between them the
  *           host needs the deviation of the sizes: multi_phase_statistics.
  *
@@ -23,13 +36,17 @@
  *             PYAPSP_SLOTS   1   see above
  *             PYAPSP_UNROLL  1   1: loops over EACH and ROUNDS are unrolled
  *             PYAPSP_VECTOR  1   1: four owners at a time go to local memory, if 4 divides EACH
+ *             PYAPSP_MARKS   1   0: without multi_phase_mark, whose local memory is for a whole chunk
  *             PYAPSP_STEPS   3   1: only slices are loaded; 2: and owners searched; 3: and written.
  *                                1 and 2 are for measurements; they write one sum a work-item
  *
  * Cost      C log N + W + W / EACH log L work for W units, N items, C chunks and slices of L; C + 1
- *           ints of global and CAPACITY of local memory, EACH ROUNDS registers.
+ *           ints of global and CAPACITY of local memory, EACH ROUNDS registers. With marks
+ *           C log N + W + N work, and 9/16 CHUNK ints of local memory. A GPU that
+ *           writes 10^12 owners and runs 3 10^13 instructions a second has 30 for a unit. A search
+ *           and the writes take 20 to 25, marks 7.
  *
- * Source    F. Busato, N. Bombieri, TPDS 28, 2017, doi:10.1109/TPDS.2016.2631166.
+ * Source    F. Busato, N. Bombieri, TPDS 28, 2017, doi:10.1109/TPDS.2016.2631166. Marks: ours.
  */
 #include "traversal/partitioning/chunks.h"
 #ifndef PYAPSP_ROUNDS
@@ -43,6 +60,9 @@
 #endif
 #ifndef PYAPSP_VECTOR
 #define PYAPSP_VECTOR 1
+#endif
+#ifndef PYAPSP_MARKS
+#define PYAPSP_MARKS 1
 #endif
 #ifndef PYAPSP_STEPS
 #define PYAPSP_STEPS 3
@@ -181,3 +201,81 @@ __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners
         group_sync();
     }
 }
+
+#if PYAPSP_MARKS
+/* A chunk with more offsets is found by a search for each unit. A note is the place in the slice. */
+#define MOST_NOTED MIN(8 * CHUNK, 65535)
+#define MARK_WORDS ((CHUNK + 31) / 32)
+/* Offsets that a work-item reads before it uses them. */
+#define AT_ONCE 4
+
+/* As multi_phase_expand, by marks. */
+__kernel GROUP void multi_phase_mark(INPUT offsets, INPUT parts, OUTPUT owners,
+                                     __global int *fallbacks, const int units, const int chunks)
+{
+    __local uint marks[MARK_WORDS];
+    __local int heads[MARK_WORDS];
+    __local ushort notes[CHUNK];
+    const int place = GROUP_PLACE;
+    for (int c = get_group_id(0); c < chunks; c += get_num_groups(0)) {
+        const int low = parts[c], length = SLICE_LENGTH(low, parts[c + 1]);
+        const uint first = (uint)c * CHUNK;
+        const int size = min((uint)CHUNK, (uint)units - first);
+        if (length > MOST_NOTED) {
+            if (place == 0)
+                atomic_inc(fallbacks);
+            for (int p = place; p < size; p += PYAPSP_GROUP)
+                owners[first + p] = low + predecessor_global(offsets + low, length, first + p);
+            continue;
+        }
+        for (int w = place; w < MARK_WORDS; w += PYAPSP_GROUP)
+            marks[w] = 0;
+        group_sync();
+        for (int from = place; from < length - 1; from += AT_ONCE * PYAPSP_GROUP) {
+            int begin[AT_ONCE], end[AT_ONCE];
+            UNROLL
+            for (int k = 0; k < AT_ONCE; k++) {
+                const int i = low + min(from + k * PYAPSP_GROUP, length - 2);
+                begin[k] = offsets[i];
+                end[k] = offsets[i + 1];
+            }
+            UNROLL
+            for (int k = 0; k < AT_ONCE; k++) {
+                const int i = from + k * PYAPSP_GROUP;
+                /* the first item may begin before the chunk, and the last one after it */
+                const int p = max(begin[k] - (int)first, 0), to = min(end[k] - (int)first, size);
+                if (i >= length - 1 || p >= to)
+                    continue;
+                notes[p] = i;
+                atomic_or(&marks[p / 32], 1u << p % 32);
+                for (int w = p / 32 + 1; 32 * w < to; w++)
+                    heads[w] = low + i;
+            }
+        }
+        group_sync();
+        for (int p = 4 * place; p < size; p += 4 * PYAPSP_GROUP) {
+            const uint word = marks[p / 32], before = word & ((2u << p % 32) - 1);
+            int4 four;
+            four.x = before ? low + notes[p / 32 * 32 + 31 - clz(before)] : heads[p / 32];
+            four.y = word >> p % 32 & 2 ? low + notes[p + 1] : four.x;
+            four.z = word >> p % 32 & 4 ? low + notes[p + 2] : four.y;
+            four.w = word >> p % 32 & 8 ? low + notes[p + 3] : four.z;
+            __global int *to = owners + first + p;
+#if PYAPSP_VECTOR && PYAPSP_GROUP * PYAPSP_EACH * PYAPSP_ROUNDS % 4 == 0
+            if (p + 3 < size) {
+                *(__global int4 *)to = four;
+                continue;
+            }
+#endif
+            to[0] = four.x;
+            if (p + 1 < size)
+                to[1] = four.y;
+            if (p + 2 < size)
+                to[2] = four.z;
+            if (p + 3 < size)
+                to[3] = four.w;
+        }
+        group_sync();
+    }
+}
+#endif

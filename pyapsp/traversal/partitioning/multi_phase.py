@@ -20,6 +20,8 @@ __all__ = ["PartitionMultiPhase"]
 # Most units that a work-item keeps in registers, groups of the statistics kernel, and the largest
 # slice, as in the kernel file.
 _KEPT, _STATISTICS, _SLICE = 256, 64, 4096
+# Ways to find the owners in a chunk, and their kernels.
+_KERNELS = {"search": "multi_phase_expand", "marks": "multi_phase_mark"}
 
 
 @register
@@ -30,6 +32,9 @@ class PartitionMultiPhase(Technique):
     of the sizes is at most `deviation` and their mean at most `mean`. `grid` is the number of
     groups: "chunks" (one for each chunk), "resident" (as many as run at the same time, with
     `resident` work-items in a compute unit), or "multiple" (`multiple` times as many).
+
+    `find` says how owners are found in a chunk: by a "search" of each work-item, as published, or
+    from the "marks" that items set at their first units. Marks need no staging.
 
     The others switch single optimisations: who stages owners in local memory (`staging`), unrolled
     loops, writes of four owners, reading slices into registers first (`prefetch`), and pointers
@@ -45,6 +50,7 @@ class PartitionMultiPhase(Technique):
         "search": (*SEARCHES, "hybrid"),
         "deviation": (5, 8),
         "mean": (3, 9),
+        "find": tuple(_KERNELS),
         "each": (1, 2, 3, 4, 5, 7, 8, 10, 12, 16, 32, 64, 128),
         "rounds": (1, 2, 3, 4, 5, 6, 7, 8, 10),
         "grid": ("chunks", "resident", "multiple"),
@@ -60,6 +66,7 @@ class PartitionMultiPhase(Technique):
     }
     macros: ClassVar[Mapping[str, str]] = {
         "each": "PYAPSP_EACH",
+        "find": "PYAPSP_MARKS",
         "rounds": "PYAPSP_ROUNDS",
         "staging": "PYAPSP_SLOTS",
         "unroll": "PYAPSP_UNROLL",
@@ -76,6 +83,7 @@ class PartitionMultiPhase(Technique):
         for group in narrow(device, (128, 64, 32, 16)):
             yield {
                 "search": "hybrid",
+                "find": "search",
                 "deviation": 8,
                 "mean": 9,
                 "each": 10 if group > 1 else 128,
@@ -102,9 +110,11 @@ class PartitionMultiPhase(Technique):
         return f"{super().rule(options)}, and each x rounds at most {_KEPT}"
 
     def local_ints(self, parameters: Mapping[str, Any]) -> int:
-        """Return the ints of a slice, a part of which later has the owners of a round."""
+        """Return the ints of a slice, a part of which later has the owners of a round; of marks."""
         round_ = int(parameters["group"] * parameters["each"])
         chunk = round_ * int(parameters["rounds"])
+        if parameters["find"] == "marks":
+            return -(-chunk // 2) + 2 * -(-chunk // 32)
         return max(round_, min(chunk, _SLICE)) + 2
 
     def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
@@ -146,7 +156,8 @@ class PartitionMultiPhase(Technique):
             "partition", "multi_phase_partition", int(chunks) + 1, run.offsets, parts, *scalars
         )
         arrays = run.offsets, parts, run.owners, fallbacks
-        run.launch("expansion", "multi_phase_expand", groups, *arrays, run.units, chunks)
+        kernel = _KERNELS[parameters["find"]]
+        run.launch("expansion", kernel, groups, *arrays, run.units, chunks)
         run.count_later("fallbacks", fallbacks)
 
 

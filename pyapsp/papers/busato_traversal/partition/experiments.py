@@ -50,7 +50,8 @@ TECHNIQUES: dict[str, tuple[str, dict[str, Any]]] = {
     "block search": ("partition-block", {"items": 2048}),
     "two-phase": ("partition-two-phase", {"form": "chunks"}),
     "two-phase, merge path": ("partition-two-phase", {"form": "merge-path"}),
-    "Multi-phase": ("partition-multi-phase", {}),
+    "Multi-phase": ("partition-multi-phase", {"find": "search"}),
+    "Multi-phase, marks": ("partition-multi-phase", {"find": "marks"}),
 }
 
 
