@@ -15,10 +15,11 @@
  *           SLOTS 0: the group stages and writes together, with its barriers. Groups take chunks in
  *           turn if there are fewer groups than chunks.
  *
- *           multi_phase_mark finds the owners of a chunk without a search in it. Each item that is
- *           not empty marks its first unit by a bit, and notes there which item it is. The owner of
- *           a unit is noted at the last mark at or before it in its word of 32 bits, or, if there is
- *           none, at the head of the word:
+ *           multi_phase_mark is one launch, without a search in a chunk. A group has a run of units,
+ *           in chunks one after the other, and searches the owner of the first one only. Each item
+ *           that is not empty marks its first unit by a bit, and notes there which item it is. The
+ *           owner of a unit is noted at the last mark at or before it in its word of 32 bits, or, if
+ *           there is none, at the head of the word:
  *
  *             unit    0 1 2 3 4 5 6 7 | 8 9 ...          words of 8 bits here
  *             owner   0 0 0 2 3 3 4 4 | 4 5
@@ -26,7 +27,8 @@
  *             notes   0     2 3   4   |   5              head of the second word: 4
  *
  *           A work-item finds four neighbouring units from one word, and writes them at once. No
- *           slice has to fit, and nothing is staged.
+ *           slice has to fit, and nothing is staged. The next chunk begins with the item of the last
+ *           unit of this one.
  *
  *           The partition searches by a kind of search, see chunks.h. For a choice between them the
  *           host needs the deviation of the sizes: multi_phase_statistics.
@@ -42,7 +44,7 @@
  *
  * Cost      C log N + W + W / EACH log L work for W units, N items, C chunks and slices of L; C + 1
  *           ints of global and CAPACITY of local memory, EACH ROUNDS registers. With marks
- *           C log N + W + N work, and 9/16 CHUNK ints of local memory. A GPU that
+ *           W + N work and R log N for R runs, and 35/32 CHUNK ints of local memory. A GPU that
  *           writes 10^12 owners and runs 3 10^13 instructions a second has 30 for a unit. A search
  *           and the writes take 20 to 25, marks 7.
  *
@@ -116,10 +118,13 @@ __kernel GROUP void multi_phase_statistics(INPUT offsets, __global ulong *square
 }
 
 /* A work-item for each chunk, and one for the end. */
-__kernel GROUP void multi_phase_partition(INPUT offsets, OUTPUT parts, const int items,
-                                          const int units, const int chunks, const int kind)
+__kernel GROUP void multi_phase_partition(INPUT offsets, OUTPUT parts, __global int *fallbacks,
+                                          const int items, const int units, const int chunks,
+                                          const int kind)
 {
     const size_t c = PLACE_OF_ALL;
+    if (c == 0)
+        *fallbacks = 0;
     if (c <= (size_t)chunks)
         find_part(offsets, parts, c, CHUNK, items, units, kind);
 }
@@ -203,67 +208,76 @@ __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners
 }
 
 #if PYAPSP_MARKS
-/* A chunk with more offsets is found by a search for each unit. A note is the place in the slice. */
-#define MOST_NOTED MIN(8 * CHUNK, 65535)
 #define MARK_WORDS ((CHUNK + 31) / 32)
-/* Offsets that a work-item reads before it uses them. */
+/* Offsets that a work-item reads before it uses them, and items that a group reads in a turn. */
 #define AT_ONCE 4
+#define TURN (AT_ONCE * PYAPSP_GROUP)
+/* Turns after which empty items are skipped by a search. */
+#define SKIP_AFTER 4
 
-/* As multi_phase_expand, by marks. */
-__kernel GROUP void multi_phase_mark(INPUT offsets, INPUT parts, OUTPUT owners,
-                                     __global int *fallbacks, const int units, const int chunks)
+/* As multi_phase_partition and multi_phase_expand, by marks: a group for each run of units. */
+__kernel GROUP void multi_phase_mark(INPUT offsets, OUTPUT owners, const int items,
+                                     const int units, const int run, const int kind)
 {
-    __local uint marks[MARK_WORDS];
-    __local int heads[MARK_WORDS];
-    __local ushort notes[CHUNK];
+    __local uint marks[2 * MARK_WORDS];
+    __local int heads[MARK_WORDS], notes[CHUNK];
+    /* The item with the last unit of a chunk, by turn % 3: the next turn writes where all have read
+     * two turns ago. */
+    __local int reached[3];
     const int place = GROUP_PLACE;
-    for (int c = get_group_id(0); c < chunks; c += get_num_groups(0)) {
-        const int low = parts[c], length = SLICE_LENGTH(low, parts[c + 1]);
-        const uint first = (uint)c * CHUNK;
-        const int size = min((uint)CHUNK, (uint)units - first);
-        if (length > MOST_NOTED) {
-            if (place == 0)
-                atomic_inc(fallbacks);
-            for (int p = place; p < size; p += PYAPSP_GROUP)
-                owners[first + p] = low + predecessor_global(offsets + low, length, first + p);
-            continue;
-        }
-        for (int w = place; w < MARK_WORDS; w += PYAPSP_GROUP)
-            marks[w] = 0;
-        group_sync();
-        for (int from = place; from < length - 1; from += AT_ONCE * PYAPSP_GROUP) {
+    uint first = (uint)get_group_id(0) * run;
+    const uint last = min(first + run, (uint)units);
+    for (int w = place; w < 2 * MARK_WORDS; w += PYAPSP_GROUP)
+        marks[w] = 0;
+    if (place == 0)
+        reached[0] = -1;
+    group_sync();
+    int item = owner_of_unit(offsets, items, min(first, (uint)units - 1), kind);
+    for (int c = 0, turn = 0; first < last; c++, first += CHUNK) {
+        const int size = min((uint)CHUNK, last - first);
+        __local uint *set = marks + c % 2 * MARK_WORDS, *other = marks + (c + 1) % 2 * MARK_WORDS;
+        for (int found = -1, turns = 1; found < 0; turn++, turns++) {
             int begin[AT_ONCE], end[AT_ONCE];
             UNROLL
             for (int k = 0; k < AT_ONCE; k++) {
-                const int i = low + min(from + k * PYAPSP_GROUP, length - 2);
-                begin[k] = offsets[i];
-                end[k] = offsets[i + 1];
+                const int i = min(item + place + k * PYAPSP_GROUP, items - 1);
+                begin[k] = offsets[i] - (int)first;
+                end[k] = offsets[i + 1] - (int)first;
             }
             UNROLL
             for (int k = 0; k < AT_ONCE; k++) {
-                const int i = from + k * PYAPSP_GROUP;
-                /* the first item may begin before the chunk, and the last one after it */
-                const int p = max(begin[k] - (int)first, 0), to = min(end[k] - (int)first, size);
-                if (i >= length - 1 || p >= to)
+                const int i = item + place + k * PYAPSP_GROUP;
+                const int p = max(begin[k], 0), to = min(end[k], size);
+                if (i >= items || p >= to)
                     continue;
                 notes[p] = i;
-                atomic_or(&marks[p / 32], 1u << p % 32);
+                atomic_or(&set[p / 32], 1u << p % 32);
                 for (int w = p / 32 + 1; 32 * w < to; w++)
-                    heads[w] = low + i;
+                    heads[w] = i;
+                if (to == size)
+                    reached[turn % 3] = i;
             }
+            if (place == 0)
+                reached[(turn + 1) % 3] = -1;
+            group_sync();
+            found = reached[turn % 3];
+            item = found < 0 ? item + TURN : found;
+            if (found < 0 && turns % SKIP_AFTER == 0)
+                item += predecessor_global(offsets + item, items - item + 1, offsets[item]);
         }
-        group_sync();
+        for (int w = place; w < MARK_WORDS; w += PYAPSP_GROUP)
+            other[w] = 0;
         for (int p = 4 * place; p < size; p += 4 * PYAPSP_GROUP) {
-            const uint word = marks[p / 32], before = word & ((2u << p % 32) - 1);
+            const uint word = set[p / 32], before = word & ((2u << p % 32) - 1);
             int4 four;
-            four.x = before ? low + notes[p / 32 * 32 + 31 - clz(before)] : heads[p / 32];
-            four.y = word >> p % 32 & 2 ? low + notes[p + 1] : four.x;
-            four.z = word >> p % 32 & 4 ? low + notes[p + 2] : four.y;
-            four.w = word >> p % 32 & 8 ? low + notes[p + 3] : four.z;
+            four.x = before ? notes[p / 32 * 32 + 31 - clz(before)] : heads[p / 32];
+            four.y = word >> p % 32 & 2 ? notes[p + 1] : four.x;
+            four.z = word >> p % 32 & 4 ? notes[p + 2] : four.y;
+            four.w = word >> p % 32 & 8 ? notes[p + 3] : four.z;
             __global int *to = owners + first + p;
 #if PYAPSP_VECTOR && PYAPSP_GROUP * PYAPSP_EACH * PYAPSP_ROUNDS % 4 == 0
             if (p + 3 < size) {
-                *(__global int4 *)to = four;
+                *(__global int4 *)to = four; /* runs begin at multiples of 32 units */
                 continue;
             }
 #endif
