@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.graph import Graph
-from pyapsp.kernels import WIDTHS, Program, Stopwatch, build, upload
+from pyapsp.kernels import WIDTHS, Program, Stopwatch, build
 from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
@@ -111,10 +111,11 @@ class _Stream:
         self._firsts = np.array([each.first for each in self._blocks], np.int32)
         self._lasts = np.array([each.last for each in self._blocks], np.int32)
         sizes = method.buffers(graph, plan.options, parameters)
-        buffers = (plan.options.device.buffer(size) for size in sizes[:4])
-        self._levels, self._parents, self._heads, self._offsets = buffers
-        self._ends = [upload(self._queue, each, watch) for each in (self._firsts, self._lasts)]
-        self._flags = plan.options.device.buffer(sizes[-1])
+        buffers = (plan.options.device.buffer(size) for size in sizes)
+        self._levels, self._parents, self._heads, self._offsets, *self._ends, self._flags = buffers
+        if self._blocks:
+            for buffer, ends in zip(self._ends, (self._firsts, self._lasts), strict=True):
+                cl.enqueue_copy(self._queue, buffer, ends)
         self._held = -1  # the block on the device
 
     def search(self, source: int, distances: np.ndarray) -> None:
