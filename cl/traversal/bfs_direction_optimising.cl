@@ -51,6 +51,8 @@
  *                                              prefetched; 0 without Clang's builtin for it
  *             PYAPSP_PROBE         16          with larger groups: arcs that a work-item pulls from
  *                                              alone, before 32 share the others
+ *             PYAPSP_STROLL        131072      a frontier with more arcs is pulled from if it may be,
+ *                                              even if it has few enough for a walk
  *             PYAPSP_CREW          0           with larger groups: groups of a crew; 0: no march
  *           and with a crew those of common/meeting.h.
  *           Arguments of bfs_step: a frontier of at most `walk` vertices and arcs is left to one
@@ -99,6 +101,9 @@
 #ifndef PYAPSP_PROBE
 #define PYAPSP_PROBE 16
 #endif
+#ifndef PYAPSP_STROLL
+#define PYAPSP_STROLL 131072
+#endif
 #ifndef PYAPSP_CREW
 #define PYAPSP_CREW 0
 #endif
@@ -131,6 +136,13 @@
 #define STALLED (4 * RECORD + 3 * 4)
 #define STATE_SIZE (5 * RECORD)
 
+/* Whether to pull from a frontier with so many arcs, if `rest` arcs leave vertices not found. */
+#if PYAPSP_PULL
+#define PULLABLE(arcs, rest, n, alpha)                                                             \
+    ((alpha) > 0 && (arcs) > (rest) / (alpha) && (arcs) >= (n) / WORD)
+#else
+#define PULLABLE(arcs, rest, n, alpha) 0
+#endif
 /* Vertices that a group collects before it appends them to the queue. */
 #if PYAPSP_GROUP == 1
 #define HELD 1024
@@ -319,12 +331,14 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
     /* what this launch does: the same in all work-items */
     const int light = last[LIGHT], cuts = last[PIECES], size = last[FOUND], arcs = last[ARCS];
     const int rest = last[REST] - arcs, tail = last[FIRST] + light, piece = last[PIECE] + cuts;
-    const int whole = size > 0 && cuts == 0, walks = whole && size <= walk && arcs <= walk;
+    const int pullable = PULLABLE(arcs, rest, n, alpha);
+    const int whole = size > 0 && cuts == 0;
+    const int walks = whole && size <= walk && arcs <= walk && !(pullable && arcs > PYAPSP_STROLL);
     const int marches = PYAPSP_CREW && whole && !walks && size <= march && arcs <= march;
     int pulls = 0;
 #if PYAPSP_PULL
     if (size > 0 && !walks && !marches && alpha > 0)
-        pulls = last[PULLED] ? size > n / beta : arcs > rest / alpha && arcs >= n / WORD;
+        pulls = last[PULLED] ? size > n / beta : pullable;
 #endif
     const int pushes = size > 0 && !walks && !marches && !pulls;
     search_t search = {first, heads, levels, parents, queue, pieces, last[LEVEL] + 1};
@@ -385,12 +399,6 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
         from += width;
         width = count - from;
         const int total = width + made;
-        if (total > 0 && (made > 0 || total > walk || span > walk))
-            for (int i = last[FIRST]; i < count; i++) {
-                const int v = queue[i];
-                map[v >> 5] |= BIT(v);
-                next[v >> 5] |= BIT(v);
-            }
 #else
         const int lanes = lanes_for(width, span, PYAPSP_GROUP);
         for (int i = item / lanes; i < width; i += PYAPSP_GROUP / lanes) {
@@ -418,7 +426,15 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
             sums.count = sums.found = sums.arcs = 0;
         SYNC();
 #endif
-        walking = total > 0 && made == 0 && total <= walk && span <= walk;
+        walking = total > 0 && made == 0 && total <= walk && span <= walk &&
+                  !(span > PYAPSP_STROLL && PULLABLE(span, left - span, n, alpha));
+#if PYAPSP_GROUP == 1
+        for (int i = walking || total == 0 ? count : last[FIRST]; i < count; i++) {
+            const int v = queue[i];
+            map[v >> 5] |= BIT(v);
+            next[v >> 5] |= BIT(v);
+        }
+#endif
         if (!walking && item == 0)
             leave(record, width, total, span, search.level, from, piece, left);
         left -= span;

@@ -17,6 +17,7 @@ __all__ = [
     "OnDevice",
     "download",
     "expected",
+    "hand_back",
     "in_place",
     "read_back",
     "settled",
@@ -94,17 +95,22 @@ def settled(queue: cl.CommandQueue, *buffers: cl.Buffer) -> None:
 def shared(queue: cl.CommandQueue, array: np.ndarray) -> cl.Buffer:
     """Return a buffer in the memory of a writeable C-contiguous array, for a device `in_place`.
 
-    The array must not be used before `read_back`.
+    The array must not be used before `read_back`, or the end of what `hand_back` enqueues.
     """
     flags = cl.mem_flags
     return cl.Buffer(queue.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=array)
 
 
+def hand_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:
+    """Enqueue that the array of a `shared` buffer gets the content of the buffer."""
+    wanted = 0, array.shape, array.dtype
+    mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, *wanted, is_blocking=False)
+    mapped.base.release(queue)
+
+
 def read_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:
     """Wait until the array of a `shared` buffer has the content of the buffer."""
-    read = cl.map_flags.READ
-    mapped, _ = cl.enqueue_map_buffer(queue, buffer, read, 0, array.shape, array.dtype)
-    mapped.base.release(queue)
+    hand_back(queue, buffer, array)
     queue.finish()
 
 

@@ -13,6 +13,7 @@ from pyapsp.traversal.bfs_harish import BfsHarish
 from pyapsp.traversal.bfs_luo import BfsLuo
 from pyapsp.traversal.bfs_sequential import BfsSequential
 from pyapsp.traversal.bfs_spmv import BfsSpmv
+from pyapsp.traversal.bfs_streamed import BfsStreamed
 from pyapsp.traversal.bfs_virtual_warp import BfsVirtualWarp
 from pyapsp.traversal.helix import BfsHelix
 from pyapsp.traversal.partitioning.door import partition
@@ -37,6 +38,7 @@ __all__ = [
     "BfsLuo",
     "BfsSequential",
     "BfsSpmv",
+    "BfsStreamed",
     "BfsVirtualWarp",
     "SccColouring",
     "SccForwardBackward",

@@ -135,7 +135,7 @@ class Bfs4K(FrontierSearch):
                 }
             )
         knobs |= {"discover": 2, "single": 1, "resident": 2048}
-        knobs |= {"duplicates": "hash32", "dynamic": "relaunch-fused"}
+        knobs |= {"duplicates": "hash32", "dynamic": "group-strip"}
         for group, warp, queue in ((128, 32, 16), (64, 32, 16), (32, 8, 4), (1, 1, 4)):
             sizes = {"group": group, "warp": warp, "queue": queue, "least_width": min(4, warp)}
             yield sizes | knobs

@@ -28,7 +28,7 @@ from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, PyApspError, StallError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.kernels.transfer import in_place, read_back, shared
+from pyapsp.kernels.transfer import hand_back, in_place, shared
 from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
@@ -45,12 +45,16 @@ _MANY = 16
 _DENSE, _LARGE = 8, 2**18
 # Launches of the first batch. A batch is twice as long as the one before, up to the limit.
 _BATCH, _LONGEST_BATCH = 8, 128
+# Compute units of a CPU where one walks through larger levels than all of them push.
+_FEW = 2
 # Work-groups for each compute unit of a GPU; a CPU has one.
 _GROUPS = 2
 # The largest part of the arcs' memory that the bit maps of groups take.
 _PART = 4
 # Arcs of a piece of a vertex, on GPUs and on CPUs.
 _CHUNK, _SCALAR_CHUNK = 1024, 4096
+# Arcs of a frontier up to which a walk goes on, even if a pull would find the next level.
+_STROLL = 2**17
 # Vertices of the queue from the present one to that whose arcs are prefetched.
 _AHEAD = 8
 # The layout of the state, see the kernel file.
@@ -115,7 +119,10 @@ class BfsDirectionOptimising(Search):
     def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
         """Yield large groups, and on CPUs one work-item, which walks through more arcs."""
         scalar = options.device.traits.scalar_groups
-        some = {"alpha": 15, "beta": 18, "walk": 65536 if scalar else 4096, "crew": 0, "march": 0}
+        few = options.device.capabilities.compute_units <= _FEW
+        # on CPUs a walk takes half as long for an arc as a push, which needs atomics
+        walk = 4096 if not scalar else 2**20 if few else 65536
+        some = {"alpha": 15, "beta": 18, "walk": walk, "crew": 0, "march": 0}
         more = {"walk": 1024, "crew": 32, "march": 65536}
         for group in (1,) if scalar else (512, 1024, 256, 128, 64, 32, 1):
             if group > 1 and options.device.capabilities.device_scope_fence:
@@ -166,6 +173,7 @@ class BfsDirectionOptimising(Search):
                 "PYAPSP_PULL": int(pulls),
                 "PYAPSP_CHUNK": _chunk(parameters),
                 "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
+                "PYAPSP_STROLL": _STROLL,
                 "PYAPSP_CREW": parameters["crew"],
             }
             standard = device.capabilities.c_standard if parameters["crew"] else None
@@ -252,6 +260,9 @@ class _Search:
         self._offsets = _offsets(options.device)
         limits = "walk", "march", "alpha", "beta"
         self._limits = tuple(np.int32(parameters[name]) for name in limits)
+        # a walk finds all levels of a graph with few arcs
+        few = graph.m <= parameters["walk"] and graph.n <= parameters["walk"]
+        self._batch = 1 if few else _BATCH
         self._arcs = self._uploaded(graph.indptr, graph.indices)
         self._entering, programs = self._arcs, plan.state
         if _mode(graph, options, parameters) is _Mode.TURN:
@@ -282,29 +293,40 @@ class _Search:
         """Find the levels of all vertices, and their parents."""
         queue, n = self._queue, np.int32(self._n)
         levels, parents = self._levels, self._parents
+        rows: list[tuple[cl.Buffer, np.ndarray]] = []
         if self._in_place:
             levels = shared(queue, distances)
-            parents = parents if predecessors is None else shared(queue, predecessors)
+            rows.append((levels, distances))
+            if predecessors is not None:
+                parents = shared(queue, predecessors)
+                rows.append((parents, predecessors))
         found = levels, parents, *self._own
         entering, source_, arcs = self._entering[0], np.int32(source), np.int32(self._m)
         self._start(queue, *self._shape, self._arcs[0], entering, *found, source_, n, arcs)
-        state = self._advanced((*self._arcs, *self._entering, *found, n))
+        state = self._advanced((*self._arcs, *self._entering, *found, n), rows)
         self.rounds += int(state[_LEVEL])
         self.work += self._m - int(state[_REST])
-        with self._watch.by_the_host("transfer"):
-            _read(queue, levels, distances, self._in_place)
-            if self._in_place and predecessors is not None:
-                _read(queue, parents, predecessors, True)
+        if not self._in_place:
+            with self._watch.by_the_host("transfer"):
+                cl.enqueue_copy(queue, distances, levels)
 
-    def _advanced(self, arguments: tuple[Any, ...]) -> np.ndarray:
-        """Launch steps until a frontier is empty; return the record of that frontier."""
-        turn, batch, limits = 0, _BATCH, self._limits
+    def _advanced(
+        self, arguments: tuple[Any, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
+    ) -> np.ndarray:
+        """Launch steps until a frontier is empty; return the record of that frontier.
+
+        The rows are the arrays in which the device writes. The host waits once for a batch.
+        """
+        turn, batch, limits = 0, self._batch, self._limits
         state = np.empty((_RECORDS + 1, _RECORD), np.int32)
         while True:
             for _ in range(batch):
                 self._step(self._queue, *self._shape, *arguments, np.int32(turn), *limits)
                 turn += 1
-            cl.enqueue_copy(self._queue, state, self._state)
+            cl.enqueue_copy(self._queue, state, self._state, is_blocking=False)
+            for buffer, row in rows:
+                hand_back(self._queue, buffer, row)
+            self._queue.finish()
             if state[_STALLED]:
                 raise StallError(
                     f"{BfsDirectionOptimising.id} stalled on {self._device}: a group of the crew "
@@ -313,7 +335,7 @@ class _Search:
             last = state[turn % _RECORDS]
             if last[_FOUND] == 0:
                 return np.array(last)
-            batch = min(2 * batch, _LONGEST_BATCH)
+            batch = min(max(2 * batch, _BATCH), _LONGEST_BATCH)
 
     def read_predecessors(
         self, source: int, distances: np.ndarray, predecessors: np.ndarray
@@ -328,14 +350,6 @@ class _Search:
             upload(self._queue, first, self._watch, self._offsets),
             upload(self._queue, heads, self._watch),
         ]
-
-
-def _read(queue: cl.CommandQueue, buffer: Any, array: np.ndarray, is_shared: bool) -> None:
-    """Let an array have the content of a buffer."""
-    if is_shared:
-        read_back(queue, buffer, array)
-    else:
-        cl.enqueue_copy(queue, array, buffer)
 
 
 def _reversed(graph: Graph) -> tuple[np.ndarray, np.ndarray]:

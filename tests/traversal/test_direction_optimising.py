@@ -201,7 +201,7 @@ def test_every_change_of_direction(group, device, monkeypatch):
     crew = 4 * (group > 1 and device.capabilities.device_scope_fence)
     steps = (PUSH, PULL, WALK, MARCH)[: 4 if crew else 3]
 
-    def advanced(self, arguments):
+    def advanced(self, arguments, rows):
         state, turn = np.empty((5, 16), np.int32), 0
         while True:
             limits = map(np.int32, pattern[turn % len(pattern)])
@@ -223,6 +223,30 @@ def test_every_change_of_direction(group, device, monkeypatch):
             found = pyapsp.bfs(GRAPHS[name], 0, method, device=device)
             assert_right(GRAPHS[name], found, EXPECTED[name, 0])
     assert 50 < sum(kinds) < len(kinds) - 50
+
+
+def test_a_walk_leaves_large_levels_to_a_pull(device, monkeypatch):
+    """It ends in the middle of a search, though the level is small enough for a walk."""
+    copies = []
+    monkeypatch.setattr(module, "_STROLL", 60)
+    monkeypatch.setattr(module.cl, "enqueue_copy", counted(copies, module.cl.enqueue_copy))
+    for name in ("power law both ways", "clique", "many arcs", "grid"):
+        for alpha in (0, MANY):
+            method = pyapsp.method(ID, group=1, walk=2**20, alpha=alpha)
+            copies.clear()
+            found = pyapsp.bfs(GRAPHS[name], 0, method, device=device)
+            assert_right(GRAPHS[name], found, EXPECTED[name, 0])
+            # the first batch is one launch, a walk; if it ends for a pull, others follow
+            batches = sum(target.nbytes == 320 for target in copies)
+            assert batches == 1 + (alpha > 0 and name != "grid")
+
+
+def test_memory_is_little_more_than_the_graph(device):
+    """At most 1.3 of 4 (n + 1 + m) bytes, and 12 bytes a vertex, with parents."""
+    graph = generators.rmat(12, 16, seed=1).symmetrized()
+    found = pyapsp.bfs(graph, 0, ID, device=device)
+    rows = 4 * (graph.n + 1 + graph.m)
+    assert rows < found.stats["peak_device_bytes"] <= 1.3 * rows + 12 * graph.n
 
 
 def test_a_grid_is_one_launch(device, monkeypatch):
@@ -271,7 +295,7 @@ def test_pulls_read_few_arcs_and_are_chosen(device, monkeypatch):
     pulled = []
     advance = module._Search._advanced
 
-    def advanced(self, arguments):
+    def advanced(self, arguments, rows):
         state = advance(self, arguments)
         every = np.empty((5, 16), np.int32)
         module.cl.enqueue_copy(self._queue, every, self._own[-1])

@@ -64,6 +64,7 @@ SOME = {
         "search": ("standard", "optimised", "interpolation", "hybrid"),
         "deviation": (8,),
         "mean": (9,),
+        "find": ("search", "marks"),
         "each": (3, 4),
         "rounds": (1, 2),
         "grid": ("chunks", "resident", "multiple"),
@@ -222,7 +223,8 @@ def test_slices_that_do_not_fit_are_counted(device):
         assert solved(name, gaps, device, **shape, **more)["fallbacks"] == 2
         assert solved(name, dense, device, **shape, **more)["fallbacks"] == 0
     merged = solved("partition-two-phase", gaps, device, form="merge-path", **shape)
-    assert "fallbacks" not in merged
+    marked = solved("partition-multi-phase", gaps, device, find="marks", **shape)
+    assert "fallbacks" not in merged | marked
 
 
 def test_grids(device):
@@ -256,7 +258,10 @@ def test_heavy_items_are_found(device):
 def test_the_automatic_choice_goes_by_the_sizes(device):
     regular, heavy = inputs.draw(500, "mesh", 0), inputs.draw(500, "single", 0)
     chosen = [runs.solve(PROBLEM.ask(each, device=device)).record for each in (regular, heavy)]
-    assert [each["method"] for each in chosen] == ["partition-virtual-warp", "partition-two-phase"]
+    expected = ["partition-virtual-warp", "partition-two-phase"]
+    if not device.traits.scalar_groups:
+        expected = ["partition-multi-phase"] * 2
+    assert [each["method"] for each in chosen] == expected
 
 
 def test_the_function(device):

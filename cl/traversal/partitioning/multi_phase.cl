@@ -15,6 +15,21 @@
  *           SLOTS 0: the group stages and writes together, with its barriers. Groups take chunks in
  *           turn if there are fewer groups than chunks.
  *
+ *           multi_phase_mark is one launch, without a search in a chunk. A group has a run of units,
+ *           in chunks one after the other, and searches the owner of the first one only. Each item
+ *           that is not empty marks its first unit by a bit, and notes there which item it is. The
+ *           owner of a unit is noted at the last mark at or before it in its word of 32 bits, or, if
+ *           there is none, at the head of the word:
+ *
+ *             unit    0 1 2 3 4 5 6 7 | 8 9 ...          words of 8 bits here
+ *             owner   0 0 0 2 3 3 4 4 | 4 5
+ *             marks   1 0 0 1 1 0 1 0 | 0 1
+ *             notes   0     2 3   4   |   5              head of the second word: 4
+ *
+ *           A work-item finds four neighbouring units from one word, and writes them at once. No
+ *           slice has to fit, and nothing is staged. The next chunk begins with the item of the last
+ *           unit of this one.
+ *
  *           The partition searches by a kind of search, see chunks.h. For a choice between them the
  *           host needs the deviation of the sizes: multi_phase_statistics.
  *
@@ -23,13 +38,17 @@
  *             PYAPSP_SLOTS   1   see above
  *             PYAPSP_UNROLL  1   1: loops over EACH and ROUNDS are unrolled
  *             PYAPSP_VECTOR  1   1: four owners at a time go to local memory, if 4 divides EACH
+ *             PYAPSP_MARKS   1   0: without multi_phase_mark, whose local memory is for a whole chunk
  *             PYAPSP_STEPS   3   1: only slices are loaded; 2: and owners searched; 3: and written.
  *                                1 and 2 are for measurements; they write one sum a work-item
  *
  * Cost      C log N + W + W / EACH log L work for W units, N items, C chunks and slices of L; C + 1
- *           ints of global and CAPACITY of local memory, EACH ROUNDS registers.
+ *           ints of global and CAPACITY of local memory, EACH ROUNDS registers. With marks
+ *           W + N work and R log N for R runs, and 35/32 CHUNK ints of local memory. A GPU that
+ *           writes 10^12 owners and runs 3 10^13 instructions a second has 30 for a unit. A search
+ *           and the writes take 20 to 25, marks 7.
  *
- * Source    F. Busato, N. Bombieri, TPDS 28, 2017, doi:10.1109/TPDS.2016.2631166.
+ * Source    F. Busato, N. Bombieri, TPDS 28, 2017, doi:10.1109/TPDS.2016.2631166. Marks: ours.
  */
 #include "traversal/partitioning/chunks.h"
 #ifndef PYAPSP_ROUNDS
@@ -43,6 +62,9 @@
 #endif
 #ifndef PYAPSP_VECTOR
 #define PYAPSP_VECTOR 1
+#endif
+#ifndef PYAPSP_MARKS
+#define PYAPSP_MARKS 1
 #endif
 #ifndef PYAPSP_STEPS
 #define PYAPSP_STEPS 3
@@ -96,10 +118,13 @@ __kernel GROUP void multi_phase_statistics(INPUT offsets, __global ulong *square
 }
 
 /* A work-item for each chunk, and one for the end. */
-__kernel GROUP void multi_phase_partition(INPUT offsets, OUTPUT parts, const int items,
-                                          const int units, const int chunks, const int kind)
+__kernel GROUP void multi_phase_partition(INPUT offsets, OUTPUT parts, __global int *fallbacks,
+                                          const int items, const int units, const int chunks,
+                                          const int kind)
 {
     const size_t c = PLACE_OF_ALL;
+    if (c == 0)
+        *fallbacks = 0;
     if (c <= (size_t)chunks)
         find_part(offsets, parts, c, CHUNK, items, units, kind);
 }
@@ -181,3 +206,90 @@ __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners
         group_sync();
     }
 }
+
+#if PYAPSP_MARKS
+#define MARK_WORDS ((CHUNK + 31) / 32)
+/* Offsets that a work-item reads before it uses them, and items that a group reads in a turn. */
+#define AT_ONCE 4
+#define TURN (AT_ONCE * PYAPSP_GROUP)
+/* Turns after which empty items are skipped by a search. */
+#define SKIP_AFTER 4
+
+/* As multi_phase_partition and multi_phase_expand, by marks: a group for each run of units. */
+__kernel GROUP void multi_phase_mark(INPUT offsets, OUTPUT owners, const int items,
+                                     const int units, const int run, const int kind)
+{
+    __local uint marks[2 * MARK_WORDS];
+    __local int heads[MARK_WORDS], notes[CHUNK];
+    /* The item with the last unit of a chunk, by turn % 3: the next turn writes where all have read
+     * two turns ago. */
+    __local int reached[3];
+    const int place = GROUP_PLACE;
+    uint first = (uint)get_group_id(0) * run;
+    const uint last = min(first + run, (uint)units);
+    for (int w = place; w < 2 * MARK_WORDS; w += PYAPSP_GROUP)
+        marks[w] = 0;
+    if (place == 0)
+        reached[0] = -1;
+    group_sync();
+    int item = owner_of_unit(offsets, items, min(first, (uint)units - 1), kind);
+    for (int c = 0, turn = 0; first < last; c++, first += CHUNK) {
+        const int size = min((uint)CHUNK, last - first);
+        __local uint *set = marks + c % 2 * MARK_WORDS, *other = marks + (c + 1) % 2 * MARK_WORDS;
+        for (int found = -1, turns = 1; found < 0; turn++, turns++) {
+            int begin[AT_ONCE], end[AT_ONCE];
+            UNROLL
+            for (int k = 0; k < AT_ONCE; k++) {
+                const int i = min(item + place + k * PYAPSP_GROUP, items - 1);
+                begin[k] = offsets[i] - (int)first;
+                end[k] = offsets[i + 1] - (int)first;
+            }
+            UNROLL
+            for (int k = 0; k < AT_ONCE; k++) {
+                const int i = item + place + k * PYAPSP_GROUP;
+                const int p = max(begin[k], 0), to = min(end[k], size);
+                if (i >= items || p >= to)
+                    continue;
+                notes[p] = i;
+                atomic_or(&set[p / 32], 1u << p % 32);
+                for (int w = p / 32 + 1; 32 * w < to; w++)
+                    heads[w] = i;
+                if (to == size)
+                    reached[turn % 3] = i;
+            }
+            if (place == 0)
+                reached[(turn + 1) % 3] = -1;
+            group_sync();
+            found = reached[turn % 3];
+            item = found < 0 ? item + TURN : found;
+            if (found < 0 && turns % SKIP_AFTER == 0)
+                item += predecessor_global(offsets + item, items - item + 1, offsets[item]);
+        }
+        for (int w = place; w < MARK_WORDS; w += PYAPSP_GROUP)
+            other[w] = 0;
+        for (int p = 4 * place; p < size; p += 4 * PYAPSP_GROUP) {
+            const uint word = set[p / 32], before = word & ((2u << p % 32) - 1);
+            int4 four;
+            four.x = before ? notes[p / 32 * 32 + 31 - clz(before)] : heads[p / 32];
+            four.y = word >> p % 32 & 2 ? notes[p + 1] : four.x;
+            four.z = word >> p % 32 & 4 ? notes[p + 2] : four.y;
+            four.w = word >> p % 32 & 8 ? notes[p + 3] : four.z;
+            __global int *to = owners + first + p;
+#if PYAPSP_VECTOR && PYAPSP_GROUP * PYAPSP_EACH * PYAPSP_ROUNDS % 4 == 0
+            if (p + 3 < size) {
+                *(__global int4 *)to = four; /* runs begin at multiples of 32 units */
+                continue;
+            }
+#endif
+            to[0] = four.x;
+            if (p + 1 < size)
+                to[1] = four.y;
+            if (p + 2 < size)
+                to[2] = four.z;
+            if (p + 3 < size)
+                to[3] = four.w;
+        }
+        group_sync();
+    }
+}
+#endif

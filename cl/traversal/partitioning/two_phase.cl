@@ -33,10 +33,13 @@
 #define CAPACITY (CHUNK + 2)
 
 /* A work-item for each chunk, and one for the end. */
-__kernel GROUP void two_phase_partition(INPUT offsets, OUTPUT parts, const int items,
-                                        const int units, const int chunks, const int kind)
+__kernel GROUP void two_phase_partition(INPUT offsets, OUTPUT parts, __global int *fallbacks,
+                                        const int items, const int units, const int chunks,
+                                        const int kind)
 {
     const size_t c = PLACE_OF_ALL;
+    if (c == 0)
+        *fallbacks = 0;
     if (c <= (size_t)chunks)
         find_part(offsets, parts, c, CHUNK, items, units, kind);
 }

@@ -19,7 +19,10 @@ __all__ = ["PartitionMultiPhase"]
 
 # Most units that a work-item keeps in registers, groups of the statistics kernel, and the largest
 # slice, as in the kernel file.
-_KEPT, _STATISTICS, _SLICE = 256, 64, 4096
+_KEPT, _STATISTICS, _SLICE = 256, 2048, 4096
+_PUBLISHED_GROUP = 128
+# With marks: chunks of a run if there are many, and units of which its first one is a multiple.
+_CHUNKS, _ALIGNED = 8, 32
 
 
 @register
@@ -30,6 +33,10 @@ class PartitionMultiPhase(Technique):
     of the sizes is at most `deviation` and their mean at most `mean`. `grid` is the number of
     groups: "chunks" (one for each chunk), "resident" (as many as run at the same time, with
     `resident` work-items in a compute unit), or "multiple" (`multiple` times as many).
+
+    `find` says how owners are found in a chunk: by a "search" of each work-item, as published, or
+    from the "marks" that items set at their first units. Marks need neither staging nor a launch
+    for the partition: `grid` is the number of groups there, which have a run of chunks each.
 
     The others switch single optimisations: who stages owners in local memory (`staging`), unrolled
     loops, writes of four owners, reading slices into registers first (`prefetch`), and pointers
@@ -45,6 +52,7 @@ class PartitionMultiPhase(Technique):
         "search": (*SEARCHES, "hybrid"),
         "deviation": (5, 8),
         "mean": (3, 9),
+        "find": ("search", "marks"),
         "each": (1, 2, 3, 4, 5, 7, 8, 10, 12, 16, 32, 64, 128),
         "rounds": (1, 2, 3, 4, 5, 6, 7, 8, 10),
         "grid": ("chunks", "resident", "multiple"),
@@ -60,6 +68,7 @@ class PartitionMultiPhase(Technique):
     }
     macros: ClassVar[Mapping[str, str]] = {
         "each": "PYAPSP_EACH",
+        "find": "PYAPSP_MARKS",
         "rounds": "PYAPSP_ROUNDS",
         "staging": "PYAPSP_SLOTS",
         "unroll": "PYAPSP_UNROLL",
@@ -71,11 +80,12 @@ class PartitionMultiPhase(Technique):
     }
 
     def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
-        """Yield the published values, for groups of 128 work-items; on CPUs for one."""
+        """Yield marks in groups of 256 work-items, then the published values; on CPUs for one."""
         scalar = device.traits.scalar_groups
-        for group in narrow(device, (128, 64, 32, 16)):
-            yield {
+        for group in narrow(device, (_PUBLISHED_GROUP, 64, 32, 16)):
+            published = {
                 "search": "hybrid",
+                "find": "search",
                 "deviation": 8,
                 "mean": 9,
                 "each": 10 if group > 1 else 128,
@@ -91,6 +101,10 @@ class PartitionMultiPhase(Technique):
                 "warp": min(32, group),
                 "group": group,
             }
+            if not scalar and group == _PUBLISHED_GROUP:
+                marks = {"find": "marks", "search": "optimised", "multiple": 8, "group": 256}
+                yield published | marks | {"each": 4, "rounds": 4}
+            yield published
 
     def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
         """Return whether the device has such groups, and registers for the owners."""
@@ -102,9 +116,11 @@ class PartitionMultiPhase(Technique):
         return f"{super().rule(options)}, and each x rounds at most {_KEPT}"
 
     def local_ints(self, parameters: Mapping[str, Any]) -> int:
-        """Return the ints of a slice, a part of which later has the owners of a round."""
+        """Return the ints of a slice, a part of which later has the owners of a round; of marks."""
         round_ = int(parameters["group"] * parameters["each"])
         chunk = round_ * int(parameters["rounds"])
+        if parameters["find"] == "marks":
+            return chunk + 3 * -(-chunk // 32) + 3
         return max(round_, min(chunk, _SLICE)) + 2
 
     def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
@@ -115,10 +131,24 @@ class PartitionMultiPhase(Technique):
         """Return the number of groups for chunks of units."""
         if parameters["grid"] == "chunks":
             return chunks
-        groups = max(resident(device, parameters["resident"]) // parameters["group"], 1)
+        groups = _resident(parameters, device)
         if parameters["grid"] == "multiple":
             groups *= parameters["multiple"]
-        return min(chunks, int(groups))
+        return min(chunks, groups)
+
+    def units_of_a_run(self, units: int, parameters: Mapping[str, Any], device: Device) -> int:
+        """Return the units of a group with marks.
+
+        More groups than run at a time have several chunks each. Few chunks are divided further, so
+        that all groups have units.
+        """
+        chunks, groups = _chunks(units, parameters), _resident(parameters, device)
+        if parameters["grid"] == "chunks":
+            groups = chunks
+        elif parameters["grid"] == "multiple":
+            groups = min(groups * parameters["multiple"], max(groups, chunks // _CHUNKS))
+        each = -(-units // groups)
+        return -(-each // _ALIGNED) * _ALIGNED
 
     def kind(self, run: Run) -> str:
         """Return the kind of search; for "hybrid" from mean and deviation on the device."""
@@ -138,16 +168,29 @@ class PartitionMultiPhase(Technique):
         """Divide and write."""
         parameters, chunks = run.parameters, np.int32(_chunks(int(run.units), run.parameters))
         search = self.kind(run)
-        parts, fallbacks = run.buffer(4 * (int(chunks) + 1)), run.zeros(1)
+        kind = np.int32(SEARCHES[search])
+        run.more |= {"search": search, "chunks": int(chunks)}
+        if parameters["find"] == "marks":
+            units = int(run.units)
+            size = self.units_of_a_run(units, parameters, run.device)
+            groups = -(-units // size)
+            run.more["groups"] = groups
+            sizes = run.n, run.units, np.int32(size), kind
+            run.launch("expansion", "multi_phase_mark", groups, run.offsets, run.owners, *sizes)
+            return
         groups = self.groups(int(chunks), parameters, run.device)
-        run.more |= {"search": search, "chunks": int(chunks), "groups": groups}
-        scalars = run.n, run.units, chunks, np.int32(SEARCHES[search])
-        run.items(
-            "partition", "multi_phase_partition", int(chunks) + 1, run.offsets, parts, *scalars
-        )
+        run.more["groups"] = groups
+        parts, fallbacks = run.buffer(4 * (int(chunks) + 1)), run.buffer(4)
+        divided = run.offsets, parts, fallbacks, run.n, run.units, chunks, kind
+        run.items("partition", "multi_phase_partition", int(chunks) + 1, *divided)
         arrays = run.offsets, parts, run.owners, fallbacks
         run.launch("expansion", "multi_phase_expand", groups, *arrays, run.units, chunks)
         run.count_later("fallbacks", fallbacks)
+
+
+def _resident(parameters: Mapping[str, Any], device: Device) -> int:
+    """Return the number of groups that run at the same time."""
+    return int(max(resident(device, parameters["resident"]) // parameters["group"], 1))
 
 
 def _chunks(units: int, parameters: Mapping[str, Any]) -> int:

@@ -23,7 +23,7 @@ GROUPS = (1, 16, 32, 64, 128, 256, 512, 1024)
 #: Local memory that kernels use at most; on CPUs it is ordinary memory, of any size.
 _LOCAL = 2**15
 # Values of parameters -> values of macros.
-_WORDS = {"local": 0, "registers": 1, "group": 0, "warp": 1}
+_WORDS = {"local": 0, "registers": 1, "group": 0, "warp": 1, "search": 0, "marks": 1}
 
 
 def resident(device: Device, of_unit: int) -> int:

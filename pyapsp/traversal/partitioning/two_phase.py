@@ -63,14 +63,15 @@ class PartitionTwoPhase(Technique):
         chunks = _chunks(int(n), int(units), parameters)
         parts = run.buffer(4 * (chunks + 1))
         run.more["chunks"] = chunks
-        divided = run.offsets, parts, n, units, np.int32(chunks)
+        sizes = n, units, np.int32(chunks)
         if parameters["form"] == "merge-path":
-            run.items("partition", "merge_path_partition", chunks + 1, *divided)
+            run.items("partition", "merge_path_partition", chunks + 1, run.offsets, parts, *sizes)
             arrays = run.offsets, parts, run.owners
             run.launch("expansion", "merge_path_expand", chunks, *arrays, n, units)
             return
-        fallbacks, kind = run.zeros(1), np.int32(SEARCHES[parameters["search"]])
-        run.items("partition", "two_phase_partition", chunks + 1, *divided, kind)
+        fallbacks, kind = run.buffer(4), np.int32(SEARCHES[parameters["search"]])
+        divided = run.offsets, parts, fallbacks, *sizes, kind
+        run.items("partition", "two_phase_partition", chunks + 1, *divided)
         written = run.owners, fallbacks
         run.launch("expansion", "two_phase_expand", chunks, run.offsets, parts, *written, units)
         run.count_later("fallbacks", fallbacks)

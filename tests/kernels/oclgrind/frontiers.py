@@ -47,3 +47,4 @@ for frontier in ("vertex", "edge", "two-phase"):
 check(pyapsp.method("bfs-luo", group=32, buckets=8, room=8))
 check(pyapsp.method("bfs-frontier", group=32, width=4))
 check(pyapsp.method("bfs-sequential"))
+check(pyapsp.method("bfs-streamed", block=2**8, group=32, width=4))

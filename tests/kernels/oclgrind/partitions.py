@@ -31,7 +31,8 @@ sets = {
     "partition-multi-phase": [
         {"search": "hybrid", "each": 4, "rounds": 2, "warp": 8, "group": 16, "staging": staging}
         for staging in ("warp", "group")
-    ],
+    ]
+    + [{"find": "marks", "each": 4, "rounds": 2, "group": 16}],
 }
 for cls in pyapsp.methods("partition"):
     for parameters in sets.get(cls.id, [{"group": 16}]):

@@ -50,7 +50,8 @@ TECHNIQUES: dict[str, tuple[str, dict[str, Any]]] = {
     "block search": ("partition-block", {"items": 2048}),
     "two-phase": ("partition-two-phase", {"form": "chunks"}),
     "two-phase, merge path": ("partition-two-phase", {"form": "merge-path"}),
-    "Multi-phase": ("partition-multi-phase", {}),
+    "Multi-phase": ("partition-multi-phase", {"find": "search"}),
+    "Multi-phase, marks": ("partition-multi-phase", {"find": "marks"}),
 }
 
 
@@ -60,10 +61,13 @@ def _completed(name: str, parameters: Mapping[str, Any], group: int, request: Re
     warp = min(8 if request.device.traits.scalar_groups else 32, group)
     if name in ("partition-cta-warp-scan", "partition-local-warp", "partition-multi-phase"):
         found["warp"] = warp
+    if name == "partition-multi-phase":
+        usual = {"find": "search", "search": "hybrid", "multiple": 32, "rounds": 3}
+        if found.get("find") == "marks":
+            usual = {"each": 4, "search": "optimised", "multiple": 8, "rounds": 4}
+        found = usual | found
     if name in ("partition-two-phase", "partition-multi-phase"):
         found.setdefault("each", 10 if group > 1 else 64)
-    if name == "partition-multi-phase":
-        found.setdefault("rounds", 3)
     return method(name, **found)
 
 
