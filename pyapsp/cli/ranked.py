@@ -1,0 +1,142 @@
+"""Commands on several processes that MPI has started: their end, with one message."""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import ctypes
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyapsp.errors import RankError
+
+__all__ = ["COMMANDS", "guarded", "launched", "run"]
+
+#: The commands that share their work among ranks.
+COMMANDS = ("solve", "measure")
+# Variables of launchers with the number of processes; the last one is Slurm's, of a step.
+_SIZES = (
+    "PMI_SIZE",
+    "OMPI_COMM_WORLD_SIZE",
+    "PALS_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+    "SLURM_STEP_NUM_TASKS",
+)
+# Variables with the number of this one.
+_NUMBERS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
+_PR_SET_PDEATHSIG = 1  # of Linux
+# Seconds for a launcher to end all ranks.
+_GRACE = 2.0
+# What a shell tells of a process that was killed by SIGKILL.
+_KILLED = 137
+
+
+def launched() -> bool:
+    """Return whether this process is one of several that a launcher of MPI has started."""
+    return any(os.environ.get(name, "1") not in ("", "1") for name in _SIZES)
+
+
+def guarded(work: Callable[[], int]) -> int:
+    """Do the work of a rank in a child process, and say so if that is killed.
+
+    Launchers kill all other ranks as soon as one has died, so that none of these could say it.
+    """
+    started = time.monotonic()
+    if not hasattr(os, "fork"):
+        return work()
+    child = os.fork()
+    if child == 0:
+        _die_with_parent()
+        return work()
+    taken = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    for number in taken:
+        signal.signal(number, lambda received, _: os.kill(child, received))
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code >= 0:
+        return code
+    rank = next((os.environ[name] for name in _NUMBERS if name in os.environ), "?")
+    cause, host = f"its process was killed by {signal.Signals(-code).name}", socket.gethostname()
+    seconds = f"after {time.monotonic() - started:.0f} s"
+    print(f"pyapsp: rank {rank} on {host}: {cause} {seconds}", file=sys.stderr, flush=True)
+    return 128 - code
+
+
+def _die_with_parent() -> None:
+    """Let the system kill this process when its parent ends, as a launcher kills only that."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], int | None]) -> int:
+    """Run a command on all ranks.
+
+    After an error no rank returns: all of them end with the same exit code, and one prints the
+    message.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        Of the command; gets the attribute `ranks`.
+    code_of : callable
+        Returns the exit code of an error, None for an unexpected one.
+    """
+    from pyapsp.cluster.ranks import Ranks, ended, world
+    from pyapsp.errors import RankError
+
+    ranks = Ranks(world())
+
+    def tell(error: RankError) -> int:
+        speaker = error.rank
+        if not error.kind:
+            # if a process was killed, `guarded` says so, and the launcher ends this one; if neither
+            # happens, its host has failed, and rank 0 says that, or else rank 1
+            time.sleep(_GRACE)
+            speaker = int(error.rank == 0)
+        if speaker == ranks.rank:
+            with suppress(OSError, ValueError):
+                print(f"pyapsp: {error}", file=sys.stderr, flush=True)
+        return _code(error, code_of)
+
+    def late(error: RankError) -> None:
+        os._exit(tell(error))
+
+    ranks.lifeline.deadline = late
+    arguments.ranks = ranks
+    try:
+        with ranks:
+            code: int = arguments.run(arguments)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return code
+    except BaseException as error:
+        verdict = ranks.lifeline.verdict or RankError(
+            ranks.rank, ranks.host, type(error).__name__, str(error)
+        )
+        if verdict.rank == ranks.rank and code_of(type(error)) is None:
+            if not isinstance(error, KeyboardInterrupt):
+                traceback.print_exc()
+        ended(ranks, tell(verdict))
+    raise AssertionError
+
+
+def _code(error: RankError, code_of: Callable[[type[BaseException]], int | None]) -> int:
+    """Return the exit code of the first error of any rank."""
+    from pyapsp import errors
+
+    if not error.kind:
+        return _KILLED
+    if error.kind in ("KeyboardInterrupt", "_Stopped"):
+        name = error.cause if error.cause in signal.Signals.__members__ else "SIGINT"
+        return 128 + signal.Signals[name]
+    kind = getattr(errors, error.kind, None) or getattr(builtins, error.kind, Exception)
+    code = code_of(kind)
+    return 70 if code is None else code
