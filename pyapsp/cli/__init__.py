@@ -34,6 +34,7 @@ _COMMANDS = (
     "sssp",
     "path",
     "measure",
+    "scale",
     "scc",
     "triangles",
     "truss",
@@ -117,7 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _stopped_alike():
             words = sys.argv[1:] if arguments is None else arguments
-            parsed = parser().parse_args(words)
+            with ranked.one_voice(words):
+                parsed = parser().parse_args(words)
             parsed.line = shlex.join(["pyapsp", *words])
             if parsed.command in ranked.COMMANDS and ranked.launched():
                 return ranked.guarded(lambda: ranked.run(parsed, _code_of))

@@ -88,11 +88,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     measures = list(dict.fromkeys(arguments.measures))
     _check(measures, arguments)
-    ranks = getattr(arguments, "ranks", None)
+    ranks = getattr(arguments, "team", None)
     check_outputs(arguments.output, inputs=[arguments.graph])
-    graph = pyapsp.read(arguments.graph) if ranks is None or ranks.rank == 0 else None
-    if ranks is not None:
-        graph = ranks.share(graph)
+    if ranks is None:
+        graph = pyapsp.read(arguments.graph)
+    else:
+        graph = ranks.share(pyapsp.read(arguments.graph) if ranks.rank == 0 else None)
     options: dict[str, Any] = {
         "directed": not arguments.undirected,
         "method": arguments.method,

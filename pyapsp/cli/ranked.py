@@ -5,33 +5,40 @@ from __future__ import annotations
 import argparse
 import builtins
 import ctypes
+import io
 import os
 import signal
 import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyapsp.errors import RankError
 
-__all__ = ["COMMANDS", "guarded", "launched", "run"]
+__all__ = ["COMMANDS", "guarded", "launched", "one_voice", "run"]
 
 #: The commands that share their work among ranks.
-COMMANDS = ("solve", "measure")
-# Variables of launchers with the number of processes; the last one is Slurm's, of a step.
+COMMANDS = ("solve", "measure", "scale")
+# Variables of launchers of MPI with the number of processes, and that of Slurm, of any step.
 _SIZES = (
     "PMI_SIZE",
     "OMPI_COMM_WORLD_SIZE",
     "PALS_SIZE",
     "MV2_COMM_WORLD_SIZE",
-    "SLURM_STEP_NUM_TASKS",
 )
+_TASKS = "SLURM_STEP_NUM_TASKS"
 # Variables with the number of this one.
-_NUMBERS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PALS_RANKID", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
+_NUMBERS = (
+    "PMI_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "PALS_RANKID",
+    "MV2_COMM_WORLD_RANK",
+    "SLURM_PROCID",
+)
 _PR_SET_PDEATHSIG = 1  # of Linux
 # Seconds for a launcher to end all ranks.
 _GRACE = 2.0
@@ -40,8 +47,19 @@ _KILLED = 137
 
 
 def launched() -> bool:
-    """Return whether this process is one of several that a launcher of MPI has started."""
-    return any(os.environ.get(name, "1") not in ("", "1") for name in _SIZES)
+    """Return whether a launcher of MPI has started this process."""
+    return any(name in os.environ for name in _SIZES) or os.environ.get(_TASKS, "1") != "1"
+
+
+@contextmanager
+def one_voice(words: Sequence[str]) -> Iterator[None]:
+    """Let only rank 0 print the help, and errors of the arguments, of a command on ranks."""
+    rank = next((os.environ[name] for name in _NUMBERS if name in os.environ), "0")
+    if rank == "0" or not launched() or next(iter(words), "") not in COMMANDS:
+        yield
+        return
+    with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
+        yield
 
 
 def guarded(work: Callable[[], int]) -> int:
@@ -85,14 +103,15 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
     Parameters
     ----------
     arguments : argparse.Namespace
-        Of the command; gets the attribute `ranks`.
+        Of the command; gets the attribute `team`.
     code_of : callable
         Returns the exit code of an error, None for an unexpected one.
     """
     from pyapsp.cluster.ranks import Ranks, ended, world
     from pyapsp.errors import RankError
 
-    ranks = Ranks(world())
+    counts = [int(os.environ.get(name, "1")) for name in (*_SIZES, _TASKS)]
+    ranks = Ranks(world(max(counts)))
 
     def tell(error: RankError) -> int:
         speaker = error.rank
@@ -110,7 +129,7 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
         os._exit(tell(error))
 
     ranks.lifeline.deadline = late
-    arguments.ranks = ranks
+    arguments.team = ranks
     try:
         with ranks:
             code: int = arguments.run(arguments)
@@ -121,9 +140,9 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
         verdict = ranks.lifeline.verdict or RankError(
             ranks.rank, ranks.host, type(error).__name__, str(error)
         )
-        if verdict.rank == ranks.rank and code_of(type(error)) is None:
-            if not isinstance(error, KeyboardInterrupt):
-                traceback.print_exc()
+        mine, stopped = verdict.rank == ranks.rank, isinstance(error, KeyboardInterrupt)
+        if mine and not stopped and code_of(type(error)) is None:
+            traceback.print_exc()
         ended(ranks, tell(verdict))
     raise AssertionError
 
@@ -137,6 +156,6 @@ def _code(error: RankError, code_of: Callable[[type[BaseException]], int | None]
     if error.kind in ("KeyboardInterrupt", "_Stopped"):
         name = error.cause if error.cause in signal.Signals.__members__ else "SIGINT"
         return 128 + signal.Signals[name]
-    kind = getattr(errors, error.kind, None) or getattr(builtins, error.kind, Exception)
+    kind = getattr(errors, error.kind, getattr(builtins, error.kind, Exception))
     code = code_of(kind)
     return 70 if code is None else code

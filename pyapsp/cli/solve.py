@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.progress import Progress
 
     method = method_of(arguments, "all-pairs")
-    if hasattr(arguments, "ranks"):
+    if hasattr(arguments, "team"):
         return _on_ranks(method, arguments)
     if arguments.output is None and not arguments.dry_run:
         raise ParameterError("give an output file: -o OUT.npz or -o OUT.npy")
@@ -178,7 +178,7 @@ def _on_ranks(method: str | Method, arguments: argparse.Namespace) -> int:
             raise ParameterError(f"--{name.replace('_', '-')} is for one process")
     if arguments.output is None or not arguments.output.endswith((".npy", ".rows")):
         raise ParameterError("on ranks give -o OUT.npy, one file, or -o OUT.rows, a folder")
-    ranks, graph, sources = arguments.ranks, None, None
+    ranks, graph, sources = arguments.team, None, None
     first = ranks.rank == 0
     if first:
         check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])

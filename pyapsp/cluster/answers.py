@@ -1,4 +1,4 @@
-"""Where the rows of a rank go: into its memory, into one file of all ranks, or into its own file."""
+"""Where the rows of a rank go: into its memory, one file of all ranks, or a file of its own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from io import FileIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,7 @@ class _OwnFile(_Files):
         super().__init__(*arguments)
         self.ranges: list[list[int]] = []
         self._count = 0
+        self._dtypes = (self.options.dtype, np.dtype(np.int32))
 
     def put(self, places: np.ndarray, rows: np.ndarray, before: np.ndarray | None) -> None:
         for begin, end in _runs(places):
@@ -219,7 +221,7 @@ class _OwnFile(_Files):
 
     def create(self) -> None:
         """Make the files, without rows."""
-        for path, dtype in zip(self._paths, (self.options.dtype, np.int32), strict=True):
+        for path, dtype in zip(self._paths, self._dtypes, strict=True):
             if path is not None:
                 np.save(path, np.empty((0, self.n), dtype))
 
@@ -234,16 +236,16 @@ class _OwnFile(_Files):
 
     def complete(self) -> None:
         """Give the headers of the files the number of rows."""
-        for path, dtype in zip(self._paths, (self.options.dtype, np.int32), strict=True):
+        for path, dtype in zip(self._paths, self._dtypes, strict=True):
             if path is not None:
                 with open(path, "r+b") as file:
                     header = {
-                        "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
+                        "descr": np.lib.format.dtype_to_descr(dtype),
                         "fortran_order": False,
                         "shape": (self._count, self.n),
                     }
                     np.lib.format.write_array_header_1_0(file, header)
-                    file.truncate(file.tell() + self._count * self.n * np.dtype(dtype).itemsize)
+                    file.truncate(file.tell() + self._count * self.n * dtype.itemsize)
 
 
 @contextmanager
@@ -367,4 +369,4 @@ def _runs(places: np.ndarray) -> Iterator[tuple[int, int]]:
     """Yield the ranges of neighbouring places."""
     cuts = np.flatnonzero(np.diff(places) != 1) + 1
     bounds = [0, *cuts.tolist(), places.size]
-    yield from ((low, high) for low, high in zip(bounds[:-1], bounds[1:], strict=True) if low < high)
+    yield from ((low, high) for low, high in pairwise(bounds) if low < high)

@@ -13,6 +13,7 @@ of a rank in one piece.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def shares(n: int, block: int, weights: Sequence[float]) -> list[tuple[int, int]
     blocks, ends, total = -(-n // block), np.cumsum(weights), float(sum(weights))
     bounds = [0, *(round(blocks * float(end) / total) for end in ends)]
     rows = [min(bound * block, n) for bound in bounds]
-    return list(zip(rows[:-1], rows[1:], strict=True))
+    return list(pairwise(rows))
 
 
 class Band:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -16,14 +15,13 @@ from pyapsp.cluster.answers import Answers
 from pyapsp.cluster.band import Band, shares
 from pyapsp.cluster.checkpoint import SharedCheckpoint
 from pyapsp.cluster.devices import Own
-from pyapsp.cluster.measure import link_of
+from pyapsp.cluster.measure import rates_of
 from pyapsp.cluster.model import Prediction, Rates, best, predict, slowest
 from pyapsp.cluster.passes import Passes
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.dense.outofcore.initial import fill
 from pyapsp.dense.outofcore.interval import Interval
-from pyapsp.dense.outofcore.planner import Asked, Cut, Machine, best_cut
-from pyapsp.dense.outofcore.speeds import measure
+from pyapsp.dense.outofcore.planner import Asked, Cut, best_cut
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.team import limits, product_for
 from pyapsp.dense.outofcore.worker import Worker
@@ -183,25 +181,7 @@ def _planned(
     told = ranks.share(dict(product.p))
     if dict(product.p) != told:
         product = product_for(graph, options, {"closing": told}, tuned=True)
-    memory, largest = limits(options.device, options)
-    rows = max(1, min(n, _LOOK // (n * item)))
-    with Matrix(np.zeros((rows, n), options.dtype), first=0) as sample:
-        speeds = measure(options.device, product, sample, memory)
-    # two workers share the memory
-    machine = Machine(product, speeds, memory // 2, largest)
-    link, latency = link_of(ranks)
-    mine = Rates(
-        speeds.product,
-        speeds.up,
-        speeds.down,
-        2 / (1 / speeds.read + 1 / speeds.write),
-        link,
-        latency,
-        math.inf,
-        memory,
-        product.unit(product.p),
-        speeds.shared,
-    )
+    mine, machine = rates_of(ranks, product, options, n)
     everyone = ranks.all(mine)
     rates = slowest(everyone)
     block = given.get("block") if state is None else state["block"]
@@ -218,9 +198,7 @@ def _planned(
     if min(weights) > (1 - _ALIKE) * max(weights):
         weights = [1.0] * ranks.size
     spans = shares(n, block, weights)
-    return _Plan(
-        product, cut, block, spans, predict(n, ranks.size, block, item, rates), rates
-    )
+    return _Plan(product, cut, block, spans, predict(n, ranks.size, block, item, rates), rates)
 
 
 def _run(
@@ -235,7 +213,10 @@ def _run(
     """Run the passes, and return the bytes to and from the device."""
     starts = range(0, matrix.n, plan.block)
     owners = [_owner(plan.spans, first) for first in starts]
-    band, decisive = Band(matrix, plan.block), {"block": plan.block, "closing": dict(plan.product.p)}
+    band, decisive = (
+        Band(matrix, plan.block),
+        {"block": plan.block, "closing": dict(plan.product.p)},
+    )
     interval = None
     if checkpoint is not None:
         asked = given.get("interval", "auto")

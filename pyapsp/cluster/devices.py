@@ -64,9 +64,7 @@ def own_device(ranks: Ranks, spec: Any = None) -> Own:
     device = found[place % len(found)]
     if device.kind == "cpu":
         # a core that several ranks may use is shared by them
-        shares = [
-            1 / sum(core in everyone[number][2] for number in here) for core in mine[2]
-        ]
+        shares = [1 / sum(core in everyone[number][2] for number in here) for core in mine[2]]
         units = max(1, int(sum(shares) + 0.01))
         memory = None if len(here) == 1 else device.capabilities.global_memory // len(here)
         return Own(_part(device, units), memory, len(here))
@@ -96,7 +94,8 @@ def _part(device: Device, units: int) -> Device:
         return device
     kinds = cl.device_partition_property
     try:
-        part = device.handle.create_sub_devices([kinds.BY_COUNTS, units])[0]
+        wanted: list[Any] = [kinds.BY_COUNTS, units]
+        part = device.handle.create_sub_devices(wanted)[0]
     except cl.Error:  # cannot be divided: the ranks then compete for the cores
         return device
     return choose(part)

@@ -1,4 +1,4 @@
-"""Measurements of what connects ranks, and of the disk that they write to."""
+"""Measurements of a rank, of what connects ranks, and of the disk that they write to."""
 
 from __future__ import annotations
 
@@ -9,15 +9,58 @@ from tempfile import TemporaryFile
 
 import numpy as np
 
+from pyapsp.cluster.model import Rates
 from pyapsp.cluster.ranks import Ranks
+from pyapsp.dense.outofcore.planner import Machine
+from pyapsp.dense.outofcore.speeds import measure
+from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.dense.outofcore.team import limits
+from pyapsp.dense.product import Product
+from pyapsp.paths import AllPairsOptions
 
-__all__ = ["disk_of", "link_of"]
+__all__ = ["disk_of", "rates_of"]
 
 # Bytes that are broadcast, and written, to measure how long it takes.
 _SAMPLE, _WRITTEN = 2**25, 2**27
 
 
-def link_of(ranks: Ranks) -> tuple[float, float]:
+def rates_of(
+    ranks: Ranks, product: Product, options: AllPairsOptions, n: int
+) -> tuple[Rates, Machine]:
+    """Return the rates of this rank, while all measure theirs; less than a second.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    product : Product
+        Built for the device.
+    options : AllPairsOptions
+    n : int
+        Vertices.
+    """
+    memory, largest = limits(options.device, options)
+    rows = max(1, min(n, _SAMPLE // (n * options.dtype.itemsize)))
+    with Matrix(np.zeros((rows, n), options.dtype), first=0) as sample:
+        ranks.barrier()
+        speeds = measure(options.device, product, sample, memory)
+    link, latency = _link_of(ranks)
+    rates = Rates(
+        speeds.product,
+        speeds.up,
+        speeds.down,
+        2 / (1 / speeds.read + 1 / speeds.write),
+        link,
+        latency,
+        float("inf"),
+        memory,
+        product.unit(product.p),
+        speeds.shared,
+    )
+    # two workers share the memory
+    return rates, Machine(product, speeds, memory // 2, largest)
+
+
+def _link_of(ranks: Ranks) -> tuple[float, float]:
     """Return the bytes a second from rank to rank, and the seconds of an empty broadcast."""
     if ranks.size == 1:
         return float("inf"), 0.0

@@ -82,12 +82,11 @@ class Rates:
             If a value is missing or no positive number.
         """
         try:
-            return cls(
-                **{
-                    name: float("inf") if content[name] is None else type(default)(content[name])
-                    for name, default in asdict(_LIKE).items()
-                }
-            )
+            values: dict[str, Any] = {
+                name: float("inf") if content[name] is None else type(default)(content[name])
+                for name, default in asdict(_LIKE).items()
+            }
+            return cls(**values)
         except (KeyError, TypeError, ValueError) as error:
             raise ParameterError(f"these are no rates of 'pyapsp scale': {error!r}") from None
 
@@ -111,8 +110,6 @@ class Prediction:
     n, ranks, block : int
     layout : str
         "rows" or "grid".
-    resident : bool
-        Whether the rows stay on the device.
     seconds : float
         Of the passes.
     update, opening, broadcast : float
@@ -127,7 +124,6 @@ class Prediction:
     ranks: int
     block: int
     layout: str
-    resident: bool
     seconds: float
     update: float
     opening: float
@@ -154,11 +150,10 @@ def predict(
         height, width = min(n, -(-passes // down) * block), n
     else:
         height, width = min(n, up_to(-(-n // down), block)), min(n, up_to(-(-n // across), block))
-    resident = rates.memory >= item * _values(n, block, height, width, resident=True)
     there = item * (1 / rates.up + 1 / rates.down)
     kernels = height * width * block / rates.product
-    copies = 0.0 if resident else height * width * there
-    host = 0.0 if resident else 2 * height * width * item / rates.host
+    copies = height * width * there
+    host = 2 * height * width * item / rates.host
     update = kernels + host if rates.shared else max(kernels, copies, host)
     opening = block**2 * (block / _CLOSING + width) / rates.product
     moved = (block**2 + block * width) * (there + 2 * item / rates.host)
@@ -181,7 +176,6 @@ def predict(
         ranks,
         block,
         layout,
-        resident,
         total,
         passes * update,
         passes * opening,
@@ -202,7 +196,7 @@ def best(n: int, ranks: int, item: int, rates: Rates, *, layout: str = "rows") -
     found = [
         predict(n, ranks, block, item, rates, layout=layout)
         for block in _blocks(n, rates.unit)
-        if item * _values(n, block, block, n, resident=False) <= rates.memory
+        if item * _values(n, block) <= rates.memory
     ]
     if not found:
         raise ParameterError(f"{rates.memory:,} bytes of a device hold no rows of n = {n:,}")
@@ -219,10 +213,11 @@ def _blocks(n: int, unit: int) -> Iterator[int]:
             yield block
 
 
-def _values(n: int, block: int, height: int, width: int, *, resident: bool) -> int:
-    """Return the values of the buffers of a rank: two right factors, parts, a pivot block."""
-    parts = height * width if resident else 0
-    return 2 * block * width + parts + 6 * min(height, 1024) * width // 4 + 4 * block * block
+def _values(n: int, block: int) -> int:
+    """Return the values of the buffers of a rank, with few rows at a time."""
+    rows = min(n, 128)
+    # each of two workers has a right factor, three parts of rows, and two left factors
+    return 2 * (block * n + 3 * rows * n + 2 * rows * block) + 4 * block * block
 
 
 def _grid(ranks: int) -> tuple[int, int]:

@@ -28,8 +28,14 @@ _SPIN, _PAUSE = 5e-5, 1e-3
 # Bytes of a broadcast: more are sent as several, which follow each other through the network.
 _CHUNK = 2**25
 
-def world() -> Any:
+
+def world(expected: int) -> Any:
     """Return the communicator of all processes.
+
+    Parameters
+    ----------
+    expected : int
+        How many the launcher has started.
 
     Raises
     ------
@@ -40,10 +46,10 @@ def world() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise CapabilityError(f'no MPI: {error}; pip install "pyapsp[mpi]"') from None
-    if MPI.COMM_WORLD.Get_size() == 1:
+    if MPI.COMM_WORLD.Get_size() == 1 < expected:
         raise CapabilityError(
-            "several processes were started and MPI sees one: start them with the launcher of the "
-            "MPI library that mpi4py uses (srun --mpi=list shows what Slurm knows)"
+            f"{expected} processes were started and MPI sees one: start them with the launcher of "
+            "the MPI library that mpi4py uses (srun --mpi=list shows what Slurm knows)"
         )
     return MPI.COMM_WORLD
 

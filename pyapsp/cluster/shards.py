@@ -69,7 +69,8 @@ class RowFile:
             return self[np.arange(start, stop, step)]
         if np.ndim(asked) == 0:
             row = integer("row", "RowFile", asked, -count, count - 1)
-            return self._range(row % count, row % count + 1)[0]
+            one: np.ndarray = self._range(row % count, row % count + 1)[0]
+            return one
         rows = np.asarray(asked)
         if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
             raise ParameterError.of("rows", "RowFile", "a row, a slice or a list of rows", asked)

@@ -206,7 +206,8 @@ def solve_many(
             "group": group,
             "check": check,
         }
-        return _all_of(comm, graphs, out, device, asked)
+        answers: list[Result] = _all_of(comm, graphs, out, device, asked)
+        return answers
     batch = _batch(method, directed, predecessors, device, memory_limit, group, check)
     if not isinstance(graphs, np.ndarray):
         if out is not None:

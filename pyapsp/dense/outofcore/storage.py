@@ -82,7 +82,7 @@ class Matrix:
         if threads < 1:
             raise ParameterError.of("threads", "Matrix", "at least 1", threads)
         self.array = array
-        self.n = array.shape[1]
+        self.n: int = array.shape[1]
         self.first = 0 if first is None else first
         self.last = self.first + len(array)
         self.dtype = array.dtype
