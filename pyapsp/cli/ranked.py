@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
+from pyapsp.cluster.launchers import launched, number
+
 if TYPE_CHECKING:
     from pyapsp.errors import RankError
 
@@ -23,22 +25,6 @@ __all__ = ["COMMANDS", "guarded", "launched", "one_voice", "run"]
 
 #: The commands that share their work among ranks.
 COMMANDS = ("solve", "measure", "scale")
-# Variables of launchers of MPI with the number of processes, and that of Slurm, of any step.
-_SIZES = (
-    "PMI_SIZE",
-    "OMPI_COMM_WORLD_SIZE",
-    "PALS_SIZE",
-    "MV2_COMM_WORLD_SIZE",
-)
-_TASKS = "SLURM_STEP_NUM_TASKS"
-# Variables with the number of this one.
-_NUMBERS = (
-    "PMI_RANK",
-    "OMPI_COMM_WORLD_RANK",
-    "PALS_RANKID",
-    "MV2_COMM_WORLD_RANK",
-    "SLURM_PROCID",
-)
 _PR_SET_PDEATHSIG = 1  # of Linux
 # Seconds for a launcher to end all ranks.
 _GRACE = 2.0
@@ -46,16 +32,10 @@ _GRACE = 2.0
 _KILLED = 137
 
 
-def launched() -> bool:
-    """Return whether a launcher of MPI has started this process."""
-    return any(name in os.environ for name in _SIZES) or os.environ.get(_TASKS, "1") != "1"
-
-
 @contextmanager
 def one_voice(words: Sequence[str]) -> Iterator[None]:
     """Let only rank 0 print the help, and errors of the arguments, of a command on ranks."""
-    rank = next((os.environ[name] for name in _NUMBERS if name in os.environ), "0")
-    if rank == "0" or not launched() or next(iter(words), "") not in COMMANDS:
+    if not number() or not launched() or next(iter(words), "") not in COMMANDS:
         yield
         return
     with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
@@ -75,13 +55,13 @@ def guarded(work: Callable[[], int]) -> int:
         _die_with_parent()
         return work()
     taken = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    for number in taken:
-        signal.signal(number, lambda received, _: os.kill(child, received))
+    for each in taken:
+        signal.signal(each, lambda received, _: os.kill(child, received))
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return code
-    rank = next((os.environ[name] for name in _NUMBERS if name in os.environ), "?")
+    rank = number()
     cause, host = f"its process was killed by {signal.Signals(-code).name}", socket.gethostname()
     seconds = f"after {time.monotonic() - started:.0f} s"
     print(f"pyapsp: rank {rank} on {host}: {cause} {seconds}", file=sys.stderr, flush=True)
@@ -110,8 +90,7 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
     from pyapsp.cluster.ranks import Ranks, ended, world
     from pyapsp.errors import RankError
 
-    counts = [int(os.environ.get(name, "1")) for name in (*_SIZES, _TASKS)]
-    ranks = Ranks(world(max(counts)))
+    ranks = Ranks(world())
 
     def tell(error: RankError) -> int:
         speaker = error.rank

@@ -110,7 +110,7 @@ def _rates(arguments: argparse.Namespace, dtype: np.dtype) -> Rates | None:
         from pyapsp.cluster.ranks import Ranks, world
         from pyapsp.cluster.rates import measured
 
-        with Ranks(world(1)) if ranks is None else ranks as at_work:
+        with Ranks(world()) if ranks is None else ranks as at_work:
             rates = measured(at_work, arguments.n, dtype, arguments.device, ".")
     if ranks is not None and ranks.rank > 0:
         return None
@@ -119,18 +119,8 @@ def _rates(arguments: argparse.Namespace, dtype: np.dtype) -> Rates | None:
 
 def _print(found: list[tuple[Prediction, float]]) -> None:
     """Print a table."""
-    titles = (
-        "ranks",
-        "block",
-        "seconds",
-        "update",
-        "pivots",
-        "broadcast",
-        "bound",
-        "write",
-        "grid",
-    )
-    rows = [titles]
+    titles = "ranks block seconds update pivots broadcast bound write grid"
+    rows = [titles.split()]
     for each, grid in found:
         times = (each.seconds, each.update, each.opening, each.broadcast)
         shown = tuple(f"{seconds:,.3g}" for seconds in times)

@@ -67,8 +67,9 @@ class Band:
         """Return whether a row is one of the rank."""
         return self.own.first <= first < self.own.last
 
-    def panel(self, first: int, last: int) -> np.ndarray:
+    def panel(self, first: int, depth: int) -> np.ndarray:
         """Return the array from which pivot rows are broadcast, or into which they are received."""
+        last = min(first + depth, self.n)
         if self.holds(first) and not self.own.on_disk:
             rows: np.ndarray = self.own.array[first - self.own.first : last - self.own.first]
             return rows

@@ -19,9 +19,11 @@ from pyapsp.cluster.measure import rates_of
 from pyapsp.cluster.model import Prediction, Rates, best, predict, slowest
 from pyapsp.cluster.passes import Passes
 from pyapsp.cluster.ranks import Ranks
+from pyapsp.cluster.resident import Residence, ResidentWorker, bytes_of
 from pyapsp.dense.outofcore.initial import fill
 from pyapsp.dense.outofcore.interval import Interval
 from pyapsp.dense.outofcore.planner import Asked, Cut, best_cut
+from pyapsp.dense.outofcore.shape import up_to
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.team import limits, product_for
 from pyapsp.dense.outofcore.worker import Worker
@@ -30,6 +32,7 @@ from pyapsp.dense.product import Product
 from pyapsp.device import device_errors
 from pyapsp.errors import CapabilityError, CheckpointError
 from pyapsp.graph import Graph
+from pyapsp.host import available_memory
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import largest_finite
@@ -51,7 +54,9 @@ class _Plan:
     Attributes
     ----------
     product : Product
-    cut : Cut
+    cut : Cut or None
+        None: the rows of all ranks stay in the memory of their devices.
+    device_bytes : int
     block : int
     spans : list of (int, int)
         The rows of each rank.
@@ -61,7 +66,8 @@ class _Plan:
     """
 
     product: Product
-    cut: Cut
+    cut: Cut | None
+    device_bytes: int
     block: int
     spans: list[tuple[int, int]]
     predicted: Prediction
@@ -119,7 +125,7 @@ def solve_dense(
             stack.callback(checkpoint.close)
             checkpoint.check_space(graph.n**2 * options.dtype.itemsize)
         state = None if checkpoint is None else checkpoint.state
-        plan = _planned(ranks, graph, held, given, state)
+        plan = _planned(ranks, graph, held, given, state, own.neighbours)
         first, last = plan.spans[ranks.rank]
         matrix = stack.enter_context(Matrix(answers.room(first, last, own.neighbours), first=first))
         recovery = None
@@ -143,14 +149,14 @@ def solve_dense(
         answers.take(matrix, before)
         if checkpoint is not None:
             checkpoint.remove()
-    rows = [high - low for low, high in plan.spans]
+    rows, cut = [high - low for low, high in plan.spans], plan.cut
     return {
         "kernel_seconds": done - filled,
         "transfer_seconds": filled - ready,
         "build_seconds": ready - started,
         "kernel_hash": plan.product.program.hash,
-        "device_bytes": 2 * plan.cut.device_bytes,
-        "parameters": {"block": plan.block, "rows": plan.cut.shape.rows},
+        "device_bytes": plan.device_bytes,
+        "parameters": {"block": plan.block, "rows": None if cut is None else cut.shape.rows},
         "more": {
             "predicted_seconds": plan.predicted.seconds,
             "moved_bytes": moved,
@@ -173,6 +179,7 @@ def _planned(
     options: AllPairsOptions,
     given: Mapping[str, Any],
     state: Mapping[str, Any] | None,
+    neighbours: int,
 ) -> _Plan:
     """Measure this rank, and agree with the others on blocks and rows."""
     n, item = graph.n, options.dtype.itemsize
@@ -181,24 +188,47 @@ def _planned(
     told = ranks.share(dict(product.p))
     if dict(product.p) != told:
         product = product_for(graph, options, {"closing": told}, tuned=True)
+    memory, _ = limits(options.device, options)
     mine, machine = rates_of(ranks, product, options, n)
     everyone = ranks.all(mine)
     rates = slowest(everyone)
-    block = given.get("block") if state is None else state["block"]
-    if state is not None and given.get("block", block) != block:
-        raise CheckpointError(
-            f"{options.checkpoint} was made with block={block}, not {given['block']}"
-        )
-    if block is None:
-        block = best(n, ranks.size, item, rates).block
-    asked = Asked(block=block, rows=given.get("rows"), separated=False)
-    cut = best_cut(n, rates.unit, machine, asked)
-    block = min(ranks.all(cut.shape.block))
+    block: int | None = given.get("block")
+    if block is not None:
+        block = min(up_to(block, rates.unit), up_to(n, rates.unit))
+    if state is not None:
+        if block not in (None, state["block"]):
+            raise CheckpointError(
+                f"{options.checkpoint} was made with block={state['block']}, not {block}"
+            )
+        block = state["block"]
     weights = [each.product for each in everyone]
     if min(weights) > (1 - _ALIKE) * max(weights):
         weights = [1.0] * ranks.size
-    spans = shares(n, block, weights)
-    return _Plan(product, cut, block, spans, predict(n, ranks.size, block, item, rates), rates)
+    if "rows" not in given:
+        wanted = block or best(n, ranks.size, item, rates, resident=True).block
+        spans = shares(n, wanted, weights)
+        low, high = spans[ranks.rank]
+        needed = bytes_of(product, high - low, n, wanted)
+        if all(ranks.all(needed <= _for_rows(memory, options, neighbours))):
+            prediction = predict(n, ranks.size, wanted, item, rates, resident=True)
+            return _Plan(product, None, needed, wanted, spans, prediction, rates)
+    if block is None:
+        block = best(n, ranks.size, item, rates, resident=False).block
+    asked = Asked(block=block, rows=given.get("rows"), separated=False)
+    cut = best_cut(n, rates.unit, machine, asked)
+    block = min(ranks.all(cut.shape.block))
+    prediction = predict(n, ranks.size, block, item, rates)
+    needed, spans = 2 * cut.device_bytes, shares(n, block, weights)
+    return _Plan(product, cut, needed, block, spans, prediction, rates)
+
+
+def _for_rows(memory: int, options: AllPairsOptions, neighbours: int) -> int:
+    """Return the bytes that the rows of a rank may take on its device."""
+    free = available_memory()
+    if options.device.capabilities.unified_memory and free is not None:
+        # the host needs as much again
+        return min(memory, free // (3 * neighbours))
+    return memory
 
 
 def _run(
@@ -231,26 +261,39 @@ def _run(
     def save(number: int) -> None:
         assert checkpoint is not None
         assert interval is not None
+        if residence is not None:
+            residence.download()
         cost = checkpoint.save(matrix, {**decisive, "pass": number})
         interval.saved(cost, time.monotonic())
 
     with ExitStack() as stack:
-        # Band has the methods of a matrix that a worker uses
-        even, odd = (
-            stack.enter_context(Worker(options.device, plan.product, plan.cut.shape, band))  # type: ignore[arg-type]
-            for _ in range(2)
-        )
+        residence, workers = None, None
+        if plan.cut is None:
+            product, block = plan.product, plan.block
+            residence = stack.enter_context(Residence(options.device, product, band, block))
+            workers = (ResidentWorker(residence), ResidentWorker(residence))
+        else:
+            # Band has the methods of a matrix that a worker uses
+            matrix_like: Any = band
+            even, odd = (
+                Worker(options.device, plan.product, plan.cut.shape, matrix_like) for _ in range(2)
+            )
+            streaming = (stack.enter_context(even), stack.enter_context(odd))
         Passes(
             ranks,
             band,
-            (even, odd),
+            band.panel if residence is None else residence.panel,
+            streaming if workers is None else workers,
             owners,
             plan.block,
             due=None if checkpoint is None else due,
             save=save,
             progress=options.progress,
         ).run(0 if state is None else state["pass"])
-        return even.moved + odd.moved
+        if residence is None:
+            return even.moved + odd.moved
+        residence.download()
+        return residence.moved
 
 
 def _owner(spans: list[tuple[int, int]], row: int) -> int:
@@ -307,10 +350,12 @@ def _notes(plan: _Plan) -> Iterator[str]:
     """Say how the rows are shared and what that will cost."""
     told, ranks = plan.predicted, len(plan.spans)
     counts = sorted(high - low for low, high in plan.spans)
+    where = "rows stay on the device"
+    if plan.cut is not None:
+        where = f"{plan.cut.shape.rows:,} rows at a time"
     yield (
         f"{ranks} ranks with {counts[0]:,} to {counts[-1]:,} rows, "
-        f"{-(-told.n // plan.block)} passes over {plan.block:,} pivots, "
-        f"{plan.cut.shape.rows:,} rows at a time"
+        f"{-(-told.n // plan.block)} passes over {plan.block:,} pivots, {where}"
     )
     yield (
         f"predicted: {told.seconds:,.3g} s, bound by {told.bound}; update {told.update:,.3g} s, "

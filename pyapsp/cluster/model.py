@@ -32,7 +32,7 @@ from pyapsp.errors import ParameterError
 __all__ = ["Prediction", "Rates", "best", "predict"]
 
 # Seconds that a pass costs beside, and the speed of Floyd-Warshall inside a block.
-_PASS, _CLOSING = 1e-2, 0.8
+_PASS, _RESIDENT_PASS, _CLOSING = 1e-2, 3e-3, 0.8
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,8 @@ class Prediction:
     n, ranks, block : int
     layout : str
         "rows" or "grid".
+    resident : bool
+        Whether the rows stay on the device.
     seconds : float
         Of the passes.
     update, opening, broadcast : float
@@ -124,6 +126,7 @@ class Prediction:
     ranks: int
     block: int
     layout: str
+    resident: bool
     seconds: float
     update: float
     opening: float
@@ -133,7 +136,14 @@ class Prediction:
 
 
 def predict(
-    n: int, ranks: int, block: int, item: int, rates: Rates, *, layout: str = "rows"
+    n: int,
+    ranks: int,
+    block: int,
+    item: int,
+    rates: Rates,
+    *,
+    layout: str = "rows",
+    resident: bool = False,
 ) -> Prediction:
     """Return the predicted run for one pivot block.
 
@@ -143,6 +153,8 @@ def predict(
         Vertices, ranks, pivots of a pass, bytes of a distance.
     rates : Rates
     layout : {"rows", "grid"}
+    resident : bool
+        Whether the rows stay on the device.
     """
     across, down = (1, ranks) if layout == "rows" else _grid(ranks)
     passes = -(-n // block)
@@ -152,11 +164,13 @@ def predict(
         height, width = min(n, up_to(-(-n // down), block)), min(n, up_to(-(-n // across), block))
     there = item * (1 / rates.up + 1 / rates.down)
     kernels = height * width * block / rates.product
-    copies = height * width * there
-    host = 2 * height * width * item / rates.host
+    copies = 0.0 if resident else height * width * there
+    host = 0.0 if resident else 2 * height * width * item / rates.host
     update = kernels + host if rates.shared else max(kernels, copies, host)
     opening = block**2 * (block / _CLOSING + width) / rates.product
     moved = (block**2 + block * width) * (there + 2 * item / rates.host)
+    if resident:  # only for the broadcast
+        moved = block * width * item / rates.down if ranks > 1 else 0.0
     sent = _sending(block * width * item, down, rates)
     fetched = block * width * item * (1 / rates.up + 1 / rates.host) if ranks > 1 else 0.0
     chain = update * block / height + opening + moved + sent + fetched
@@ -167,7 +181,7 @@ def predict(
         chain += _sending(block**2 * item, max(across, down), rates)
         opening += block**2 * height / rates.product
     busy = update + opening + (moved if rates.shared else 0.0)
-    slowest = max(busy, chain) + _PASS
+    slowest = max(busy, chain) + (_RESIDENT_PASS if resident else _PASS)
     bound = "chain" if chain > busy else "copies" if update > kernels else "product"
     total = passes * slowest + chain
     written = n * n * item / ranks / rates.disk
@@ -176,6 +190,7 @@ def predict(
         ranks,
         block,
         layout,
+        resident,
         total,
         passes * update,
         passes * opening,
@@ -185,16 +200,28 @@ def predict(
     )
 
 
-def best(n: int, ranks: int, item: int, rates: Rates, *, layout: str = "rows") -> Prediction:
+def best(
+    n: int,
+    ranks: int,
+    item: int,
+    rates: Rates,
+    *,
+    layout: str = "rows",
+    resident: bool | None = None,
+) -> Prediction:
     """Return the prediction with the fastest pivot block of those for which there is memory.
+
+    The rows stay on the device if `resident` is True, or if it is None and they fit.
 
     Raises
     ------
     ParameterError
         If the memory of the device holds none.
     """
+    if resident is None:
+        resident = item * (n * n / ranks + 3 * n * 1024) <= rates.memory
     found = [
-        predict(n, ranks, block, item, rates, layout=layout)
+        predict(n, ranks, block, item, rates, layout=layout, resident=resident)
         for block in _blocks(n, rates.unit)
         if item * _values(n, block) <= rates.memory
     ]

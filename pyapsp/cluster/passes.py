@@ -27,8 +27,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 from pyapsp.cluster.band import Band
 from pyapsp.cluster.ranks import Ranks
+from pyapsp.cluster.resident import ResidentWorker
 from pyapsp.dense.outofcore.schedule import Schedule
 from pyapsp.dense.outofcore.worker import Worker
 
@@ -42,7 +45,9 @@ class Passes:
     ----------
     ranks : Ranks
     band : Band
-    workers : (Worker, Worker)
+    panel : callable
+        ``panel(first, depth)`` returns the memory of pivot rows for their broadcast.
+    workers : (Worker, Worker) or (ResidentWorker, ResidentWorker)
         On the same device; for even and odd passes.
     owners : sequence of int
         The rank of each pivot block.
@@ -60,7 +65,8 @@ class Passes:
         self,
         ranks: Ranks,
         band: Band,
-        workers: tuple[Worker, Worker],
+        panel: Callable[[int, int], np.ndarray],
+        workers: tuple[Worker, Worker] | tuple[ResidentWorker, ResidentWorker],
         owners: Sequence[int],
         block: int,
         *,
@@ -68,7 +74,7 @@ class Passes:
         save: Callable[[int], None] = lambda number: None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self._ranks, self._band, self._workers = ranks, band, workers
+        self._ranks, self._band, self._panel, self._workers = ranks, band, panel, workers
         self._owners, self._block = owners, block
         self._due, self._save, self._progress = due, save, progress
         self._unit = workers[0].unit
@@ -115,12 +121,12 @@ class Passes:
         first, last = self._rows(number)
         return first, min(self._block, -(-(last - first) // self._unit) * self._unit)
 
-    def _worker(self, number: int) -> Worker:
+    def _worker(self, number: int) -> Worker | ResidentWorker:
         return self._workers[number % 2]
 
     def _broadcast(self, number: int) -> list[Any]:
         """Start the broadcast of a panel."""
-        rows = self._band.panel(*self._rows(number))
+        rows = self._panel(*self._pivot(number))
         return self._ranks.start_broadcast(rows, self._owners[number])
 
     def _make(self, number: int) -> None:
@@ -129,10 +135,17 @@ class Passes:
         worker.close(*pivot)
         worker.panel(*pivot)
 
+    def _publish(self, number: int) -> None:
+        """Bring a panel from the device for its broadcast, if it is still there."""
+        worker = self._worker(number)
+        if isinstance(worker, ResidentWorker) and self._ranks.size > 1:
+            worker.publish(*self._pivot(number))
+
     def _open(self, pool: ThreadPoolExecutor, number: int) -> None:
         """Make a panel or receive it, with nothing to overlap."""
         if self._mine(number):
             self._wait([pool.submit(self._make, number)])
+            self._publish(number)
         self._ranks.wait(self._broadcast(number))
         if not self._mine(number):
             self._wait([pool.submit(self._worker(number).fetch, *self._pivot(number))])
@@ -175,8 +188,13 @@ class Passes:
         rest = self._ranges(number, without=number + 1)
         try:
             self._wait([self._updating(pool, number, urgent)])
-            running = [self._updating(pool, number, rest)]
+            running = []
+            if isinstance(self._worker(number), Worker):  # it copies: kernels of both fit together
+                running.append(self._updating(pool, number, rest))
             self._wait([pool.submit(self._make, number + 1)])
+            if not running:
+                running.append(self._updating(pool, number, rest))
+            self._publish(number + 1)
             self._ranks.wait(self._broadcast(number + 1))
             self._wait(running)
         except BaseException:

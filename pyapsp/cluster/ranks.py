@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.cluster.launchers import started
 from pyapsp.cluster.lifeline import Lifeline
 from pyapsp.errors import CapabilityError, ParameterError, RankError
 
@@ -29,13 +30,8 @@ _SPIN, _PAUSE = 5e-5, 1e-3
 _CHUNK = 2**25
 
 
-def world(expected: int) -> Any:
+def world() -> Any:
     """Return the communicator of all processes.
-
-    Parameters
-    ----------
-    expected : int
-        How many the launcher has started.
 
     Raises
     ------
@@ -46,10 +42,11 @@ def world(expected: int) -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise CapabilityError(f'no MPI: {error}; pip install "pyapsp[mpi]"') from None
-    if MPI.COMM_WORLD.Get_size() == 1 < expected:
+    if MPI.COMM_WORLD.Get_size() == 1 < started():
+        library = MPI.Get_library_version().partition("\n")[0].strip(" \0")
         raise CapabilityError(
-            f"{expected} processes were started and MPI sees one: start them with the launcher of "
-            "the MPI library that mpi4py uses (srun --mpi=list shows what Slurm knows)"
+            f"{started()} processes were started, and each is alone: the launcher is not that of "
+            f"the MPI library of mpi4py, {library} (with srun: see srun --mpi=list)"
         )
     return MPI.COMM_WORLD
 
@@ -75,6 +72,8 @@ class Ranks:
     def __init__(self, comm: Any) -> None:
         if not all(hasattr(comm, name) for name in ("Ibcast", "Iallgatherv", "Dup")):
             raise ParameterError.of("comm", "solve", "an mpi4py communicator", type(comm).__name__)
+        if comm.Get_size() == 1:
+            world()
         self._comm = comm.Dup()
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.host = socket.gethostname()

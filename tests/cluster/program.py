@@ -19,7 +19,9 @@ from pyapsp.graph import Graph, generators
 COMM = MPI.COMM_WORLD
 FOLDER = Path(sys.argv[1])
 N = 150
+# with rows these go to the device and back in each pass, without they stay there
 DENSE = pyapsp.method("fw-outofcore", block=32, rows=16)
+RESIDENT = pyapsp.method("fw-outofcore", block=32)
 SUMMARIES = (
     "eccentricity",
     "radius",
@@ -95,7 +97,10 @@ def dense() -> None:
     solved(drawn(2, real=True), DENSE, predecessors=True)
     solved(drawn(3, negative=True), DENSE, dtype="int32", predecessors=True, cutoff=60)
     solved(drawn(4), DENSE, dtype="int16", sources=[7, 140, 7, 0])
-    filed(drawn(5), DENSE, "dense.npy", dtype="int32", predecessors=True)
+    solved(drawn(1), RESIDENT, predecessors=True)
+    solved(drawn(2, real=True), RESIDENT)
+    solved(drawn(3, negative=True), RESIDENT, dtype="float32", cutoff=60)
+    filed(drawn(5), RESIDENT, "dense.npy", dtype="int32", predecessors=True)
     filed(drawn(5), DENSE, "dense.rows", dtype="float32", cutoff=90)
 
 
