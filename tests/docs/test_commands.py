@@ -264,7 +264,8 @@ def commands(text: str) -> list[str]:
             fenced = re.fullmatch(r"```(\S*)( .*)?", line)
             if fenced:
                 fence, block = fenced[1], ""
-                assert fence in ("python", "yaml", "sh") or fence.startswith("{"), f"no rule for {line}"
+                known = fence in ("python", "yaml", "sh") or fence.startswith("{")
+                assert known, f"no rule for {line}"
             elif line.startswith("    "):
                 found.append(command(line))
             else:
@@ -329,7 +330,8 @@ def test_pages_have_commands():
 
 
 @pytest.mark.parametrize(
-    "text", ["    rm -r results", "    curl https://example.org", "```sh\ndot a\n```", "```c\na\n```"]
+    "text",
+    ["    rm -r results", "    curl https://example.org", "```sh\ndot a\n```", "```c\na\n```"],
 )
 def test_a_program_that_no_rule_covers_fails(text):
     with pytest.raises(AssertionError):

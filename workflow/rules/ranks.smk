@@ -13,16 +13,14 @@ rule solve_on_ranks:
         "../envs/pyapsp.yaml"
     threads: 1
     resources:
-        mem_mb=run_mem_mb,
-        runtime=run_minutes,
+        mem_mb=ranks_mem_mb,
+        runtime=ranks_minutes,
         gpu=0,
         # the launcher, and the number of processes; a profile has those of its cluster
         mpi="mpiexec",
         tasks=2,
-    params:
-        options=run_options,
     shell:
-        "{resources.mpi} -n {resources.tasks} pyapsp solve {input:q} -o {output.rows:q} {params.options:q}"
+        "{resources.mpi} -n {resources.tasks} pyapsp solve {input:q} -o {output.rows:q}"
         " --record {output.record:q} > {log:q} 2>&1"
 
 
