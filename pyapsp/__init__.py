@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyapsp import mining as mining
     from pyapsp import sweep as sweep
     from pyapsp import verify as verify
+    from pyapsp.cluster.shards import open_rows as open_rows
     from pyapsp.dense.batch.pinned import pinned_empty as pinned_empty
     from pyapsp.device import devices as devices
     from pyapsp.distances.kept import DeviceResult as DeviceResult
@@ -106,6 +107,7 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "mining": ("pyapsp.mining", None),
     "problem": ("pyapsp.registry", "problem"),
     "problems": ("pyapsp.registry", "problems"),
+    "open_rows": ("pyapsp.cluster.shards", "open_rows"),
     "pinned_empty": ("pyapsp.dense.batch.pinned", "pinned_empty"),
     "radius": ("pyapsp.distances.summaries", "radius"),
     "read": ("pyapsp.graph", "read"),

@@ -28,6 +28,7 @@ __all__ = [
     "PrecisionError",
     "ProgramError",
     "PyApspError",
+    "RankError",
     "StallError",
     "VerificationError",
 ]
@@ -228,6 +229,30 @@ class KernelBuildError(DeviceError):
 
 class CheckpointError(PyApspError, RuntimeError):
     """A checkpoint cannot be used, or could not be written."""
+
+
+class RankError(PyApspError, RuntimeError):
+    """Another rank of an MPI run has failed.
+
+    Parameters
+    ----------
+    rank : int
+        Which one.
+    host : str
+        Where it ran.
+    kind : str
+        The class of its error, for instance ``"DiskSpaceError"``. Empty if its process ended
+        without one, because it was killed, for instance.
+    cause : str
+        The message of its error.
+    """
+
+    def __init__(self, rank: int, host: str, kind: str, cause: str) -> None:
+        self.rank = rank
+        self.host = host
+        self.kind = kind
+        self.cause = cause
+        super().__init__(f"rank {rank} on {host}: {cause}")
 
 
 class DiskSpaceError(PyApspError, OSError):

@@ -24,6 +24,7 @@ from types import FrameType
 from typing import TextIO
 
 from pyapsp import __version__
+from pyapsp.cli import ranked
 
 __all__ = ["main", "parser"]
 
@@ -33,6 +34,7 @@ _COMMANDS = (
     "sssp",
     "path",
     "measure",
+    "scale",
     "scc",
     "triangles",
     "truss",
@@ -116,8 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _stopped_alike():
             words = sys.argv[1:] if arguments is None else arguments
-            parsed = parser().parse_args(words)
+            with ranked.one_voice(words):
+                parsed = parser().parse_args(words)
             parsed.line = shlex.join(["pyapsp", *words])
+            if parsed.command in ranked.COMMANDS and ranked.launched():
+                return ranked.guarded(lambda: ranked.run(parsed, _code_of))
             code: int = parsed.run(parsed)
             if sys.stdout is not None:
                 # Flush here: at the end of the process Python ignores the error of a full disk.
@@ -220,6 +225,13 @@ def _drop_lost_output() -> None:
 
 def _exit_code(error: Exception) -> int | None:
     """Return the exit code of an expected error, None for any other exception."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return 5
+    return _code_of(type(error))
+
+
+def _code_of(kind: type[BaseException]) -> int | None:
+    """Return the exit code of a class of errors."""
     from pyapsp import errors
 
     codes: tuple[tuple[type[Exception], int], ...] = (
@@ -231,10 +243,6 @@ def _exit_code(error: Exception) -> int | None:
         (errors.DiskSpaceError, 5),
         (errors.PyApspError, 3),
         (MemoryError, 5),
+        (OSError, 3),
     )
-    for kind, code in codes:
-        if isinstance(error, kind):
-            return code
-    if isinstance(error, OSError):
-        return 5 if error.errno in (errno.ENOSPC, errno.EDQUOT) else 3
-    return None
+    return next((code for known, code in codes if issubclass(kind, known)), None)

@@ -82,19 +82,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and print or write."""
     import pyapsp
+    from pyapsp.cluster.devices import own_device
     from pyapsp.distances import summaries
     from pyapsp.progress import Progress
 
     measures = list(dict.fromkeys(arguments.measures))
     _check(measures, arguments)
+    ranks = getattr(arguments, "team", None)
     check_outputs(arguments.output, inputs=[arguments.graph])
-    graph = pyapsp.read(arguments.graph)
+    if ranks is None:
+        graph = pyapsp.read(arguments.graph)
+    else:
+        graph = ranks.share(pyapsp.read(arguments.graph) if ranks.rank == 0 else None)
     options: dict[str, Any] = {
         "directed": not arguments.undirected,
         "method": arguments.method,
         "device": arguments.device,
         "memory_limit": arguments.memory_limit,
     }
+    if ranks is not None:
+        own = own_device(ranks, arguments.device)
+        limits = [each for each in (own.memory, arguments.memory_limit) if each is not None]
+        options |= {"device": own.device, "memory_limit": min(limits, default=None), "comm": ranks}
     names = list(range(graph.n)) if graph.labels is None else graph.labels.tolist()
     if arguments.sources is not None:
         chosen = vertices(graph.labels, graph.n, arguments.sources, "measure")
@@ -106,9 +115,12 @@ def run(arguments: argparse.Namespace) -> int:
         function = getattr(summaries, measure.replace("-", "_"))
         # the number of searches that the diameter needs is not known before
         counted = measure != "diameter" and wants_progress(arguments)
+        counted = counted and (ranks is None or ranks.rank == 0)
         with Progress(graph.n) if counted else nullcontext() as progress:
             more |= {"progress": progress} if counted else {}
             found[measure] = function(graph, **options, **more)
+    if ranks is not None and ranks.rank > 0:
+        return 0
     table: dict[str, list[Any]] = {}
     if _HISTOGRAM in found:
         counts = found.pop(_HISTOGRAM)

@@ -5,6 +5,7 @@ For example:
   pyapsp solve graph.mtx -o out.npz --method fw-blocked --set tile=32 --dtype auto --predecessors
   pyapsp solve rome99.gr -o rows.npy --sources 1 17 3353 --cutoff 20000
   pyapsp solve rome99.gr --dry-run --memory-limit 512MiB
+  mpiexec -n 4 pyapsp solve rome99.gr -o rome99.npy
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="OUT.npz",
         help="the result; OUT.npy has the distances alone and is a memory-mapped file: use it for "
-        "matrices larger than memory",
+        "matrices larger than memory; ranks of MPI also write OUT.rows, a folder with a file of "
+        "each",
     )
     add_method(parser)
     add_dtype(parser)
@@ -95,6 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.progress import Progress
 
     method = method_of(arguments, "all-pairs")
+    if hasattr(arguments, "team"):
+        return _on_ranks(method, arguments)
     if arguments.output is None and not arguments.dry_run:
         raise ParameterError("give an output file: -o OUT.npz or -o OUT.npy")
     mapped = _is_mapped(arguments)
@@ -147,15 +151,66 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(told)
         return 0
     print(result.explain())
-    stats = result.stats
+    _summary(result.stats, arguments.output)
+    return 0
+
+
+def _summary(stats: dict[str, Any], output: str) -> None:
+    """Print what was solved, and how fast."""
     rate, fraction = stats["rate"], stats["fraction_of_roof"]
     print(
         f"solved n = {stats['input']['n']:,}, m = {stats['input']['m']:,} in "
         f"{stats['wall_seconds']:.3f} s (kernels {stats['kernel_seconds']:.3f} s"
         + (f", {rate / 1e9:.2f} G updates/s" if rate else "")
         + (f", {100 * fraction:.1f} % of the roof)" if fraction else ")")
-        + f" -> {arguments.output}"
+        + f" -> {output}"
     )
+
+
+def _on_ranks(method: str | Method, arguments: argparse.Namespace) -> int:
+    """Solve with the other ranks; rank 0 reads the graph and prints the summary."""
+    import pyapsp
+    from pyapsp.errors import ParameterError
+    from pyapsp.progress import Progress
+
+    for name in ("roof", "dry_run"):
+        if getattr(arguments, name):
+            raise ParameterError(f"--{name.replace('_', '-')} is for one process")
+    if arguments.output is None or not arguments.output.endswith((".npy", ".rows")):
+        raise ParameterError("on ranks give -o OUT.npy, one file, or -o OUT.rows, a folder")
+    ranks, graph, sources = arguments.team, None, None
+    first = ranks.rank == 0
+    if first:
+        check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
+        graph = pyapsp.read(arguments.graph)
+        if arguments.sources is not None:
+            sources = vertices(graph.labels, graph.n, arguments.sources, "solve")
+    shown = first and graph is not None and wants_progress(arguments)
+    with Progress(graph.n) if shown and graph else nullcontext() as progress:
+        result = pyapsp.solve(
+            graph,
+            method,
+            comm=ranks,
+            out=arguments.output,
+            progress=progress,
+            sources=sources,
+            cutoff=arguments.cutoff,
+            directed=not arguments.undirected,
+            dtype=arguments.dtype,
+            predecessors=arguments.predecessors,
+            device=arguments.device,
+            memory_limit=arguments.memory_limit,
+            checkpoint=arguments.checkpoint,
+        )
+    if first:
+        told = {**result.stats, "commit": commit()}
+        if arguments.record:
+            write_json(arguments.record, told)
+        if arguments.json:
+            print_json(told)
+        else:
+            print(result.explain())
+            _summary(result.stats, arguments.output)
     return 0
 
 

@@ -174,6 +174,8 @@ class Recovery:
         watch: Stopwatch,
         *,
         largest_distance: float,
+        rows: tuple[int, int] | None = None,
+        merged: Callable[[np.ndarray], np.ndarray] = lambda arcs: arcs,
     ) -> None:
         """Find the predecessors of distances that are on the host, in memory or in a file.
 
@@ -193,8 +195,14 @@ class Recovery:
             Measures the run, as phases "recovery" and "transfer".
         largest_distance : float
             The `largest_finite` of all distances, for `tolerance_for`.
+        rows : (int, int), optional
+            First and one past the last of the rows that are here; by default all.
+        merged : callable
+            Called with the relevant arcs among those that leave the vertices of these rows, as
+            sorted arc numbers. Returns those of all vertices.
         """
         graph, n, height = self._graph, self._graph.n, self.slab_rows
+        begin, end = (0, n) if rows is None else rows
         allowed = tolerance_for(graph, self._dtype, largest_distance)
         if n == 0:
             return
@@ -209,8 +217,8 @@ class Recovery:
             return [(start, min(start + each, last)) for start in range(first, last, each)]
 
         def slabs() -> Iterator[tuple[int, int]]:
-            for first in range(0, n, height):
-                last = min(first + height, n)
+            for first in range(begin, end, height):
+                last = min(first + height, end)
                 events: list[cl.Event] = []
                 for number, (start, stop) in enumerate(stripes(first, last)):
                     if number >= 2:
@@ -249,7 +257,7 @@ class Recovery:
                     mend_rows(graph, start, distances, rows, allowed, some)
                 write(start, stop, rows)
 
-        self._recover(_Rows(queue, watch, matrix, n, height, allowed, slabs, deliver))
+        self._recover(_Rows(queue, watch, matrix, n, height, allowed, slabs, deliver, merged))
 
     def _sizes(self, height: int) -> list[int]:
         """Return the bytes of the buffers for slabs of `height` rows.
@@ -311,7 +319,7 @@ class Recovery:
             matters = np.empty(stop - start, bool)
             watch.add("transfer", cl.enqueue_copy(queue, matters, marks))
             numbers.append(start + np.flatnonzero(matters))
-        kept = np.concatenate(numbers)
+        kept = rows.merged(np.concatenate(numbers))
         by_tail = (graph.weights[kept], graph.indices[kept], np.searchsorted(kept, graph.indptr))
         by_head = csr_array(by_tail, shape=(graph.n, graph.n)).tocsc()
         return by_head.indptr.astype(np.int64), by_head.indices, by_head.data
@@ -408,6 +416,8 @@ class _Rows:
     deliver : callable
         Called with these two row numbers, the predecessors of the slab on the device and, if some
         rows must be checked, an array that is non-zero for them.
+    merged : callable
+        As for `Recovery.run_slabs`.
     """
 
     queue: cl.CommandQueue
@@ -418,6 +428,7 @@ class _Rows:
     allowed: Tolerance
     slabs: Callable[[], Iterator[tuple[int, int]]]
     deliver: Callable[[int, int, cl.Buffer, np.ndarray | None], None]
+    merged: Callable[[np.ndarray], np.ndarray] = lambda arcs: arcs
 
 
 def _buffer(queue: cl.CommandQueue, count: int) -> cl.Buffer:

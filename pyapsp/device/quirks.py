@@ -15,6 +15,7 @@ __all__ = [
     "PACKED16_ANSWER",
     "RUNTIMES",
     "VARIABLES",
+    "VISIBLE",
     "Runtime",
     "Traits",
     "architecture_of",
@@ -82,6 +83,15 @@ RUNTIMES = (
 
 #: Environment variables that select the devices which drivers show.
 VARIABLES = ("POCL_CACHE_DIR", "RUSTICL_ENABLE")
+
+#: Variables by which a launcher shows each process other devices. With equal values processes see
+#: the same ones.
+VISIBLE = (
+    "CUDA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "ZE_AFFINITY_MASK",
+)
 
 
 @dataclass(frozen=True)

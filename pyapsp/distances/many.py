@@ -16,6 +16,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from pyapsp.checks import check_weights
+from pyapsp.cluster.batches import collected, each_of
+from pyapsp.cluster.devices import own_device
+from pyapsp.cluster.ranks import joined
 from pyapsp.dense.batch import ONE_GROUP, Done, Pipeline, Remark, automatic, maker
 from pyapsp.dense.batch.jobs import Group, Listed, Part, array_dtype, check_out, padded
 from pyapsp.dense.batch.pinned import is_pinned
@@ -58,6 +61,7 @@ def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, to
     memory_limit: int | None = ...,
     group: int | None = ...,
     check: bool = ...,
+    comm: Any = ...,
 ) -> NDArray[Any]: ...
 
 
@@ -74,6 +78,7 @@ def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, to
     memory_limit: int | None = ...,
     group: int | None = ...,
     check: bool = ...,
+    comm: Any = ...,
 ) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
 
 
@@ -90,6 +95,7 @@ def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, to
     memory_limit: int | None = ...,
     group: int | None = ...,
     check: bool = ...,
+    comm: Any = ...,
 ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int32]]: ...
 
 
@@ -106,6 +112,7 @@ def solve_many(
     memory_limit: int | None = ...,
     group: int | None = ...,
     check: bool = ...,
+    comm: Any = ...,
 ) -> list[Result]: ...
 
 
@@ -121,6 +128,7 @@ def solve_many(
     memory_limit: int | None = None,
     group: int | None = None,
     check: bool = True,
+    comm: Any = None,
 ) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int32]] | list[Result]:
     """Compute shortest paths between all pairs of vertices, of many graphs.
 
@@ -159,6 +167,9 @@ def solve_many(
         one group nothing overlaps.
     check : bool
         Check whether a distance is too large for its type, as in `solve`.
+    comm : mpi4py.MPI.Comm, optional
+        Share the graphs among the ranks of this communicator: all of them make this call, with the
+        same graphs, and all return all answers.
 
     Returns
     -------
@@ -185,6 +196,18 @@ def solve_many(
            [inf,  0., inf],
            [inf,  2.,  0.]])
     """
+    if comm is not None:
+        asked = {
+            "method": method,
+            "directed": directed,
+            "dtype": out.dtype if dtype is None and isinstance(out, np.ndarray) else dtype,
+            "predecessors": predecessors,
+            "memory_limit": memory_limit,
+            "group": group,
+            "check": check,
+        }
+        answers: list[Result] = _all_of(comm, graphs, out, device, asked)
+        return answers
     batch = _batch(method, directed, predecessors, device, memory_limit, group, check)
     if not isinstance(graphs, np.ndarray):
         if out is not None:
@@ -215,6 +238,7 @@ def solve_each(
     memory_limit: int | None = None,
     group: int | None = None,
     check: bool = True,
+    comm: Any = None,
 ) -> Iterator[tuple[int, Result]]:
     """Solve many graphs, and yield results as they finish.
 
@@ -226,6 +250,8 @@ def solve_each(
         the last result.
     method, directed, dtype, predecessors, device, memory_limit, group, check
         As for `solve_many`.
+    comm : mpi4py.MPI.Comm, optional
+        As for `solve_many`. Each rank yields the graphs that it has solved.
 
     Yields
     ------
@@ -243,6 +269,17 @@ def solve_each(
     >>> for number, result in pyapsp.solve_each(graphs):  # doctest: +SKIP
     ...     print(number, result.diameter())
     """
+    if comm is not None:
+        asked = {
+            "method": method,
+            "directed": directed,
+            "dtype": dtype,
+            "predecessors": predecessors,
+            "memory_limit": memory_limit,
+            "group": group,
+            "check": check,
+        }
+        return _some_of(comm, graphs, device, asked)
     batch = _batch(method, directed, predecessors, device, memory_limit, group, check)
     if isinstance(graphs, np.ndarray):
         distances = np.empty(graphs.shape, array_dtype(graphs, dtype))
@@ -251,6 +288,53 @@ def solve_each(
     else:
         solved = batch.graphs(graphs, dtype)
     return (each for some in solved for each in some.results())
+
+
+def _some_of(
+    comm: Any, graphs: Any, device: Any, asked: dict[str, Any]
+) -> Iterator[tuple[int, Result]]:
+    """Yield the graphs that this rank solves."""
+    with joined(comm) as ranks:
+        if not isinstance(graphs, np.ndarray):
+            graphs = list(graphs)
+        elif asked["dtype"] is None or isinstance(asked["dtype"], str):
+            asked = {**asked, "dtype": array_dtype(graphs, asked["dtype"])}  # one for all
+        ranks.same(**asked, graphs=len(graphs))
+        own = own_device(ranks, device)
+        if own.memory is not None:
+            asked = {**asked, "memory_limit": min(own.memory, asked["memory_limit"] or own.memory)}
+
+        def work(some: slice) -> Iterator[tuple[int, Result]]:
+            return solve_each(graphs[some], device=own.device, **asked)
+
+        yield from each_of(ranks, graphs, work)
+
+
+def _all_of(
+    comm: Any, graphs: Any, out: np.ndarray | None, device: Any, asked: dict[str, Any]
+) -> Any:
+    """Return the answers for all graphs on all ranks."""
+    with joined(comm) as ranks:
+        if not isinstance(graphs, np.ndarray):
+            if out is not None:
+                raise ParameterError("only the distances of a 3-D array go into 'out'")
+            mine = dict(_some_of(ranks, graphs, device, asked))
+            found = {number: each for some in ranks.all(mine) for number, each in some.items()}
+            return [found[number] for number in range(len(found))]
+        chosen = array_dtype(graphs, asked["dtype"])
+        distances = np.empty(graphs.shape, chosen) if out is None else out
+        check_out(distances, graphs.shape, chosen)
+        if shares_memory(graphs, distances):
+            graphs = graphs.copy()
+        before = np.empty(graphs.shape, np.int32) if asked["predecessors"] else None
+        numbers = []
+        for number, each in _some_of(ranks, graphs, device, asked):
+            numbers.append(number)
+            distances[number] = each.distances
+            if before is not None:
+                before[number] = each.predecessors
+        collected(ranks, numbers, distances, before)
+        return distances if before is None else (distances, before)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from pyapsp.checks import check_answer, check_diagonal, converted, may_clip
 from pyapsp.device_rows import DeviceRows
 from pyapsp.distances.kept import DeviceResult
 from pyapsp.distances.request import requested
-from pyapsp.errors import DeviceError
+from pyapsp.errors import DeviceError, ParameterError
+from pyapsp.graph import as_graph
 from pyapsp.host import reserve
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.registry import Method, Plan, Request
@@ -33,13 +34,14 @@ def solve(
     cutoff: float | None = None,
     dtype: Any = None,
     predecessors: bool = False,
-    out: np.ndarray | None = None,
+    out: np.ndarray | str | PathLike[str] | None = None,
     device: Any = None,
     memory_limit: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
     keep: Literal["host", "device"] = "host",
+    comm: Any = None,
 ) -> Result:
     """Compute shortest paths between all pairs of vertices.
 
@@ -92,10 +94,18 @@ def solve(
     keep : {"host", "device"}
         ``"device"``: return a `DeviceResult`. Its distances stay in the memory of the device, and
         are copied to the host when they are asked for. Predecessors are on the host.
+    comm : mpi4py.MPI.Comm, optional
+        Share the work among the ranks of this communicator: all of them make this call, with the
+        same arguments. Only the graph of rank 0 is used. Ranks on a host take its devices in turns.
+        Dense graphs are solved by ``fw-outofcore``, whose checkpoints another number of ranks can
+        resume. `out` is None, or the name of a file ``OUT.npy`` or a folder ``OUT.rows``; see
+        `pyapsp.open_rows`.
 
     Returns
     -------
     Result
+        With `comm`: the rows of this rank; all rows, mapped, if `out` is a file; none if it is a
+        folder.
 
     Raises
     ------
@@ -113,6 +123,8 @@ def solve(
         If there is no device, the device does not support the request, or its memory is too small.
     DiskSpaceError
         If `out` is a memory map, and its disk is too small.
+    RankError
+        If another rank has failed, or its process has ended.
 
     Examples
     --------
@@ -124,21 +136,24 @@ def solve(
            [inf,  2.,  0.]])
     """
     started = time.perf_counter()
+    asked = {
+        "directed": directed,
+        "sources": sources,
+        "cutoff": cutoff,
+        "dtype": dtype,
+        "predecessors": predecessors,
+        "memory_limit": memory_limit,
+        "checkpoint": checkpoint,
+        "check": check,
+    }
+    if comm is not None:
+        if keep != "host":
+            raise ParameterError.of("keep", "solve", "host, with comm", keep)
+        return _on_ranks(comm, graph, method, asked, out, device, progress, started)
+    if isinstance(out, str | PathLike):
+        raise ParameterError.of("out", "solve", "a NumPy array, without comm", out)
     request = requested(
-        graph,
-        method,
-        directed=directed,
-        sources=sources,
-        cutoff=cutoff,
-        dtype=dtype,
-        predecessors=predecessors,
-        out=out,
-        device=device,
-        memory_limit=memory_limit,
-        checkpoint=checkpoint,
-        progress=progress,
-        check=check,
-        keep=keep,
+        graph, method, out=out, device=device, progress=progress, keep=keep, **asked
     )
     if out is not None:
         reserve(out)
@@ -148,6 +163,35 @@ def solve(
     if isinstance(answer.distances, DeviceRows):
         return DeviceResult(answer.distances, answer.predecessors, *about)
     return Result(answer.distances, answer.predecessors, *about)
+
+
+def _on_ranks(
+    comm: Any,
+    graph: Any,
+    method: str | Method,
+    asked: dict[str, Any],
+    out: Any,
+    device: Any,
+    progress: Callable[[int, int], None] | None,
+    started: float,
+) -> Result:
+    """Solve with other processes."""
+    from pyapsp.cluster import ranks as processes
+    from pyapsp.cluster.devices import own_device
+    from pyapsp.cluster.solve import run
+
+    with processes.joined(comm) as ranks:
+        if out is not None and not isinstance(out, str | PathLike):
+            raise ParameterError.of("out", "solve", "the name of a file, with comm", type(out))
+        shown = {name: each for name, each in asked.items() if name != "sources"}
+        ranks.same(method=method, out=out, **shown)
+        rows = ranks.share(asked["sources"])
+        whole = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
+        own = own_device(ranks, device)
+        request = requested(
+            whole, method, device=own.device, progress=progress, **{**asked, "sources": rows}
+        )
+        return run(ranks, own, request, out, started)
 
 
 def explain(

@@ -31,6 +31,7 @@ LAYERS = [
     {"runs"},
     {"bulk", "dense", "dynamic", "mining", "matching", "sparse", "sweep", "traversal"},
     {"trusses"},
+    {"cluster"},
     {"distances", "simulation"},
     {"csgraph", "networkx_backend", "profiling", "report"},
     {"papers"},

@@ -58,6 +58,7 @@ REDUCED = {
     r"(npz \d+) 100$": r"\1 60",  # a vertex of it
     r"--n \d+(?: \d+)*": "--n 48",
     r"-n \d+ -m \d+": "-n 64 -m 512",
+    r"scale -n 2000": "scale -n 200",
     r"--method all": "--method fw-naive near-far",
     r"--dtype (\w+)(?: \w+)+": r"--dtype \1",
     r"^pyapsp bench(?! .*--repeat)": "pyapsp bench --repeat 1",
@@ -175,7 +176,13 @@ def run_program(*words: str) -> str:
     return done.stdout
 
 
+def run_ranks(*words: str) -> None:
+    """Run a command on ranks."""
+    run_program("mpiexec", *words[1:])
+
+
 PROGRAMS: dict[str, Callable[..., object]] = {
+    "mpiexec": run_ranks,
     "pyapsp": run_pyapsp,
     "python": lambda *words: run_program(sys.executable, *words[1:]),
 }
@@ -238,6 +245,16 @@ def check_yaml(block: str) -> None:
     assert {f"--{key}" for key in yaml.safe_load(block)} <= known.keys()
 
 
+def check_script(block: str) -> None:
+    """A job script has options of Slurm, and starts commands that the parser takes."""
+    first, *lines = block.splitlines()
+    assert first.startswith("#SBATCH --nodes=")
+    for line in lines:
+        start, words = line.split(" pyapsp ")
+        assert start.startswith("srun ")
+        check_pyapsp("pyapsp", *shlex.split(words))
+
+
 def commands(text: str) -> list[str]:
     """Return what a piece of Markdown says to run: commands of one line, and blocks of Python."""
     found: list[str] = []
@@ -247,7 +264,8 @@ def commands(text: str) -> list[str]:
             fenced = re.fullmatch(r"```(\S*)( .*)?", line)
             if fenced:
                 fence, block = fenced[1], ""
-                assert fence in ("python", "yaml") or fence.startswith("{"), f"no rule for {line}"
+                known = fence in ("python", "yaml", "sh") or fence.startswith("{")
+                assert known, f"no rule for {line}"
             elif line.startswith("    "):
                 found.append(command(line))
             else:
@@ -256,6 +274,8 @@ def commands(text: str) -> list[str]:
             found += [block] if fence == "python" else []
             if fence == "yaml":
                 check_yaml(block)
+            if fence == "sh":
+                check_script(block)
             fence = None
         else:
             block += line + "\n"
@@ -310,7 +330,8 @@ def test_pages_have_commands():
 
 
 @pytest.mark.parametrize(
-    "text", ["    rm -r results", "    curl https://example.org", "```sh\ndot a\n```"]
+    "text",
+    ["    rm -r results", "    curl https://example.org", "```sh\ndot a\n```", "```c\na\n```"],
 )
 def test_a_program_that_no_rule_covers_fails(text):
     with pytest.raises(AssertionError):

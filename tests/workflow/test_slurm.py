@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import getpass
+import json
 import math
 import os
 import re
@@ -24,6 +25,7 @@ from pathlib import Path
 import pytest
 
 import pyapsp
+from pyapsp.graph import generators, write
 
 if sys.version_info < (3, 11):
     pytest.skip("Snakemake 9 needs Python 3.11", allow_module_level=True)
@@ -313,3 +315,45 @@ def test_a_job_that_solves_gets_the_gpu_of_the_profile(cluster, tmp_path):
     gpu = ["gres:gpu:1"]
     assert [re.findall(r"TresPerJob=(\S+)", job) for job in asked] == [[], gpu, gpu]
     assert [row["verified"] for row in rows(directory)] == ["True"]
+
+
+@pytest.mark.slurm
+def test_tasks_of_a_step_share_a_solve(cluster, tmp_path):
+    """Two tasks on the node find the bits of one process; a task that is killed ends both."""
+    write(generators.random_graph(600, 3000, seed=1), tmp_path / "graph.npz")
+    start = ["srun", "--ntasks=2", "--cpus-per-task=1", "--mpi=pmi2", "--kill-on-bad-exit=1"]
+    solve = [sys.executable, "-m", "pyapsp", "solve", "graph.npz", "-o", "out.npy"]
+    solve += ["--method", "fw-outofcore", "--set", "block=64", "--record", "record.json"]
+    began = time.monotonic()
+    done = subprocess.run(
+        [*start, *solve],
+        cwd=tmp_path,
+        env=cluster.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    seconds = time.monotonic() - began
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert record["ranks"] == 2
+    graph = pyapsp.read(tmp_path / "graph.npz")
+    one = pyapsp.solve(graph, pyapsp.method("fw-outofcore", block=64)).distances
+    assert pyapsp.open_rows(tmp_path / "out.npy")[:].tobytes() == one.tobytes()
+    failed = subprocess.run(
+        [*start, *solve[:-2], "--device", "no such device"],
+        cwd=tmp_path,
+        env=cluster.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    told = [line for line in failed.stderr.splitlines() if line.startswith("pyapsp: ")]
+    assert failed.returncode == 4
+    assert len(told) == 1, failed.stderr
+    assert re.match(r"pyapsp: rank [01] on \S+: No OpenCL device", told[0])
+    version = cluster.ask("sinfo", "--version").strip()
+    passes = record["kernel_seconds"]
+    print(f"\n{version}: two tasks solved n = 600 in {seconds:.1f} s, passes {passes:.2f} s")

@@ -205,6 +205,16 @@ def run_minutes(wildcards):
     return minutes
 
 
+def ranks_mem_mb(wildcards):
+    """Return the memory of all ranks of a run on one node."""
+    return 2000 + 50 * vertices(wildcards) ** 2 // 10**6
+
+
+def ranks_minutes(wildcards):
+    """Return the time limit of a run on ranks: 10^8 updates a second."""
+    return 10 + vertices(wildcards) ** 3 // (60 * 10**8)
+
+
 def bench_minutes(wildcards):
     """Return the time limit of a bench: four turns of all, each with 10^9 updates a second."""
     turns = 4 * len(bench_methods(wildcards)) * len(bench_types(wildcards))

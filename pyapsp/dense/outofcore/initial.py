@@ -25,7 +25,7 @@ def fill(matrix: Matrix, graph: Graph, rows: int | None = None) -> None:
     Parameters
     ----------
     matrix : Matrix
-        Of n rows.
+        Of n columns.
     graph : Graph
         With n vertices.
     rows : int, optional
@@ -42,13 +42,13 @@ def fill(matrix: Matrix, graph: Graph, rows: int | None = None) -> None:
     """
     n = graph.n
     if matrix.n != n:
-        raise ParameterError.of("matrix", "fill", f"of {n} rows", matrix.n)
+        raise ParameterError.of("matrix", "fill", f"of {n} columns", matrix.n)
     check_weights(graph, matrix.dtype)
     if rows is None:
         rows = max(1, _BLOCK // max(1, n * matrix.dtype.itemsize))
     buffer = np.empty((min(rows, n), n), matrix.dtype)
-    for first in range(0, n, rows):
-        last = min(first + rows, n)
+    for first in range(matrix.first, matrix.last, rows):
+        last = min(first + rows, matrix.last)
         block = buffer[: last - first]
         initial_rows(graph, first, last, block)
         matrix.write(first, last, block)

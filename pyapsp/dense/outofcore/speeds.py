@@ -70,12 +70,12 @@ def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Sp
         up = down = float("inf")
         if not device.capabilities.unified_memory:
             up, down = _bus_rates(queue)
-    rows = min(matrix.n, max(1, _SAMPLE // (matrix.n * item)))
+    rows = min(matrix.last - matrix.first, max(1, _SAMPLE // (matrix.n * item)))
     sample = np.zeros((rows, matrix.n), product.dtype)
     seconds = []
     for move in (matrix.read, matrix.write, matrix.read, matrix.write):
         started = time.perf_counter()
-        move(0, rows, sample)
+        move(matrix.first, matrix.first + rows, sample)
         seconds.append(time.perf_counter() - started)
     read, write = (sample.nbytes / max(each, 1e-9) for each in seconds[2:])
     return Speeds(rates, up, down, read, write, shared=device.kind == "cpu")

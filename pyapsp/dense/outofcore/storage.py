@@ -31,7 +31,9 @@ _CHUNK = 2**20
 
 
 class Matrix:
-    """An n x n array, in memory or mapped from a file, that threads read and write by rows.
+    """A matrix of n columns, in memory or mapped from a file, that threads read and write by rows.
+
+    It has n rows, or only those from `first` to `last` - 1, which keep their numbers.
 
     Ranges that do not overlap may be read and written at the same time.
 
@@ -42,16 +44,19 @@ class Matrix:
 
     Parameters
     ----------
-    array : (n, n) ndarray
+    array : (n, n) or (k, n) ndarray
         C-contiguous and writeable. Used in place.
     threads : int, optional
         How many copy one large range.
+    first : int, optional
+        The number of the first row, of an array with only some of the rows. None: it has all.
 
     Attributes
     ----------
     array : ndarray
         As given. Touching it on disk makes its pages resident.
     n : int
+    first, last : int
     dtype : numpy.dtype
     nbytes : int
     on_disk : bool
@@ -62,11 +67,13 @@ class Matrix:
         If the array is not as described.
     """
 
-    def __init__(self, array: np.ndarray, *, threads: int = THREADS) -> None:
+    def __init__(
+        self, array: np.ndarray, *, threads: int = THREADS, first: int | None = None
+    ) -> None:
         flags = array.flags
         if not (
             array.ndim == 2
-            and array.shape[0] == array.shape[1]
+            and (first is not None or array.shape[0] == array.shape[1])
             and flags.c_contiguous
             and flags.writeable
         ):
@@ -75,7 +82,9 @@ class Matrix:
         if threads < 1:
             raise ParameterError.of("threads", "Matrix", "at least 1", threads)
         self.array = array
-        self.n = len(array)
+        self.n: int = array.shape[1]
+        self.first = 0 if first is None else first
+        self.last = self.first + len(array)
         self.dtype = array.dtype
         self.nbytes = array.nbytes
         self._row = self.n * self.dtype.itemsize
@@ -192,20 +201,20 @@ class Matrix:
             os.fsync(self._file.fileno())
 
     def diagonal(self) -> np.ndarray:
-        """Return a copy of the n values on the diagonal."""
-        diagonal = np.empty(self.n, self.dtype)
+        """Return a copy of the values on the diagonal, one of each row."""
+        diagonal = np.empty(self.last - self.first, self.dtype)
         if self._file is None:
-            diagonal[...] = np.diagonal(self.array)
+            diagonal[...] = np.diagonal(self.array, self.first)
         else:
-            for vertex in range(self.n):
-                value = diagonal[vertex : vertex + 1].reshape(1, 1)
+            for vertex in range(self.first, self.last):
+                value = diagonal[vertex - self.first :][:1].reshape(1, 1)
                 self._move(os.preadv, slice(vertex, vertex + 1), vertex, value)
         return diagonal
 
     def rows(self, count: int) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the number of a row with a copy of it and the next ones, `count` rows at a time."""
-        for first in range(0, self.n, count):
-            block = np.empty((min(count, self.n - first), self.n), self.dtype)
+        for first in range(self.first, self.last, count):
+            block = np.empty((min(count, self.last - first), self.n), self.dtype)
             self.read(first, first + len(block), block)
             yield first, block
 
@@ -214,8 +223,8 @@ class Matrix:
     ) -> tuple[int, np.ndarray]:
         """Return the first column and the corner of the memory that takes part."""
         owner = f"Matrix.{name}"
-        if not 0 <= first <= last <= self.n:
-            rule = f"a range within [0, {self.n})"
+        if not self.first <= first <= last <= self.last:
+            rule = f"a range within [{self.first}, {self.last})"
             raise ParameterError.of("first, last", owner, rule, (first, last))
         start, stop, step = columns.indices(self.n)
         if step != 1 or stop < start:
@@ -235,7 +244,8 @@ class Matrix:
 
     def _part(self, rows: slice, start: int, like: np.ndarray) -> np.ndarray:
         """Return the part of the array in memory."""
-        part: np.ndarray = self.array[rows, start : start + like.shape[1]]
+        own = slice(rows.start - self.first, rows.stop - self.first)
+        part: np.ndarray = self.array[own, start : start + like.shape[1]]
         return part
 
     def _move(
@@ -247,7 +257,8 @@ class Matrix:
     ) -> None:
         """Move a part of the file."""
         assert self._file is not None
-        offset = self._offset + rows.start * self._row + start * self.dtype.itemsize
+        row = rows.start - self.first
+        offset = self._offset + row * self._row + start * self.dtype.itemsize
         with disk_space(self._file.name, memory.nbytes, "make room for the file of the matrix"):
             if memory.shape[1] == self.n:
                 transfer(operation, self._file, offset, memory)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from pyapsp.cluster.entrance import on_ranks
 from pyapsp.distances.summaries.searches import Searches
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
@@ -24,6 +25,7 @@ __all__ = ["diameter"]
 _PIVOTS, _GAIN, _BATCH = 6, 0.1, 512
 
 
+@on_ranks
 def diameter(
     graph: Any,
     *,
@@ -31,6 +33,7 @@ def diameter(
     method: str | Method = "auto",
     device: Any = None,
     memory_limit: int | None = None,
+    comm: Any = None,
 ) -> int | float:
     """Return the largest finite distance between two vertices.
 
@@ -47,7 +50,7 @@ def diameter(
 
     Parameters
     ----------
-    graph, directed, method, device, memory_limit
+    graph, directed, method, device, memory_limit, comm
         As for `eccentricity`.
 
     Returns
@@ -79,9 +82,9 @@ def diameter(
             row = single.rows(pivot)
             bounds.add(pivot[0], row[0], row[0] if back is single else back.rows(pivot)[0])
             continue
-        batch = bounds.likeliest(left, _BATCH)
+        batch = bounds.likeliest(left, _BATCH * (1 if comm is None else comm.size))
         if several is None:
-            several = Searches(graph, batch, depth=int(bounds.largest), **options)
+            several = Searches(graph, batch, depth=int(bounds.largest), comm=comm, **options)
         for some, totals in several.totals(batch):
             bounds.settle(batch[some], totals.largest)
     found: int | float = bounds.largest.item()

@@ -9,6 +9,8 @@ from typing import Any, cast
 import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from pyapsp.cluster.ranks import Ranks
+from pyapsp.cluster.searches import part_of, totals_of_all
 from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
@@ -48,6 +50,8 @@ class Searches:
         An estimate of the largest number of levels, if there is one.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources that `totals` has done.
+    comm : Ranks, optional
+        The ranks that share the sources of `totals`. All of them have the same graph.
 
     Attributes
     ----------
@@ -77,6 +81,7 @@ class Searches:
         rows: bool = False,
         depth: int | None = None,
         progress: Callable[[int, int], None] | None = None,
+        comm: Ranks | None = None,
     ) -> None:
         check_limits(memory_limit, progress, "a summary")
         directed = flag("directed", "a summary", directed)
@@ -101,8 +106,10 @@ class Searches:
             if order is not None:
                 graph, self._place = _permuted(graph, order), np.argsort(order)
         self._session: Session | None = None
+        self._ranks = comm
         if graph.n:
-            self._session = self._method.start(self._method.plan(graph, self._options))
+            options = self._options if comm is None else part_of(comm, self._options, graph.n)
+            self._session = self._method.start(self._method.plan(graph, options))
 
     def totals(
         self, vertices: np.ndarray, width: Any = None
@@ -112,6 +119,12 @@ class Searches:
             return
         places = vertices if self._place is None else self._place[vertices]
         order = np.arange(places.size) if self._place is None else np.argsort(places)
+        if self._ranks is not None:
+            for some, totals in totals_of_all(
+                self._ranks, self._session, places[order], width, self._tell
+            ):
+                yield order[some], totals
+            return
         for some, totals in self._session.totals(places[order], width):
             if self._tell is not None:
                 self._tell(min(some.stop, places.size), places.size)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.cluster.entrance import on_ranks
 from pyapsp.distances.summaries.searches import Searches
 from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.graph import as_graph
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@on_ranks
 def eccentricity(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,
@@ -37,6 +39,7 @@ def eccentricity(
     device: Any = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: Any = None,
 ) -> np.ndarray:
     """Return the eccentricity of vertices: the largest finite distance from each.
 
@@ -56,6 +59,9 @@ def eccentricity(
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources; an exception that it raises
         ends the run.
+    comm : mpi4py.MPI.Comm, optional
+        Share the sources among the ranks of this communicator: all of them make this call, with the
+        graph of rank 0, and all return the same.
 
     Returns
     -------
@@ -76,6 +82,7 @@ def eccentricity(
         device=device,
         memory_limit=memory_limit,
         progress=progress,
+        comm=comm,
     )
     farthest = np.empty(searched.sources.size, searched.kind)
     for some, totals in searched.totals(searched.sources):
@@ -83,6 +90,7 @@ def eccentricity(
     return farthest
 
 
+@on_ranks
 def radius(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,
@@ -92,6 +100,7 @@ def radius(
     device: Any = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: Any = None,
 ) -> int | float:
     """Return the smallest eccentricity; parameters and errors are those of `eccentricity`.
 
@@ -111,6 +120,7 @@ def radius(
         device=device,
         memory_limit=memory_limit,
         progress=progress,
+        comm=comm,
     )
     if farthest.size == 0:
         raise ParameterError.of("graph", "radius", "at least one vertex", "a graph without")
@@ -118,6 +128,7 @@ def radius(
     return found
 
 
+@on_ranks
 def average_shortest_path_length(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,
@@ -127,6 +138,7 @@ def average_shortest_path_length(
     device: Any = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: Any = None,
 ) -> float:
     """Return the mean of the finite distances between different vertices.
 
@@ -142,15 +154,17 @@ def average_shortest_path_length(
         device=device,
         memory_limit=memory_limit,
         progress=progress,
+        comm=comm,
     )
     total: Any = 0
     pairs = 0
     for _, totals in searched.totals(searched.sources):
-        total += _sum(totals)
+        total = _sum(totals, total)
         pairs += int(totals.reached.sum()) - totals.reached.size
     return total / pairs if pairs else float("nan")
 
 
+@on_ranks
 def wiener_index(
     graph: Any,
     *,
@@ -159,6 +173,7 @@ def wiener_index(
     device: Any = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: Any = None,
 ) -> int | float:
     """Return the sum of all distances.
 
@@ -172,11 +187,12 @@ def wiener_index(
         device=device,
         memory_limit=memory_limit,
         progress=progress,
+        comm=comm,
     )
     total: Any = 0.0 if searched.kind.kind == "f" else 0
     pairs = 0
     for _, totals in searched.totals(searched.sources):
-        total += _sum(totals)
+        total = _sum(totals, total)
         pairs += int(totals.reached.sum())
     if pairs < searched.sources.size * searched.graph.n:
         return float("inf")
@@ -186,6 +202,7 @@ def wiener_index(
     return halves
 
 
+@on_ranks
 def closeness_centrality(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,
@@ -196,12 +213,13 @@ def closeness_centrality(
     device: Any = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: Any = None,
 ) -> np.ndarray:
     """Return the closeness of vertices: one over the mean distance from the others to each.
 
     Parameters
     ----------
-    graph, sources, directed, method, device, memory_limit, progress
+    graph, sources, directed, method, device, memory_limit, progress, comm
         As for `eccentricity`.
     improved : bool
         Multiply by the fraction of the other vertices that reach the vertex (Wasserman and Faust).
@@ -222,6 +240,7 @@ def closeness_centrality(
         device=device,
         memory_limit=memory_limit,
         progress=progress,
+        comm=comm,
     )
     close = np.zeros(searched.sources.size)
     for some, totals in searched.totals(searched.sources):
@@ -232,6 +251,7 @@ def closeness_centrality(
     return close
 
 
+@on_ranks
 def distance_histogram(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,
@@ -242,12 +262,13 @@ def distance_histogram(
     device: Any = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: Any = None,
 ) -> np.ndarray:
     """Return the number of ordered pairs of different vertices at each distance.
 
     Parameters
     ----------
-    graph, sources, directed, method, device, memory_limit, progress
+    graph, sources, directed, method, device, memory_limit, progress, comm
         As for `eccentricity`.
     width : int or float
         Width of a bin: bin i counts the distances d with ``floor(d / width) == i``.
@@ -273,6 +294,7 @@ def distance_histogram(
         device=device,
         memory_limit=memory_limit,
         progress=progress,
+        comm=comm,
     )
     whole = searched.kind.kind == "i"
     number = is_real(width) and 0 < width < np.inf
@@ -294,8 +316,11 @@ def distance_histogram(
     return counts if searched.sources.size else counts[:0]
 
 
-def _sum(totals: Totals) -> int | float:
+def _sum(totals: Totals, before: Any = 0) -> int | float:
     """Return the sum of all distances, as a Python int of any size if they are whole numbers.
+
+    They are added to an earlier sum one after the other, so that rounding does not depend on the
+    size of blocks.
 
     Raises
     ------
@@ -305,5 +330,5 @@ def _sum(totals: Totals) -> int | float:
     far, many = totals.largest.max(initial=0).item(), int(totals.reached.max(initial=0))
     if totals.total.dtype.kind == "i" and far * many >= 2**63:
         raise PrecisionError(f"{many} distances of up to {far} do not add up in int64")
-    total: int | float = sum(totals.total.tolist())
+    total: int | float = sum(totals.total.tolist(), before)
     return total

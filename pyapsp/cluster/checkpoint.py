@@ -1,0 +1,265 @@
+"""Snapshots of a run on ranks, in a folder that all of them share.
+
+Each rank writes its rows into a file of its own and syncs it. Then rank 0 replaces the manifest,
+which names the files and their rows. Then the files of the previous snapshot are removed. So the
+manifest always names complete files, also after a kill of any rank at any moment. The rows of a
+file have their numbers in the matrix, so that another number of ranks can read them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyapsp.cluster.ranks import Ranks
+from pyapsp.dense.outofcore import folders, manifest
+from pyapsp.dense.outofcore.files import POSITIONED, transfer
+from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.errors import CapabilityError, CheckpointError, DiskSpaceError
+from pyapsp.files import atomic_write, disk_space
+
+__all__ = ["SharedCheckpoint"]
+
+_MANIFEST = "manifest.json"
+_FORMAT, _SCHEMA = "checkpoint of pyapsp on ranks", 1
+_PART = re.compile(r"rows-[0-9a-f]{16}-\d+\.bin")
+# Bytes of rows under one checksum.
+_BLOCK = 2**24
+
+
+class SharedCheckpoint:
+    """The snapshots of one run. All ranks call each method together.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    folder : path-like
+        The same on all ranks, and shared by them. It is made if it does not exist.
+    subject : dict
+        What decides the result, as JSON has it.
+
+    Attributes
+    ----------
+    state : dict or None
+        The state of the snapshot in the folder.
+
+    Raises
+    ------
+    CheckpointError
+        If the folder cannot be used, or has a snapshot that is damaged or of another run.
+    CapabilityError
+        If this system has no `os.pwritev`.
+    """
+
+    def __init__(
+        self, ranks: Ranks, folder: str | os.PathLike[str], subject: Mapping[str, Any]
+    ) -> None:
+        if not POSITIONED:
+            raise CapabilityError("this system has no os.pwritev, which checkpoints need")
+        self._ranks, self._folder = ranks, Path(folder)
+        self._subject = manifest.plain(subject)
+        self._lock: folders.Lock | None = None
+        found = None
+        if ranks.rank == 0:
+            with self._errors("use"):
+                folders.make(self._folder)
+                self._lock = folders.Lock(self._folder)
+                found = self._read()
+                self._sweep(found)
+        self._found: dict[str, Any] | None = ranks.share(found)
+        if not self._folder.is_dir():
+            raise CheckpointError(f"{self._folder} is not shared with rank 0 on {ranks.hosts[0]}")
+
+    @property
+    def state(self) -> dict[str, Any] | None:
+        """The state of the snapshot in the folder."""
+        return None if self._found is None else dict(self._found["state"])
+
+    def close(self) -> None:
+        """Release the folder."""
+        if self._lock is not None:
+            self._lock.release()
+
+    def check_space(self, needed: int) -> None:
+        """Raise an error if the disk is too small for two snapshots, or one more.
+
+        Raises
+        ------
+        DiskSpaceError
+            On rank 0.
+        """
+        if self._ranks.rank == 0:
+            with self._errors("use"):
+                free = shutil.disk_usage(self._folder).free
+            needed *= 2 if self._found is None else 1
+            if needed > free:
+                raise DiskSpaceError(needed, free, self._hint)
+
+    def save(self, own: Matrix, state: Mapping[str, Any]) -> float:
+        """Write a snapshot, and return the seconds it took.
+
+        Parameters
+        ----------
+        own : Matrix
+            The rows of this rank.
+        state : dict
+            How far the run is.
+
+        Raises
+        ------
+        DiskSpaceError, CheckpointError
+            If this rank cannot write it. The previous snapshot is as it was.
+        """
+        started = time.perf_counter()
+        token = self._ranks.share(secrets.token_hex(8) if self._ranks.rank == 0 else None)
+        with self._errors("write", own.nbytes):
+            part = self._write(own, f"rows-{token}-{self._ranks.rank}.bin")
+        parts = [each for each in self._ranks.all(part) if each["first"] < each["last"]]
+        content = {
+            "format": _FORMAT,
+            "schema": _SCHEMA,
+            "subject": self._subject,
+            "state": manifest.plain(state),
+            "matrix": {"n": own.n, "dtype": own.dtype.str},
+            "parts": parts,
+        }
+        if self._ranks.rank == 0:
+            with self._errors("write"):
+                folders.sync(self._folder)
+                with atomic_write(self._folder / _MANIFEST, "wb") as file:
+                    file.write(manifest.encoded(content))
+                folders.sync(self._folder)
+                self._sweep(content)
+        self._found = content
+        self._ranks.barrier()
+        return self._ranks.largest(time.perf_counter() - started)
+
+    def load(self, own: Matrix) -> None:
+        """Put the rows of the snapshot into the matrix of this rank.
+
+        Raises
+        ------
+        CheckpointError
+            If it has another n or dtype, or a file is missing, cut short or damaged.
+        """
+        assert self._found is not None
+        ours = {"n": own.n, "dtype": own.dtype.str}
+        manifest.compare(self._folder, self._found["matrix"], ours)
+        covered = own.first
+        for part in self._found["parts"]:
+            if part["first"] < own.last and part["last"] > own.first:
+                if part["first"] > covered:
+                    break
+                with self._errors("read"):
+                    self._restore(own, part)
+                covered = part["last"]
+        if covered < own.last:
+            raise self._damaged(f"it has no rows from {covered} on")
+
+    def remove(self) -> None:
+        """Remove the snapshot when all ranks are done."""
+        self._ranks.barrier()
+        self._found = None
+        if self._ranks.rank == 0:
+            with self._errors("clear"):
+                (self._folder / _MANIFEST).unlink(missing_ok=True)
+                folders.sync(self._folder)
+                self._sweep(None)
+
+    # ----------------------------------------------------------------------------------------
+
+    @property
+    def _hint(self) -> str:
+        return f"make room for the checkpoint in {self._folder}"
+
+    @contextmanager
+    def _errors(self, verb: str, needed: int = 0) -> Iterator[None]:
+        try:
+            with disk_space(self._folder, needed, self._hint):
+                yield
+        except DiskSpaceError:
+            raise
+        except OSError as error:
+            message = f"cannot {verb} the checkpoint {self._folder}: {error}"
+            raise CheckpointError(message) from error
+
+    def _damaged(self, what: str) -> CheckpointError:
+        path = self._folder / _MANIFEST
+        return CheckpointError(f"{path} is damaged, {what}: {manifest.remedy(self._folder)}")
+
+    def _read(self) -> dict[str, Any] | None:
+        """Return the manifest in the folder."""
+        try:
+            text = (self._folder / _MANIFEST).read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            raise self._damaged("no JSON") from None
+        if not isinstance(found, dict) or found.get("format") != _FORMAT:
+            path = self._folder / _MANIFEST
+            raise CheckpointError(f"{path} is not of a {_FORMAT}: choose another folder")
+        content = {key: value for key, value in found.items() if key != "sha256"}
+        if text != manifest.encoded(content) or found.get("schema") != _SCHEMA:
+            raise self._damaged("its checksum or its schema is wrong")
+        manifest.compare(self._folder, found["subject"], self._subject)
+        return content
+
+    def _write(self, own: Matrix, name: str) -> dict[str, Any]:
+        """Write the rows of this rank to a new file, and say what is in it."""
+        row, checksums = own.n * own.dtype.itemsize, []
+        rows = max(1, _BLOCK // max(1, row))
+        if own.first < own.last:
+            with FileIO(self._folder / name, "xb") as file:
+                for first, block in own.rows(rows):
+                    transfer(os.pwritev, file, (first - own.first) * row, block)
+                    checksums.append(zlib.crc32(block.data))
+                os.fsync(file.fileno())
+        span = {"first": own.first, "last": own.last, "rows": rows}
+        return {"file": name, **span, "crc32": checksums}
+
+    def _restore(self, own: Matrix, part: Mapping[str, Any]) -> None:
+        """Read the rows of a file that this rank has."""
+        path, row = self._folder / part["file"], own.n * own.dtype.itemsize
+        remedy = manifest.remedy(self._folder)
+        if not path.is_file():
+            raise CheckpointError(f"{path} is missing: {remedy}")
+        if (size := path.stat().st_size) != (part["last"] - part["first"]) * row:
+            raise CheckpointError(f"{path} has {size} bytes, which is not its rows: {remedy}")
+        buffer = np.empty((part["rows"], own.n), own.dtype)
+        with FileIO(path) as file:
+            for number, begin in enumerate(range(part["first"], part["last"], part["rows"])):
+                end = min(begin + part["rows"], part["last"])
+                low, high = max(begin, own.first), min(end, own.last)
+                if low >= high:
+                    continue
+                block = buffer[: end - begin]
+                transfer(os.preadv, file, (begin - part["first"]) * row, block)
+                if zlib.crc32(block.data) != part["crc32"][number]:
+                    raise CheckpointError(
+                        f"{path}: rows {begin} to {end - 1} are damaged, their checksum is wrong: "
+                        f"{remedy}"
+                    )
+                own.write(low, high, block[low - begin : high - begin])
+
+    def _sweep(self, content: Mapping[str, Any] | None) -> None:
+        """Remove what no manifest names."""
+        kept = set() if content is None else {part["file"] for part in content["parts"]}
+        for path in self._folder.iterdir():
+            stray = _PART.fullmatch(path.name) or path.name.startswith(f".{_MANIFEST}.")
+            if stray and path.name not in kept:
+                with suppress(OSError):  # the next sweep tries again
+                    path.unlink()

@@ -1,0 +1,87 @@
+"""Measurements of a rank, of what connects ranks, and of the disk that they write to."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import numpy as np
+
+from pyapsp.cluster.model import Rates
+from pyapsp.cluster.ranks import Ranks
+from pyapsp.dense.outofcore.planner import Machine
+from pyapsp.dense.outofcore.speeds import measure
+from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.dense.outofcore.team import limits
+from pyapsp.dense.product import Product
+from pyapsp.paths import AllPairsOptions
+
+__all__ = ["disk_of", "rates_of"]
+
+# Bytes that are broadcast, and written, to measure how long it takes.
+_SAMPLE, _WRITTEN = 2**25, 2**27
+
+
+def rates_of(
+    ranks: Ranks, product: Product, options: AllPairsOptions, n: int
+) -> tuple[Rates, Machine]:
+    """Return the rates of this rank, while all measure theirs; less than a second.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    product : Product
+        Built for the device.
+    options : AllPairsOptions
+    n : int
+        Vertices.
+    """
+    memory, largest = limits(options.device, options)
+    rows = max(1, min(n, _SAMPLE // (n * options.dtype.itemsize)))
+    with Matrix(np.zeros((rows, n), options.dtype), first=0) as sample:
+        ranks.barrier()
+        speeds = measure(options.device, product, sample, memory)
+    link, latency = _link_of(ranks)
+    rates = Rates(
+        speeds.product,
+        speeds.up,
+        speeds.down,
+        2 / (1 / speeds.read + 1 / speeds.write),
+        link,
+        latency,
+        float("inf"),
+        memory,
+        product.unit(product.p),
+        speeds.shared,
+    )
+    # two workers share the memory
+    return rates, Machine(product, speeds, memory // 2, largest)
+
+
+def _link_of(ranks: Ranks) -> tuple[float, float]:
+    """Return the bytes a second from rank to rank, and the seconds of an empty broadcast."""
+    if ranks.size == 1:
+        return float("inf"), 0.0
+    sample, seconds = np.zeros(_SAMPLE, np.uint8), []
+    for part in (sample[:1], sample, sample[:1], sample):
+        ranks.barrier()
+        started = time.perf_counter()
+        ranks.broadcast(part)
+        seconds.append(ranks.largest(time.perf_counter() - started))
+    latency, taken = seconds[2], seconds[3]
+    travelled = sample.nbytes * 2 * (ranks.size - 1) / ranks.size
+    return travelled / max(taken - latency, 1e-9), latency
+
+
+def disk_of(ranks: Ranks, folder: str | os.PathLike[str]) -> float:
+    """Return the bytes a second that each rank writes to a folder while all write."""
+    sample = np.ones(_WRITTEN, np.uint8)
+    with TemporaryFile(dir=Path(folder)) as file:
+        ranks.barrier()
+        started = time.perf_counter()
+        file.write(sample.data)
+        file.flush()
+        os.fsync(file.fileno())
+        return sample.nbytes / (time.perf_counter() - started)

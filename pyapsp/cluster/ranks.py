@@ -1,0 +1,213 @@
+"""The ranks of a run: collective operations that end when a rank has failed.
+
+A blocking call of MPI waits for ever for a rank that has died, and its thread keeps a core busy.
+Here every wait looks at requests, sleeps, and looks whether a rank has failed (`lifeline`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import socket
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from pyapsp.cluster.launchers import started
+from pyapsp.cluster.lifeline import Lifeline
+from pyapsp.errors import CapabilityError, ParameterError, RankError
+
+__all__ = ["Ranks", "ended", "joined", "world"]
+
+# Seconds for which a wait looks without a pause, and the longest pause.
+_SPIN, _PAUSE = 5e-5, 1e-3
+# Bytes of a broadcast: more are sent as several, which follow each other through the network.
+_CHUNK = 2**25
+
+
+def world() -> Any:
+    """Return the communicator of all processes.
+
+    Raises
+    ------
+    CapabilityError
+        If mpi4py is missing, or MPI knows of fewer processes than the launcher.
+    """
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise CapabilityError(f'no MPI: {error}; pip install "pyapsp[mpi]"') from None
+    if MPI.COMM_WORLD.Get_size() == 1 < started():
+        library = MPI.Get_library_version().partition("\n")[0].strip(" \0")
+        raise CapabilityError(
+            f"{started()} processes were started, and each is alone: the launcher is not that of "
+            f"the MPI library of mpi4py, {library} (with srun: see srun --mpi=list)"
+        )
+    return MPI.COMM_WORLD
+
+
+class Ranks:
+    """The processes of a communicator, as a context manager. All of them make it together.
+
+    If its block raises an exception on one rank, all others get a `RankError`.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+
+    Attributes
+    ----------
+    rank, size : int
+    host : str
+    hosts : list of str
+        The host of each rank.
+    lifeline : Lifeline
+    """
+
+    def __init__(self, comm: Any) -> None:
+        if not all(hasattr(comm, name) for name in ("Ibcast", "Iallgatherv", "Dup")):
+            raise ParameterError.of("comm", "solve", "an mpi4py communicator", type(comm).__name__)
+        if comm.Get_size() == 1:
+            world()
+        self._comm = comm.Dup()
+        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+        self.host = socket.gethostname()
+        self.hosts: list[str] = self._comm.allgather(self.host)
+        self.lifeline = Lifeline(self.rank, self.hosts, self._comm.bcast)
+        self._depth, self._names = 0, 0
+
+    def __enter__(self) -> Ranks:
+        self._depth += 1
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self._depth -= 1
+        if error is not None:
+            if not isinstance(error, RankError):
+                full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+                name = "DiskSpaceError" if full else type(error).__name__
+                self.lifeline.fail(name, str(error) or name)
+            return
+        if self._depth == 0:
+            self.close()
+
+    def close(self) -> None:
+        """End the connections, after a run without an error."""
+        self.barrier()
+        self.lifeline.leave()
+        self._comm.Free()
+
+    # -- waiting -----------------------------------------------------------------------------
+
+    def wait_for(self, done: Callable[[], Any]) -> None:
+        """Wait until a condition holds.
+
+        Raises
+        ------
+        RankError
+            If a rank has failed.
+        """
+        started, pause = time.monotonic(), 0.0
+        while not done():
+            self.lifeline.check()
+            if time.monotonic() - started > _SPIN:
+                pause = min(_PAUSE, pause + 2e-5)
+                time.sleep(pause)
+
+    def wait(self, requests: Sequence[Any]) -> None:
+        """Wait for requests of MPI."""
+        left = list(requests)
+
+        def done() -> bool:
+            left[:] = [each for each in left if not each.Test()]
+            return not left
+
+        self.wait_for(done)
+
+    # -- collective operations ---------------------------------------------------------------
+
+    def barrier(self) -> None:
+        """Wait for all ranks."""
+        self.wait([self._comm.Ibarrier()])
+
+    def start_broadcast(self, array: np.ndarray, root: int) -> list[Any]:
+        """Start the broadcast of a contiguous array, and return its requests."""
+        memory = array.reshape(-1).view(np.uint8)
+        return [
+            self._comm.Ibcast(memory[start : start + _CHUNK], root)
+            for start in range(0, memory.size, _CHUNK)
+        ]
+
+    def broadcast(self, array: np.ndarray, root: int = 0) -> np.ndarray:
+        """Broadcast the content of a contiguous array."""
+        self.wait(self.start_broadcast(array, root))
+        return array
+
+    def share(self, value: Any = None, root: int = 0) -> Any:
+        """Return the value of one rank, any object, on all ranks."""
+        data = pickle.dumps(value) if self.rank == root else b""
+        size = int(self.broadcast(np.array([len(data)], np.int64), root)[0])
+        memory = np.frombuffer(data, np.uint8) if self.rank == root else np.empty(size, np.uint8)
+        return pickle.loads(self.broadcast(memory.copy(), root).tobytes())
+
+    def all(self, value: Any) -> list[Any]:
+        """Return the values of all ranks, any objects, on all ranks."""
+        data = np.frombuffer(pickle.dumps(value), np.uint8)
+        sizes = np.empty(self.size, np.int64)
+        self.wait([self._comm.Iallgather(np.array([data.size], np.int64), sizes)])
+        found = np.empty(int(sizes.sum()), np.uint8)
+        self.wait([self._comm.Iallgatherv(data, [found, sizes.tolist()])])
+        ends = np.cumsum(sizes)
+        return [
+            pickle.loads(found[end - size : end].tobytes())
+            for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)
+        ]
+
+    def largest(self, value: float) -> float:
+        """Return the largest of the values of all ranks."""
+        return float(max(self.all(float(value))))
+
+    def same(self, **values: Any) -> None:
+        """Check that all ranks were called with the same values.
+
+        Raises
+        ------
+        ParameterError
+            With the first that differs from that of rank 0.
+        """
+        for name, told in self.share({name: repr(each) for name, each in values.items()}).items():
+            if repr(values[name]) != told:
+                raise ParameterError.of(
+                    name, "solve", f"that of rank 0, {told}, on all ranks", values[name]
+                )
+
+    def name(self) -> str:
+        """Return a new name, the same on all ranks, for `Lifeline.take`."""
+        self._names += 1
+        return str(self._names)
+
+
+def joined(comm: Any) -> Ranks:
+    """Return the ranks of a communicator, which may be ranks already."""
+    return comm if isinstance(comm, Ranks) else Ranks(comm)
+
+
+def ended(ranks: Ranks, code: int) -> None:
+    """End this process, when the others have cleaned up as well.
+
+    MPI is not finalised: that would wait for the broadcasts that were under way.
+    """
+    ranks.lifeline.leave(together=True)
+    with suppress(OSError, ValueError):
+        import sys
+
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)

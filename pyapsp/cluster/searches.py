@@ -1,0 +1,121 @@
+"""Searches on ranks: each takes the next sources when it has done the last, until none are left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from pyapsp.cluster.answers import Answers
+from pyapsp.cluster.ranks import Ranks
+from pyapsp.graph import Graph
+from pyapsp.paths import AllPairsOptions
+from pyapsp.progress import of_sources
+from pyapsp.registry import Plan
+from pyapsp.sparse.source_blocks import Session, SourceBlocks
+from pyapsp.sparse.totals import Totals
+
+__all__ = ["part_of", "solve_searches", "totals_of_all"]
+
+# Bytes of rows of a rank before they go to the answer. Blocks of a rank, at the least.
+_ROWS, _BLOCKS = 2**26, 2
+
+
+def part_of(ranks: Ranks, options: AllPairsOptions, n: int) -> AllPairsOptions:
+    """Return the options to plan with: blocks so small that each rank has some."""
+    sources = options.rows(n)
+    return replace(options, sources=sources[: max(1, -(-sources.size // (_BLOCKS * ranks.size)))])
+
+
+def solve_searches(
+    ranks: Ranks, method: SourceBlocks, plan: Plan, graph: Graph, answers: Answers
+) -> dict[str, Any]:
+    """Compute the rows of all sources, and hand those of this rank to the answer.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    method : SourceBlocks
+    plan : Plan
+        Of this rank, for `part_of`.
+    graph : Graph
+    answers : Answers
+
+    Returns
+    -------
+    dict
+        As `Session.stats`.
+    """
+    session, options, sources = method.start(plan), answers.options, answers.sources
+    name, unit = ranks.name(), min(ranks.all(session.size))
+    tell = of_sources(options.progress) if ranks.rank == 0 else None
+    row = graph.n * (options.dtype.itemsize + 4 * options.predecessors)
+    most = max(1, _ROWS // max(1, row * unit)) * unit
+    while (taken := ranks.lifeline.take(name, sources.size, unit))[0] < taken[1]:
+        for start in range(*taken, most):
+            places = np.arange(start, min(start + most, taken[1]))
+            distances = np.empty((places.size, graph.n), options.dtype)
+            before = np.empty((places.size, graph.n), np.int32) if options.predecessors else None
+            session.fill(sources[places], distances, before)
+            answers.put(places, distances, before)
+            ranks.lifeline.check()
+        if tell is not None:
+            tell(ranks.lifeline.served(name), sources.size)
+    return session.stats()
+
+
+def totals_of_all(
+    ranks: Ranks,
+    session: Session,
+    places: np.ndarray,
+    width: Any,
+    tell: Callable[[int, int], None] | None = None,
+) -> Iterator[tuple[slice, Totals]]:
+    """Yield the sums over rows that one process would yield, in the same order, on all ranks.
+
+    Counts of distances are in the first of them.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    session : Session
+        Of this rank.
+    places : (k,) int64 ndarray
+        The sources.
+    width : number or None
+        As for `Session.totals`.
+    tell : callable or None
+        Called on rank 0 as ``tell(done, total)``.
+    """
+    name, unit = ranks.name(), min(ranks.all(session.size))
+    mine: list[tuple[int, Totals]] = []
+    counts = np.zeros(1, np.int64)
+    while (taken := ranks.lifeline.take(name, places.size, unit))[0] < taken[1]:
+        for start in range(*taken, unit):
+            stop = min(start + unit, taken[1])
+            for some, totals in session.totals(places[start:stop], width):
+                if totals.counts is not None:
+                    counts = _added(counts, totals.counts)
+                mine.append((start + some.start, replace(totals, counts=None)))
+            ranks.lifeline.check()
+        if tell is not None and ranks.rank == 0:
+            tell(ranks.lifeline.served(name), places.size)
+    if width is not None:
+        counts = reduce(_added, ranks.all(counts))
+    everything = [each for found in ranks.all(mine) for each in found]
+    for start, totals in sorted(everything, key=lambda each: each[0]):
+        if width is not None:
+            totals = replace(totals, counts=counts)
+            counts = counts[:0]
+        yield slice(start, start + totals.reached.size), totals
+
+
+def _added(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the sum of counts, which may have different numbers of bins."""
+    longer, shorter = sorted((one, other), key=len, reverse=True)
+    total = longer.copy()
+    total[: shorter.size] += shorter
+    return total

@@ -1,0 +1,148 @@
+"""`pyapsp.solve` on ranks: the method, its run, and the result of each rank."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from pyapsp import runs
+from pyapsp.cluster.answers import Answers, loaded, opened
+from pyapsp.cluster.dense import solve_dense
+from pyapsp.cluster.devices import Own
+from pyapsp.cluster.ranks import Ranks
+from pyapsp.cluster.searches import part_of, solve_searches
+from pyapsp.errors import CapabilityError, DeviceError
+from pyapsp.paths import AllPairsMethod
+from pyapsp.registry import Choice, Method, Plan, Request
+from pyapsp.registry import method as find_method
+from pyapsp.result import Result
+from pyapsp.sparse.source_blocks import SourceBlocks
+from pyapsp.trials import refusal
+
+__all__ = ["run"]
+
+_DENSE = "fw-outofcore"
+
+
+def run(
+    ranks: Ranks,
+    own: Own,
+    request: Request,
+    out: str | os.PathLike[str] | None,
+    started: float,
+) -> Result:
+    """Answer a request on all ranks.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    own : Own
+    request : Request
+        For the device of this rank.
+    out : path-like or None
+        As for `answers.opened`.
+    started : float
+        Start time of the call, by `time.perf_counter`.
+
+    Returns
+    -------
+    Result
+        The rows of this rank; with a file that all ranks see, all rows, mapped.
+
+    Raises
+    ------
+    PyApspError
+        As `pyapsp.solve`; `RankError` if another rank has failed.
+    """
+    graph, options = request.input, request.options
+    choice = _chosen(ranks, request)
+    method = cast("AllPairsMethod", choice.method)
+    with opened(ranks, graph.n, options, out) as answers:
+        if method.by_source:
+            plan, stats = _searched(ranks, request, choice, answers)
+        else:
+            given = method.parameters
+            found = solve_dense(ranks, own, graph, options, given, answers)
+            plan = Plan(
+                graph,
+                options,
+                found["parameters"],
+                found["device_bytes"],
+                build_seconds=found["build_seconds"],
+                notes=found["notes"],
+            )
+            stats = found
+    told = options if method.by_source else replace(options, sources=None)
+    work = request.problem.work(graph, told, None)
+    seconds = time.perf_counter() - started
+    record = runs.record(request, method.id, plan, stats, work, seconds)
+    record |= {"ranks": ranks.size, "rank": ranks.rank, "hosts": sorted(set(ranks.hosts))}
+    record["automatic"] = not isinstance(request.method, Method)
+    reasons = (
+        *runs.reasons(request, runs.Planned(choice, plan)),
+        f"rank {ranks.rank} of {ranks.size} on {ranks.host}",
+    )
+    distances, before, places = _result(answers, out)
+    return Result(distances, before, answers.sources[places], graph.labels, record, reasons)
+
+
+def _chosen(ranks: Ranks, request: Request) -> Choice:
+    """Return the method that rank 0 takes.
+
+    Raises
+    ------
+    CapabilityError
+        If the method that was asked for does not run on ranks.
+    """
+    told = None
+    if ranks.rank == 0:
+        choice = next(request.problem.choices(request))
+        first = cast("AllPairsMethod", choice.method)
+        if isinstance(request.method, Method):
+            if not first.by_source and first.id != _DENSE:
+                raise CapabilityError(
+                    f"{first.id} runs on one rank: take {_DENSE}, or a method that searches from "
+                    "sources"
+                )
+            told = (first.id, choice.options.dtype.name, dict(first.parameters), choice.reason)
+        elif first.by_source:
+            told = (first.id, choice.options.dtype.name, {}, choice.reason)
+        else:
+            told = (_DENSE, request.options.dtype.name, {}, f"{choice.reason}; on ranks {_DENSE}")
+    name, dtype, parameters, reason = ranks.share(told)
+    if not isinstance(request.method, Method):
+        for each in request.problem.choices(request):
+            if each.method.id == name and each.options.dtype.name == dtype:
+                return replace(each, reason=reason)
+    method = find_method(name, **parameters)
+    choice = next(request.problem.choices(replace(request, method=method)))
+    return replace(choice, reason=reason)
+
+
+def _searched(
+    ranks: Ranks, request: Request, choice: Choice, answers: Answers
+) -> tuple[Plan, dict[str, Any]]:
+    """Search from all sources."""
+    method, graph = cast("SourceBlocks", choice.method), request.input
+    plan = method.plan(graph, part_of(ranks, choice.options, graph.n))
+    wrong: DeviceError | None = None
+    if not isinstance(request.method, Method):
+        wrong = refusal(request, choice, plan)
+    if wrong is not None:
+        raise wrong
+    return plan, solve_searches(ranks, method, plan, graph, answers)
+
+
+def _result(
+    answers: Answers, out: str | os.PathLike[str] | None
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    if out is None:
+        return answers.result()
+    whole = loaded(out)
+    if whole is None:  # a folder: open_rows reads it
+        return np.empty((0, answers.n), answers.options.dtype), None, np.empty(0, np.int64)
+    return (*whole, np.arange(len(whole[0])))

@@ -1,0 +1,63 @@
+"""Starting ranks with mpiexec, and finding and ending one of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(sys.executable).parent
+MPIEXEC = str(HERE / "mpiexec")
+
+
+def command(ranks: int, *words: str, options: tuple[str, ...] = ()) -> list[str]:
+    return [MPIEXEC, *options, "-n", str(ranks), sys.executable, *words]
+
+
+def run(ranks: int, *words: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run to the end, which must come within two minutes."""
+    environment = {**os.environ, **variables}
+    return subprocess.run(
+        command(ranks, *words),
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def processes(launcher: int) -> dict[int, int]:
+    """Return the process of each rank of a launcher: the one that computes, not its guard."""
+    found, left = {}, [launcher]
+    while left:
+        pid = left.pop()
+        try:
+            text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+            variables = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        left += [int(child) for child in text.split()]
+        rank = re.search(r"(?:^|\0)PMI_RANK=(\d+)", variables)
+        if rank and pid != launcher:
+            found[int(rank[1])] = max(pid, found.get(int(rank[1]), 0))
+    return found
+
+
+def kill(launcher: subprocess.Popen, rank: int) -> None:
+    """Kill a rank."""
+    os.kill(processes(launcher.pid)[rank], signal.SIGKILL)
+
+
+def wait_for(condition, seconds: float = 60.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False

@@ -1,0 +1,192 @@
+"""What each rank runs: the answers of all ranks together are the bits of one process.
+
+``mpiexec -n P python program.py FOLDER`` prints the number of comparisons, on rank 0.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+import pyapsp
+from pyapsp.cluster import answers
+from pyapsp.errors import NegativeCycleError, ParameterError, PrecisionError, RankError
+from pyapsp.graph import Graph, generators
+
+COMM = MPI.COMM_WORLD
+FOLDER = Path(sys.argv[1])
+N = 150
+# with rows these go to the device and back in each pass, without they stay there
+DENSE = pyapsp.method("fw-outofcore", block=32, rows=16)
+RESIDENT = pyapsp.method("fw-outofcore", block=32)
+SUMMARIES = (
+    "eccentricity",
+    "radius",
+    "average_shortest_path_length",
+    "wiener_index",
+    "closeness_centrality",
+    "distance_histogram",
+    "diameter",
+)
+compared = 0
+
+
+def same(mine, one) -> None:
+    """Compare two arrays or numbers, their types and every bit."""
+    global compared
+    mine, one = np.asarray(mine), np.asarray(one)
+    assert mine.dtype == one.dtype, (mine.dtype, one.dtype)
+    assert mine.shape == one.shape, (mine.shape, one.shape)
+    assert mine.tobytes() == one.tobytes(), np.argwhere(mine != one)[:5]
+    compared += 1
+
+
+def drawn(seed: int, *, real: bool = False, negative: bool = False) -> Graph:
+    """Draw a graph in which some vertices cannot be reached."""
+    draw = np.random.default_rng(seed)
+    tails, heads = draw.integers(0, N, (2, 6 * N))
+    heads = np.where(heads % 7 == 0, (heads + 1) % N, heads)
+    weights = draw.random(tails.size) if real else draw.integers(1, 100, tails.size)
+    if negative:
+        height = draw.integers(0, 50, N)
+        weights = weights + height[tails] - height[heads]
+    return Graph.from_arcs(N, tails, heads, weights)
+
+
+def solved(graph: Graph, method, **options) -> None:
+    """Solve on all ranks and on one, and compare."""
+    mine = pyapsp.solve(graph if COMM.rank == 0 else None, method, comm=COMM, **options)
+    parts = COMM.gather((mine.sources, mine.distances, mine.predecessors))
+    if COMM.rank == 0:
+        one = pyapsp.solve(graph, method, **options)
+        ordered = sorted((part for part in parts if len(part[0])), key=lambda part: part[0][0])
+        if options.get("sources") is None and method is DENSE:
+            same(np.concatenate([part[0] for part in ordered]), one.sources)
+        for sources, distances, before in parts:
+            where = [np.flatnonzero(one.sources == source)[0] for source in sources]
+            same(distances, one.distances[where])
+            assert (before is None) == (one.predecessors is None)
+            if before is not None:
+                same(before, one.predecessors[where])
+        assert sum(len(part[0]) for part in parts) == len(one.sources)
+
+
+def filed(graph: Graph, method, name: str, **options) -> None:
+    """Solve into files, and compare what `open_rows` reads."""
+    path = FOLDER / name
+    pyapsp.solve(graph if COMM.rank == 0 else None, method, comm=COMM, out=path, **options)
+    rows = pyapsp.open_rows(path)
+    if COMM.rank == 0:
+        one = pyapsp.solve(graph, method, **options)
+        same(rows[:], one.distances)
+        same(rows[3], one.distances[3])
+        same(rows[[5, 0, -1]], one.distances[[5, 0, -1]])
+        same(rows[1:60], one.distances[1:60])
+        assert (rows.predecessors is None) == (one.predecessors is None)
+        if one.predecessors is not None:
+            same(rows.predecessors[:], one.predecessors)
+    COMM.Barrier()
+
+
+def dense() -> None:
+    solved(drawn(1), DENSE, predecessors=True)
+    # sums are rounded: every bit depends on the blocks
+    solved(drawn(2, real=True), DENSE, predecessors=True)
+    solved(drawn(3, negative=True), DENSE, dtype="int32", predecessors=True, cutoff=60)
+    solved(drawn(4), DENSE, dtype="int16", sources=[7, 140, 7, 0])
+    solved(drawn(1), RESIDENT, predecessors=True)
+    solved(drawn(2, real=True), RESIDENT)
+    solved(drawn(3, negative=True), RESIDENT, dtype="float32", cutoff=60)
+    filed(drawn(5), RESIDENT, "dense.npy", dtype="int32", predecessors=True)
+    filed(drawn(5), DENSE, "dense.rows", dtype="float32", cutoff=90)
+
+
+def out_of_core() -> None:
+    """The rows of a rank stay in its file."""
+    kept, answers._PART = answers._PART, 0.0
+    filed(drawn(6, real=True), DENSE, "large.npy", predecessors=True, cutoff=0.7)
+    filed(drawn(6), DENSE, "large.rows", dtype="int32", predecessors=True)
+    answers._PART = kept
+
+
+def searches() -> None:
+    solved(drawn(7), "near-far", predecessors=True)
+    solved(drawn(8, real=True), "near-far", cutoff=0.5, sources=np.arange(N)[::-1])
+    solved(drawn(9, negative=True), "johnson", dtype="int64")
+    solved(generators.random_graph(N, 3 * N, seed=1, max_weight=1), "ms-bfs", dtype="uint16")
+    filed(drawn(7), "near-far", "searches.npy", dtype="int32", predecessors=True)
+    filed(drawn(7), "near-far", "searches.rows", predecessors=True, sources=np.arange(0, N, 2))
+
+
+def summaries() -> None:
+    for graph in (drawn(10), drawn(11, real=True)):
+        for name in SUMMARIES:
+            more = {"width": 0.25} if name == "distance_histogram" and not graph.is_integer else {}
+            function = getattr(pyapsp, name)
+            mine = function(graph if COMM.rank == 0 else None, comm=COMM, **more)
+            one = COMM.bcast(function(graph, **more) if COMM.rank == 0 else None)
+            same(mine, one)
+
+
+def batches() -> None:
+    weights = np.random.default_rng(12).integers(0, 9, (23, 20, 20)).astype(np.int32)
+    mine = pyapsp.solve_many(weights, predecessors=True, comm=COMM)
+    parts = dict(pyapsp.solve_each(list(weights[:9].astype(float)), comm=COMM))
+    everything = COMM.gather(parts)
+    if COMM.rank == 0:
+        one = pyapsp.solve_many(weights, predecessors=True)
+        same(mine[0], one[0])
+        same(mine[1], one[1])
+        assert sorted(number for part in everything for number in part) == list(range(9))
+        for part in everything:
+            for number, found in part.items():
+                same(found.distances, one[0][number].astype(float))
+    weights = weights.astype(float)
+    weights[17, 3, 3] = -1
+    try:
+        pyapsp.solve_many(weights, comm=COMM)
+    except (NegativeCycleError, RankError) as error:
+        assert "graph 17: negative cycle" in str(error)
+    else:
+        raise AssertionError("no error")
+
+
+def errors() -> None:
+    """Every rank gets the error of one."""
+    ring = Graph.from_arcs(40, np.arange(40), (np.arange(40) + 1) % 40, np.full(40, -1))
+    for method, kind in ((DENSE, NegativeCycleError), ("johnson", NegativeCycleError)):
+        try:
+            pyapsp.solve(ring if COMM.rank == 0 else None, method, comm=COMM)
+        except kind as error:
+            assert error.cycle
+        except RankError as error:
+            assert error.kind == "NegativeCycleError"
+        else:
+            raise AssertionError("no error")
+    path = Graph.from_arcs(60, np.arange(59), np.arange(1, 60), np.full(59, 3000))
+    for options, kind in (({"dtype": "int16"}, PrecisionError), ({"method": "fw-naive"}, None)):
+        try:
+            pyapsp.solve(path, comm=COMM, **{"method": DENSE, **options})
+        except RankError:
+            pass
+        except Exception as error:
+            assert kind is None or isinstance(error, kind)
+        else:
+            raise AssertionError("no error")
+    if COMM.size > 1:
+        try:  # ranks that ask for different things
+            pyapsp.solve(path, cutoff=COMM.rank, comm=COMM)
+        except (ParameterError, RankError) as error:
+            assert "cutoff" in str(error)
+        else:
+            raise AssertionError("no error")
+
+
+for part in (dense, out_of_core, searches, summaries, batches, errors):
+    if len(sys.argv) < 3 or part.__name__ in sys.argv[2:]:
+        part()
+if COMM.rank == 0:
+    print(f"compared {compared}")

@@ -1,0 +1,231 @@
+"""Runs on several ranks: the bits of one process, kills, resumes with other ranks, failures."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.cluster.band import shares
+from pyapsp.cluster.model import Rates, best, predict
+from pyapsp.cluster.shards import CONTENT
+from pyapsp.errors import FormatError, ParameterError
+from pyapsp.graph import generators, write
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import launching  # noqa: E402
+
+pytest.importorskip("mpi4py")
+RATES = Rates(14e12, 50e9, 50e9, 20e9, 25e9, 1e-5, 1e9, 140 * 2**30)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_ranks_find_the_bits_of_one_process(ranks, tmp_path):
+    done = launching.run(ranks, str(HERE / "program.py"), str(tmp_path), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(re.findall(r"compared (\d+)", done.stdout)[0]) > 60
+
+
+# -- failures --------------------------------------------------------------------------------
+
+SOLVE = ("-m", "pyapsp", "solve", "graph.npz", "-o", "out.npy", "--method", "fw-outofcore")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(generators.random_graph(900, 5000, seed=5), tmp_path / "graph.npz")
+    return tmp_path
+
+
+def first_words(ranks: int, before: str) -> tuple[str, ...]:
+    """Run Python before the command on the last rank."""
+    code = f"""\
+import os, sys
+if os.environ["PMI_RANK"] == "{ranks - 1}":
+    {before}
+from pyapsp.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+    return ("-c", code)
+
+
+@pytest.mark.parametrize(
+    ("before", "code", "words"),
+    [
+        ('os.environ["PYAPSP_DEVICE"] = "no such device"', 4, "No OpenCL device matches"),
+        (
+            "import errno; from pyapsp.cluster import answers\n"
+            "    def full(*_): raise OSError(errno.ENOSPC, 'No space left on device')\n"
+            "    answers.transfer = full",
+            5,
+            "disk space are needed",
+        ),
+    ],
+    ids=["no device", "disk full"],
+)
+def test_an_error_of_one_rank_ends_all(folder, before, code, words):
+    started = time.monotonic()
+    done = launching.run(2, *first_words(2, before), *SOLVE[2:], cwd=folder)
+    assert time.monotonic() - started < 60
+    told = [line for line in done.stderr.splitlines() if line.startswith("pyapsp: ")]
+    assert len(told) == 1, done.stderr
+    assert told[0].startswith("pyapsp: rank 1 on ")
+    assert words in told[0]
+    assert done.returncode == code
+    assert os.listdir(folder) == ["graph.npz"]  # nothing incomplete
+
+
+def killed(folder: Path, ranks: int, victim: int, words: tuple[str, ...], after: float) -> str:
+    """Kill a rank some seconds after the passes have begun; return the messages."""
+    log = folder / "log.txt"
+    with open(log, "w") as file:
+        launcher = subprocess.Popen(
+            launching.command(ranks, *words, "--progress"),
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=file,
+        )
+        begun = launching.wait_for(
+            lambda: "pivot" in log.read_text() or launcher.poll() is not None
+        )
+        assert begun
+        time.sleep(after)
+        if launcher.poll() is None:
+            launching.kill(launcher, victim)
+            started = time.monotonic()
+            assert launcher.wait(30) != 0
+            assert time.monotonic() - started < 10
+    return log.read_text()
+
+
+def test_a_killed_rank_ends_all_and_others_resume(folder):
+    words = (*SOLVE, "--set", "block=32", "--set", "interval=0", "--checkpoint", "snapshots")
+    said = killed(folder, 3, 1, words, 0.2)
+    told = [line for line in said.splitlines() if line.startswith("pyapsp: ")]
+    assert len(told) == 1, said
+    assert re.match(r"pyapsp: rank 1 on \S+: its process was killed by SIGKILL", told[0])
+    assert not (folder / "out.npy").exists()
+    assert (folder / "snapshots" / "manifest.json").exists()
+    done = launching.run(2, *words, "--record", "record.json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert '"resumed": true' in (folder / "record.json").read_text()
+    assert {path.name for path in (folder / "snapshots").iterdir()} <= {"lock"}
+    graph = pyapsp.read(folder / "graph.npz")
+    one = pyapsp.solve(graph, pyapsp.method("fw-outofcore", block=32)).distances
+    assert pyapsp.open_rows(folder / "out.npy")[:].tobytes() == one.tobytes()
+
+
+@pytest.mark.kills
+@pytest.mark.timeout(3600)
+def test_random_kills_and_resumes_with_other_ranks(folder):
+    """Real weights: every bit depends on where the run went on."""
+    drawn = np.random.default_rng(8)
+    n = 900
+    graph = pyapsp.Graph.from_arcs(n, *drawn.integers(0, n, (2, 6 * n)), drawn.random(6 * n))
+    write(graph, folder / "graph.npz")
+    one = pyapsp.solve(graph, pyapsp.method("fw-outofcore", block=32)).distances
+    words = (*SOLVE, "--set", "block=32", "--set", "interval=0", "--checkpoint", "snapshots")
+    kills, changes, resumed = 0, 0, 0
+    choose = random.Random(int(os.environ.get("PYAPSP_SEED", "1")))
+    while kills < 20:
+        ranks = choose.randint(2, 4)
+        said = killed(folder, ranks, choose.randrange(ranks), words, 0.5 * choose.random())
+        kills += "SIGKILL" in said
+        began = time.monotonic()
+        other = choose.randint(1, 4)
+        changes += other != ranks
+        done = launching.run(other, *words, "--record", "record.json", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        resumed += '"resumed": true' in (folder / "record.json").read_text()
+        assert pyapsp.open_rows(folder / "out.npy")[:].tobytes() == one.tobytes()
+        (folder / "out.npy").unlink()
+        print(f"{kills}: {ranks} -> {other} ranks, resumed in {time.monotonic() - began:.1f} s")
+    assert changes >= 5
+    print(f"\n{kills} kills, {resumed} resumed, {changes} with another number of ranks")
+
+
+# -- pieces ----------------------------------------------------------------------------------
+
+
+def test_shares_are_whole_blocks_in_proportion_to_speed():
+    assert shares(100, 32, [1, 1]) == [(0, 64), (64, 100)]
+    assert shares(320, 32, [3, 1, 1]) == [(0, 192), (192, 256), (256, 320)]
+    assert shares(10, 32, [1, 1, 1])[0][0] == 0
+    for n, block, ranks in ((1, 16, 5), (1000, 16, 7), (64, 64, 3)):
+        found = shares(n, block, [1.0] * ranks)
+        assert [low for low, _ in found[1:]] == [high for _, high in found[:-1]]
+        assert found[-1][1] == n
+        assert all(low % block == 0 for low, high in found if low < high)
+
+
+def test_the_model_scales():
+    one, two = (best(65_536, ranks, 4, RATES) for ranks in (1, 2))
+    assert one.seconds == pytest.approx(65_536**3 / 14e12, rel=0.1)
+    assert 1.8 < one.seconds / two.seconds <= 2.02
+    # 4 TB of distances: on 64 devices they stay in device memory, and broadcasts are hidden
+    large = best(10**6, 64, 4, RATES)
+    assert large.resident
+    assert large.seconds == pytest.approx(1e18 / 64 / 14e12, rel=0.25)
+    assert large.broadcast < large.update
+    # where links are slow, the grid is faster
+    slow = Rates.of({**RATES.json(), "link": 1e9})
+    assert best(10**6, 1024, 4, slow, layout="grid").seconds < best(10**6, 1024, 4, slow).seconds
+    assert predict(1000, 1, 64, 4, RATES).broadcast == 0
+    with pytest.raises(ParameterError, match="hold no rows"):
+        best(10**6, 4, 4, Rates.of({**RATES.json(), "memory": 2**20}))
+    with pytest.raises(ParameterError, match="no rates"):
+        Rates.of({"product": 1})
+
+
+def test_files_that_are_not_whole_are_refused(tmp_path):
+    with pytest.raises(FormatError, match="no such file"):
+        pyapsp.open_rows(tmp_path / "nothing.npy")
+    np.save(tmp_path / "line.npy", np.zeros(3))
+    with pytest.raises(FormatError, match="not a matrix"):
+        pyapsp.open_rows(tmp_path / "line.npy")
+    folder = tmp_path / "out.rows"
+    folder.mkdir()
+    with pytest.raises(FormatError, match="did not end"):
+        pyapsp.open_rows(folder)
+    text = (
+        '{"format": "rows of pyapsp", "schema": 1, "shape": [4, 3], "dtype": "int32", "shards": '
+        '[{"file": "a.npy", "predecessors": null, "ranges": [[0, 1], [3, 4]]},'
+        ' {"file": "b.npy", "predecessors": null, "ranges": [[1, 3]]}]}'
+    )
+    (folder / CONTENT).write_text(text)
+    np.save(folder / "a.npy", np.arange(6, dtype=np.int32).reshape(2, 3))
+    with pytest.raises(FormatError, match=r"b\.npy: there is no such file"):
+        pyapsp.open_rows(folder)
+    np.save(folder / "b.npy", np.full((2, 3), 9, np.int32))
+    rows = pyapsp.open_rows(folder)
+    assert np.asarray(rows).tolist() == [[0, 1, 2], [9, 9, 9], [9, 9, 9], [3, 4, 5]]
+    assert rows[-1].tolist() == [3, 4, 5]
+    assert len(list(rows)) == len(rows) == 4
+    with pytest.raises(ParameterError, match="row"):
+        rows[4]
+    (folder / CONTENT).write_text(text.replace("[1, 3]", "[2, 4]"))
+    with pytest.raises(FormatError, match="each of the 4 rows once"):
+        pyapsp.open_rows(folder)
+    (folder / CONTENT).write_text(text.replace("b.npy", "../b.npy"))
+    with pytest.raises(FormatError, match="not in this folder"):
+        pyapsp.open_rows(folder)
+    (folder / CONTENT).write_text("[]")
+    with pytest.raises(FormatError, match="not the rows of a run"):
+        pyapsp.open_rows(folder)
+
+
+def test_a_path_needs_ranks(tmp_path):
+    with pytest.raises(ParameterError, match="out"):
+        pyapsp.solve(np.ones((3, 3)), out=tmp_path / "out.npy")
+    with pytest.raises(ParameterError, match="communicator"):
+        pyapsp.solve(np.ones((3, 3)), comm=3)
