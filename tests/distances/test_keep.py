@@ -93,6 +93,21 @@ def test_a_narrower_run_has_the_infinity_of_the_answer(device, memory, method):
         np.testing.assert_array_equal(rows.get(), want.distances)
 
 
+def test_slices_are_views_of_the_same_rows(device):
+    chosen = choose(device)
+    rows, queue = DeviceRows(chosen, (5, 3), np.dtype(np.float64)), chosen.queue()
+    rows.put(np.zeros((5, 3)))
+    flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+    found = np.arange(8, dtype=np.int32).reshape(2, 4)
+    rows[1:4][1:].take(queue, cl.Buffer(queue.context, flags, hostbuf=found), found.dtype, 4)
+    rows[4:].put(np.full((1, 3), 9.0))
+    want = [[0, 0, 0], [0, 0, 0], [0, 1, 2], [4, 5, 6], [9, 9, 9]]
+    np.testing.assert_array_equal(rows.get(), want)
+    np.testing.assert_array_equal(rows[1:4].get(), want[1:4])
+    assert rows[1:4].largest() == 6
+    assert rows[:2].largest() == 0
+
+
 def test_a_result_is_saved(device, tmp_path):
     kept = pyapsp.solve(_graph(), device=device, keep="device")
     kept.save(tmp_path / "kept.npz")
