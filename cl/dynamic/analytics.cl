@@ -23,7 +23,8 @@
  *
  * Source    F. Busato, thesis, University of Verona, 2018, sections 18.4.5 and 18.4.6 (one text for
  *           both formats), https://iris.univr.it/handle/11562/979445; ranks: L. Page et al., The
- *           PageRank citation ranking, Stanford 1999; components: Y. Shiloach, U. Vishkin, J.
+ *           PageRank citation ranking, Stanford 1999, and L. Katz, Psychometrika 18, 1953,
+ *           doi:10.1007/BF02289026; components: Y. Shiloach, U. Vishkin, J.
  *           Algorithms 3, 1982, doi:10.1016/0196-6774(82)90008-6.
  */
 #include "dynamic/rows.h"
@@ -180,11 +181,12 @@ __kernel GROUP void rows_push(LISTS, __global const float *share, volatile __glo
     }
 }
 
-/* New ranks from what neighbours gave. Each group sums how much they change, and the ranks of
+/* New ranks from what neighbours gave: `base` and a part of that. A vertex shares its rank among its
+ * neighbours, or with `whole` gives all of it to each. Each group sums how much they change, and the ranks of
  * vertices without edges, whose share goes to all. */
 __kernel GROUP void rows_rank(__global const float *given, __global float *rank,
                               __global float *share, __global float *sums, const int n,
-                              const float base, const float damping, ROWS)
+                              const float base, const float damping, const int whole, ROWS)
 {
     __local float slots[PYAPSP_GROUP];
     float change = 0, hanging = 0;
@@ -195,7 +197,7 @@ __kernel GROUP void rows_rank(__global const float *given, __global float *rank,
             change += fabs(now - rank[v]);
             hanging += size ? 0 : now;
             rank[v] = now;
-            share[v] = size ? now / size : 0;
+            share[v] = whole ? now : size ? now / size : 0;
         }
     }
     for (int which = 0; which < 2; which++) {
