@@ -120,6 +120,28 @@ __kernel GROUP void rows_search(LISTS, volatile __global int *distance, __global
     }
 }
 
+/* Relax the edges of a list of vertices. Vertices whose distance falls are the next list, each once:
+ * marks[v] is the last round in which v was put on a list. */
+__kernel GROUP void rows_relax(LISTS, volatile __global int *distance, volatile __global int *marks,
+                               __global int *next, volatile __global int *next_count,
+                               const int round, ROWS_WEIGHTS)
+{
+    const int lane = GROUP_PLACE % lanes;
+    FOR_ROWS (at, *count, lanes) {
+        TAKE_ROW(v, size, at)
+        if (size > 0) {
+            __global const int *row = ROW_HEADS(v);
+            __global const weight_t *weight = ROW_WEIGHTS(v);
+            const int own = atomic_or(&distance[v], 0);
+            for (int k = lane; k < size; k += lanes) {
+                const int w = row[k], now = own + (int)weight[k];
+                if (atomic_min(&distance[w], now) > now && atomic_xchg(&marks[w], round) != round)
+                    next[atomic_inc(next_count)] = w;
+            }
+        }
+    }
+}
+
 /* y = A x with weights. */
 __kernel GROUP void rows_product(LISTS, __global const value_t *x, __global value_t *y,
                                  ROWS_WEIGHTS)
