@@ -24,7 +24,8 @@ class PathRows:
     After an update only the rows of affected sources are computed again. A row stays as it is if no
     new edge makes a path shorter, and no edge that was deleted could be on one: then the lengths
     still satisfy all edges, and the paths are still there. As long as it is in use, update the
-    edges of the container by its methods alone, and leave the vertices.
+    edges of the container by its methods alone, and leave the vertices. The test of what is
+    affected is ours.
 
     Parameters
     ----------
@@ -55,8 +56,6 @@ class PathRows:
     1
     >>> rows.lengths.tolist()
     [[0, 1, 2, -1], [-1, -1, -1, 0]]
-
-    The test of what is affected is ours.
     """
 
     def __init__(self, held: Hornet, sources: ArrayLike | None = None) -> None:

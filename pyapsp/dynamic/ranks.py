@@ -72,6 +72,8 @@ def katz(
 
     It is the x with x = alpha A' x + beta, where A' is the transpose of the adjacency matrix.
 
+    Source: L. Katz, Psychometrika 18, 1953, doi:10.1007/BF02289026.
+
     Parameters
     ----------
     graph : Hornet, CsrRows or graph-like
@@ -94,8 +96,6 @@ def katz(
     ------
     ParameterError
         The values do not settle: alpha is too large for this graph, or the limit too small.
-
-    Source: L. Katz, Psychometrika 18, 1953, doi:10.1007/BF02289026.
     """
     rows = rows_of(graph)
     limit = validation.integer("limit", "katz", limit, 1)
