@@ -23,7 +23,8 @@
  *
  * Source    F. Busato, thesis, University of Verona, 2018, sections 18.4.5 and 18.4.6 (one text for
  *           both formats), https://iris.univr.it/handle/11562/979445; ranks: L. Page et al., The
- *           PageRank citation ranking, Stanford 1999; components: Y. Shiloach, U. Vishkin, J.
+ *           PageRank citation ranking, Stanford 1999, and L. Katz, Psychometrika 18, 1953,
+ *           doi:10.1007/BF02289026; components: Y. Shiloach, U. Vishkin, J.
  *           Algorithms 3, 1982, doi:10.1016/0196-6774(82)90008-6.
  */
 #include "dynamic/rows.h"
@@ -119,6 +120,28 @@ __kernel GROUP void rows_search(LISTS, volatile __global int *distance, __global
     }
 }
 
+/* Relax the edges of a list of vertices. Vertices whose distance falls are the next list, each once:
+ * marks[v] is the last round in which v was put on a list. */
+__kernel GROUP void rows_relax(LISTS, volatile __global int *distance, volatile __global int *marks,
+                               __global int *next, volatile __global int *next_count,
+                               const int round, ROWS_WEIGHTS)
+{
+    const int lane = GROUP_PLACE % lanes;
+    FOR_ROWS (at, *count, lanes) {
+        TAKE_ROW(v, size, at)
+        if (size > 0) {
+            __global const int *row = ROW_HEADS(v);
+            __global const weight_t *weight = ROW_WEIGHTS(v);
+            const int own = atomic_or(&distance[v], 0);
+            for (int k = lane; k < size; k += lanes) {
+                const int w = row[k], now = own + (int)weight[k];
+                if (atomic_min(&distance[w], now) > now && atomic_xchg(&marks[w], round) != round)
+                    next[atomic_inc(next_count)] = w;
+            }
+        }
+    }
+}
+
 /* y = A x with weights. */
 __kernel GROUP void rows_product(LISTS, __global const value_t *x, __global value_t *y,
                                  ROWS_WEIGHTS)
@@ -180,11 +203,12 @@ __kernel GROUP void rows_push(LISTS, __global const float *share, volatile __glo
     }
 }
 
-/* New ranks from what neighbours gave. Each group sums how much they change, and the ranks of
+/* New ranks from what neighbours gave: `base` and a part of that. A vertex shares its rank among its
+ * neighbours, or with `whole` gives all of it to each. Each group sums how much they change, and the ranks of
  * vertices without edges, whose share goes to all. */
 __kernel GROUP void rows_rank(__global const float *given, __global float *rank,
                               __global float *share, __global float *sums, const int n,
-                              const float base, const float damping, ROWS)
+                              const float base, const float damping, const int whole, ROWS)
 {
     __local float slots[PYAPSP_GROUP];
     float change = 0, hanging = 0;
@@ -195,7 +219,7 @@ __kernel GROUP void rows_rank(__global const float *given, __global float *rank,
             change += fabs(now - rank[v]);
             hanging += size ? 0 : now;
             rank[v] = now;
-            share[v] = size ? now / size : 0;
+            share[v] = whole ? now : size ? now / size : 0;
         }
     }
     for (int which = 0; which < 2; which++) {

@@ -9,5 +9,6 @@ has other formats with the same face, for comparison.
 from pyapsp.dynamic import analytics, formats
 from pyapsp.dynamic.answers import Memory, Snapshot
 from pyapsp.dynamic.hornet import Hornet
+from pyapsp.dynamic.paths import PathRows
 
-__all__ = ["Hornet", "Memory", "Snapshot", "analytics", "formats"]
+__all__ = ["Hornet", "Memory", "PathRows", "Snapshot", "analytics", "formats"]

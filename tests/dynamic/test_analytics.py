@@ -63,6 +63,23 @@ def test_ranks(pair, device):
     assert (found[gone] == 0).all()
 
 
+def test_katz(pair, device):
+    held, _ = pair
+    matrix, there = held.to_csr(), held.vertices
+    graph = nx.DiGraph(zip(*matrix.nonzero(), strict=True))
+    graph.add_nodes_from(there.tolist())
+    right = nx.katz_centrality(graph, alpha=0.02, tol=1e-9, weight=None)
+    found = analytics.katz(held, alpha=0.02)
+    assert np.allclose(found[there], [right[vertex] for vertex in there], rtol=1e-4)
+    assert (np.delete(found, there) == 0).all()
+    assert analytics.katz(Hornet(0, device=device)).size == 0
+    for wrong in ({"alpha": 10.0}, {"alpha": 0.02, "limit": 2}):
+        with pytest.raises(ParameterError, match="settle"):
+            analytics.katz(held, **wrong)
+    with pytest.raises(ParameterError, match="beta"):
+        analytics.katz(held, beta=-1)
+
+
 def test_whole_numbers(device):
     graph = Graph.from_arcs(4, [0, 0, 1], [1, 2, 2], [5, 7, -3])
     for rows in (graph, Hornet.from_graph(graph, device=device)):

@@ -1,0 +1,164 @@
+"""Ranks of vertices: PageRank and Katz centrality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import NDArray
+
+from pyapsp.device import device_errors
+from pyapsp.dynamic.calls import Run
+from pyapsp.dynamic.rows import Rows, rows_of
+from pyapsp.errors import ParameterError
+from pyapsp.graph import validation
+
+__all__ = ["katz", "pagerank"]
+
+
+def pagerank(
+    graph: Any, *, damping: float = 0.85, tolerance: float = 1e-6, limit: int = 100
+) -> NDArray[np.float32]:
+    """Return the PageRank of every vertex, from edges without weights; their sum is 1.
+
+    Parameters
+    ----------
+    graph : Hornet, CsrRows or graph-like
+        An undirected one is faster: its vertices read what they are given.
+    damping : float
+        In [0, 1].
+    tolerance : float
+        The iteration ends if the sum of all changes is at most this.
+    limit : int
+        The most iterations.
+
+    Returns
+    -------
+    (n,) float32 ndarray
+        0 for deleted vertices.
+
+    Source: L. Page, S. Brin, R. Motwani, T. Winograd, The PageRank citation ranking, Stanford 1999.
+    """
+    rows = rows_of(graph)
+    damping = validation.probability("damping", "pagerank", damping)
+    limit = validation.integer("limit", "pagerank", limit, 1)
+    if not validation.is_real(tolerance) or not tolerance >= 0:
+        raise ParameterError.of("tolerance", "pagerank", "a number of at least 0", tolerance)
+    there = _there(graph, rows)
+    count = int(there.sum())
+    if count == 0:
+        return np.zeros(rows.n, np.float32)
+    with device_errors(rows.device, 12 * rows.n):
+        ranks = _Ranks(rows, whole=False)
+        _, hanging = ranks.renew(1 / count, 0)
+        for _ in range(limit):
+            ranks.give()
+            change, hanging = ranks.renew((1 - damping + damping * hanging) / count, damping)
+            if change <= tolerance:
+                break
+        return ranks.fetch()
+
+
+def katz(
+    graph: Any,
+    *,
+    alpha: float = 0.1,
+    beta: float = 1.0,
+    tolerance: float = 1e-6,
+    limit: int = 1000,
+) -> NDArray[np.float32]:
+    """Return the Katz centrality of every vertex, from edges without weights.
+
+    It is the x with x = alpha A' x + beta, where A' is the transpose of the adjacency matrix.
+
+    Source: L. Katz, Psychometrika 18, 1953, doi:10.1007/BF02289026.
+
+    Parameters
+    ----------
+    graph : Hornet, CsrRows or graph-like
+        An undirected one is faster: its vertices read what they are given.
+    alpha : float
+        Positive, and less than the reciprocal of the largest eigenvalue of A.
+    beta : float
+        Positive.
+    tolerance : float
+        The iteration ends if the sum of all changes is at most this part of the sum of all values.
+    limit : int
+        The most iterations.
+
+    Returns
+    -------
+    (n,) float32 ndarray
+        Scaled to a Euclidean length of 1. 0 for deleted vertices.
+
+    Raises
+    ------
+    ParameterError
+        The values do not settle: alpha is too large for this graph, or the limit too small.
+    """
+    rows = rows_of(graph)
+    limit = validation.integer("limit", "katz", limit, 1)
+    for name, value in (("alpha", alpha), ("beta", beta), ("tolerance", tolerance)):
+        if not validation.is_real(value) or not 0 < value < np.inf:
+            raise ParameterError.of(name, "katz", "a positive number", value)
+    if rows.n == 0 or not _there(graph, rows).any():
+        return np.zeros(rows.n, np.float32)
+    with device_errors(rows.device, 12 * rows.n):
+        ranks = _Ranks(rows, whole=True)
+        ranks.renew(beta, 0)
+        for _ in range(limit):
+            ranks.give()
+            change, _ = ranks.renew(beta, alpha)
+            found = ranks.fetch().astype(float)
+            if not np.isfinite(change) or change <= tolerance * found.sum():
+                break
+    length = np.linalg.norm(found)
+    if not (np.isfinite(length) and change <= tolerance * found.sum()):
+        rule = f"so small that the values settle in {limit} iterations"
+        raise ParameterError.of("alpha", "katz", rule, alpha)
+    scaled: NDArray[np.float32] = (found / length).astype(np.float32)
+    return scaled
+
+
+class _Ranks:
+    """Ranks that vertices give to their neighbours."""
+
+    def __init__(self, rows: Rows, *, whole: bool) -> None:
+        self._rows, self._whole = rows, np.int32(whole)
+        self._run = run = Run(rows, rows.program())
+        self._rank, self._given = (run.filled(0, rows.n, np.float32) for _ in range(2))
+        self._share = run.buffer(4 * rows.n)
+        self._groups = min(-(-rows.n // rows.group), rows.items // rows.group)
+        self._sums = run.buffer(8 * self._groups)
+
+    def give(self) -> None:
+        """Add up what the neighbours of each vertex give."""
+        if self._rows.symmetric:
+            self._run.over_rows("rows_sum", self._share, self._given)
+            return
+        zero = np.zeros(1, np.int32)
+        cl.enqueue_fill_buffer(self._rows.queue, self._given, zero, 0, 4 * self._rows.n)
+        self._run.over_rows("rows_push", self._share, self._given)
+
+    def renew(self, base: float, factor: float) -> tuple[float, float]:
+        """Make new ranks; return the sum of the changes, and of the ranks without neighbours."""
+        rows = self._rows
+        sizes = np.int32(rows.n), np.float32(base), np.float32(factor), self._whole
+        arguments = self._given, self._rank, self._share, self._sums, *sizes, *rows.arguments()
+        self._run.launch("rows_rank", rows.n, *arguments)
+        parts = self._run.fetch(self._sums, 2 * self._groups, np.float32).astype(float)
+        return parts[::2].sum(), parts[1::2].sum()
+
+    def fetch(self) -> NDArray[np.float32]:
+        """Return the ranks."""
+        return self._run.fetch(self._rank, self._rows.n, np.float32)
+
+
+def _there(graph: Any, rows: Rows) -> NDArray[np.bool_]:
+    """Return which vertices there are."""
+    there = np.ones(rows.n, bool)
+    if hasattr(graph, "vertices"):
+        there[:] = False
+        there[graph.vertices] = True
+    return there
