@@ -185,6 +185,7 @@ static inline void searched(const int t, __global const int *offsets,
 {
     const int me = (int)get_local_id(0);
     const int degree = offsets[t + 1] - offsets[t];
+    SYNC(); /* the queue of the vertex before has been read */
     for (int i = me; i < degree; i += PYAPSP_GROUP) {
         const int u = neighbours[offsets[t] + i];
         queue[i] = u;
