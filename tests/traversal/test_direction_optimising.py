@@ -296,7 +296,7 @@ def test_pulls_read_few_arcs_and_are_chosen(device, monkeypatch):
     advance = module._Search._advanced
 
     def advanced(self, arguments, rows):
-        state = advance(self, arguments)
+        state = advance(self, arguments, rows)
         every = np.empty((5, 16), np.int32)
         module.cl.enqueue_copy(self._queue, every, self._own[-1])
         pulled.append(bool(every[:4, 11].any()))
