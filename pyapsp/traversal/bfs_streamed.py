@@ -30,7 +30,10 @@ class BfsStreamed(Lanes):
     id = "bfs-streamed"
     problem = "bfs"
     summary = "sends the arcs in blocks, level after level: for graphs larger than the device"
-    source = "ours; warps of a vertex: Hong et al. 2011, doi:10.1145/1941553.1941590"
+    source = (
+        "blocks of arcs: Kyrola, Blelloch and Guestrin 2012, "
+        "https://www.usenix.org/conference/osdi12/technical-sessions/presentation/kyrola"
+    )
     carries_predecessors = True
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {
         "block": (2**8, 2**12, 2**16, 2**20, 2**24, 2**27),
