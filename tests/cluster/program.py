@@ -12,7 +12,7 @@ import numpy as np
 from mpi4py import MPI
 
 import pyapsp
-from pyapsp.cluster import answers, ranks, window
+from pyapsp.cluster import answers, measure, ranks, window
 from pyapsp.errors import NegativeCycleError, ParameterError, PrecisionError, RankError
 from pyapsp.graph import Graph, generators
 
@@ -114,10 +114,11 @@ def out_of_core() -> None:
 
 def shared_memory() -> None:
     """Panels go through shared memory in pieces, also those that are small."""
-    kept, ranks.LEAST, window._SLOT = ranks.LEAST, 1, 4096
+    kept = ranks.LEAST, window._SLOT, measure._SAMPLE
+    ranks.LEAST, window._SLOT, measure._SAMPLE = 1, 4096, 2**14
     solved(drawn(13, real=True), RESIDENT)
     solved(drawn(14), DENSE, dtype="int32")
-    ranks.LEAST = kept
+    ranks.LEAST, window._SLOT, measure._SAMPLE = kept
 
 
 def searches() -> None:
