@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pyapsp.checks import check_answer, check_diagonal, check_weights
 from pyapsp.cluster.answers import Answers
-from pyapsp.cluster.band import Band, shares
+from pyapsp.cluster.band import Band
 from pyapsp.cluster.checkpoint import SharedCheckpoint
 from pyapsp.cluster.devices import Own
-from pyapsp.cluster.measure import rates_of
-from pyapsp.cluster.model import Prediction, Rates, best, predict, slowest
 from pyapsp.cluster.passes import Passes
+from pyapsp.cluster.plan import DensePlan, notes_of, planned
 from pyapsp.cluster.ranks import Ranks
-from pyapsp.cluster.resident import Residence, ResidentWorker, bytes_of
+from pyapsp.cluster.resident import Residence, ResidentWorker
 from pyapsp.dense.outofcore.initial import fill
 from pyapsp.dense.outofcore.interval import Interval
-from pyapsp.dense.outofcore.planner import Asked, Cut, best_cut
-from pyapsp.dense.outofcore.shape import up_to
 from pyapsp.dense.outofcore.storage import Matrix
-from pyapsp.dense.outofcore.team import limits, product_for
+from pyapsp.dense.outofcore.team import limits
 from pyapsp.dense.outofcore.worker import Worker
 from pyapsp.dense.predecessors import Recovery
-from pyapsp.dense.product import Product
 from pyapsp.device import device_errors
-from pyapsp.errors import CapabilityError, CheckpointError
+from pyapsp.errors import CapabilityError
 from pyapsp.graph import Graph
-from pyapsp.host import available_memory
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import largest_finite
@@ -41,37 +36,8 @@ __all__ = ["solve_dense"]
 
 # Bytes of rows that are copied or checked at once.
 _LOOK = 2**25
-# Ranks whose speeds differ by less than this part have equally many rows.
-_ALIKE = 0.25
 # Parameters of fw-outofcore that mean nothing here.
 _OTHERS = ("columns", "split", "pivot", "helpers")
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What the ranks have agreed on, and the cut of this one.
-
-    Attributes
-    ----------
-    product : Product
-    cut : Cut or None
-        None: the rows of all ranks stay in the memory of their devices.
-    device_bytes : int
-    block : int
-    spans : list of (int, int)
-        The rows of each rank.
-    predicted : Prediction
-    rates : Rates
-        Of the slowest rank.
-    """
-
-    product: Product
-    cut: Cut | None
-    device_bytes: int
-    block: int
-    spans: list[tuple[int, int]]
-    predicted: Prediction
-    rates: Rates
 
 
 def solve_dense(
@@ -125,7 +91,7 @@ def solve_dense(
             stack.callback(checkpoint.close)
             checkpoint.check_space(graph.n**2 * options.dtype.itemsize)
         state = None if checkpoint is None else checkpoint.state
-        plan = _planned(ranks, graph, held, given, state, own.neighbours)
+        plan = planned(ranks, graph, held, given, state, own.neighbours)
         first, last = plan.spans[ranks.rank]
         matrix = stack.enter_context(Matrix(answers.room(first, last, own.neighbours), first=first))
         recovery = None
@@ -137,8 +103,7 @@ def solve_dense(
             checkpoint.load(matrix)
         else:
             fill(matrix, graph)
-        filled = time.perf_counter()
-        moved = _run(ranks, plan, held, matrix, checkpoint, given, state)
+        moved, passes = _run(ranks, plan, held, matrix, checkpoint, given, state)
         ranks.barrier()
         done = time.perf_counter()
         check_diagonal(graph, np.concatenate(ranks.all(matrix.diagonal())))
@@ -151,8 +116,8 @@ def solve_dense(
             checkpoint.remove()
     rows, cut = [high - low for low, high in plan.spans], plan.cut
     return {
-        "kernel_seconds": done - filled,
-        "transfer_seconds": filled - ready,
+        "kernel_seconds": passes,
+        "transfer_seconds": done - ready - passes,
         "build_seconds": ready - started,
         "kernel_hash": plan.product.program.hash,
         "device_bytes": plan.device_bytes,
@@ -164,7 +129,7 @@ def solve_dense(
             "resumed": state is not None,
             "link_bytes_per_second": plan.rates.link if ranks.size > 1 else None,
         },
-        "notes": tuple(_notes(plan)),
+        "notes": tuple(notes_of(plan)),
     }
 
 
@@ -173,80 +138,20 @@ def _limit(own: Own, options: AllPairsOptions) -> int | None:
     return min(given, default=None)
 
 
-def _planned(
-    ranks: Ranks,
-    graph: Graph,
-    options: AllPairsOptions,
-    given: Mapping[str, Any],
-    state: Mapping[str, Any] | None,
-    neighbours: int,
-) -> _Plan:
-    """Measure this rank, and agree with the others on blocks and rows."""
-    n, item = graph.n, options.dtype.itemsize
-    # the tiles that close pivot blocks decide the rounding of sums: all ranks use the same
-    product = product_for(graph, options, state, tuned=True)
-    told = ranks.share(dict(product.p))
-    if dict(product.p) != told:
-        product = product_for(graph, options, {"closing": told}, tuned=True)
-    memory, _ = limits(options.device, options)
-    mine, machine = rates_of(ranks, product, options, n)
-    everyone = ranks.all(mine)
-    rates = slowest(everyone)
-    block: int | None = given.get("block")
-    if block is not None:
-        block = min(up_to(block, rates.unit), up_to(n, rates.unit))
-    if state is not None:
-        if block not in (None, state["block"]):
-            raise CheckpointError(
-                f"{options.checkpoint} was made with block={state['block']}, not {block}"
-            )
-        block = state["block"]
-    weights = [each.product for each in everyone]
-    if min(weights) > (1 - _ALIKE) * max(weights):
-        weights = [1.0] * ranks.size
-    if "rows" not in given:
-        wanted = block or best(n, ranks.size, item, rates, resident=True).block
-        spans = shares(n, wanted, weights)
-        low, high = spans[ranks.rank]
-        needed = bytes_of(product, high - low, n, wanted)
-        if all(ranks.all(needed <= _for_rows(memory, options, neighbours))):
-            prediction = predict(n, ranks.size, wanted, item, rates, resident=True)
-            return _Plan(product, None, needed, wanted, spans, prediction, rates)
-    if block is None:
-        block = best(n, ranks.size, item, rates, resident=False).block
-    asked = Asked(block=block, rows=given.get("rows"), separated=False)
-    cut = best_cut(n, rates.unit, machine, asked)
-    block = min(ranks.all(cut.shape.block))
-    prediction = predict(n, ranks.size, block, item, rates)
-    needed, spans = 2 * cut.device_bytes, shares(n, block, weights)
-    return _Plan(product, cut, needed, block, spans, prediction, rates)
-
-
-def _for_rows(memory: int, options: AllPairsOptions, neighbours: int) -> int:
-    """Return the bytes that the rows of a rank may take on its device."""
-    free = available_memory()
-    if options.device.capabilities.unified_memory and free is not None:
-        # the host needs as much again
-        return min(memory, free // (3 * neighbours))
-    return memory
-
-
 def _run(
     ranks: Ranks,
-    plan: _Plan,
+    plan: DensePlan,
     options: AllPairsOptions,
     matrix: Matrix,
     checkpoint: SharedCheckpoint | None,
     given: Mapping[str, Any],
     state: Mapping[str, Any] | None,
-) -> int:
-    """Run the passes, and return the bytes to and from the device."""
+) -> tuple[int, float]:
+    """Run the passes; return the bytes to and from the device, and the seconds of the passes."""
     starts = range(0, matrix.n, plan.block)
     owners = [_owner(plan.spans, first) for first in starts]
-    band, decisive = (
-        Band(matrix, plan.block),
-        {"block": plan.block, "closing": dict(plan.product.p)},
-    )
+    band = Band(matrix, plan.block)
+    decisive = {"block": plan.block, "closing": dict(plan.product.p)}
     interval = None
     if checkpoint is not None:
         asked = given.get("interval", "auto")
@@ -279,6 +184,8 @@ def _run(
                 Worker(options.device, plan.product, plan.cut.shape, matrix_like) for _ in range(2)
             )
             streaming = (stack.enter_context(even), stack.enter_context(odd))
+        ranks.barrier()
+        started = time.perf_counter()
         Passes(
             ranks,
             band,
@@ -290,10 +197,12 @@ def _run(
             save=save,
             progress=options.progress,
         ).run(0 if state is None else state["pass"])
+        ranks.barrier()
+        seconds = time.perf_counter() - started
         if residence is None:
-            return even.moved + odd.moved
+            return even.moved + odd.moved, seconds
         residence.download()
-        return residence.moved
+        return residence.moved, seconds
 
 
 def _owner(spans: list[tuple[int, int]], row: int) -> int:
@@ -344,23 +253,3 @@ def _recover(
             merged=merged,
         )
     return before
-
-
-def _notes(plan: _Plan) -> Iterator[str]:
-    """Say how the rows are shared and what that will cost."""
-    told, ranks = plan.predicted, len(plan.spans)
-    counts = sorted(high - low for low, high in plan.spans)
-    where = "rows stay on the device"
-    if plan.cut is not None:
-        where = f"{plan.cut.shape.rows:,} rows at a time"
-    yield (
-        f"{ranks} ranks with {counts[0]:,} to {counts[-1]:,} rows, "
-        f"{-(-told.n // plan.block)} passes over {plan.block:,} pivots, {where}"
-    )
-    yield (
-        f"predicted: {told.seconds:,.3g} s, bound by {told.bound}; update {told.update:,.3g} s, "
-        f"pivots {told.opening:,.3g} s, broadcasts {told.broadcast:,.3g} s"
-    )
-    rates = plan.rates
-    sent = f", {rates.link / 1e9:,.3g} GB/s between ranks" if ranks > 1 else ""
-    yield f"measured on the slowest rank: {rates.product / 1e9:,.4g} G updates/s{sent}"

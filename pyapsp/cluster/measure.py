@@ -64,13 +64,16 @@ def _link_of(ranks: Ranks) -> tuple[float, float]:
     """Return the bytes a second from rank to rank, and the seconds of an empty broadcast."""
     if ranks.size == 1:
         return float("inf"), 0.0
-    sample, seconds = np.zeros(_SAMPLE, np.uint8), []
-    for part in (sample[:1], sample, sample[:1], sample):
+
+    def seconds(part: np.ndarray) -> float:
         ranks.barrier()
         started = time.perf_counter()
         ranks.broadcast(part)
-        seconds.append(ranks.largest(time.perf_counter() - started))
-    latency, taken = seconds[2], seconds[3]
+        return ranks.largest(time.perf_counter() - started)
+
+    sample = np.zeros(_SAMPLE, np.uint8)
+    taken = ranks.tune(lambda: seconds(sample))
+    latency = min(seconds(sample[:1]) for _ in range(2))
     travelled = sample.nbytes * 2 * (ranks.size - 1) / ranks.size
     return travelled / max(taken - latency, 1e-9), latency
 

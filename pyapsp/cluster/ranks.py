@@ -20,12 +20,15 @@ import numpy as np
 
 from pyapsp.cluster.launchers import started
 from pyapsp.cluster.lifeline import Lifeline
+from pyapsp.cluster.window import LEAST, Window
 from pyapsp.errors import CapabilityError, ParameterError, RankError
 
 __all__ = ["Ranks", "ended", "joined", "world"]
 
 # Seconds for which a wait looks without a pause, and the longest pause.
 _SPIN, _PAUSE = 5e-5, 1e-3
+# Pauses that `tune` tries, and what is about as fast as the fastest.
+_PAUSES, _ABOUT = (_PAUSE, 5e-5, 0.0), 1.3
 # Bytes of a broadcast: more are sent as several, which follow each other through the network.
 _CHUNK = 2**25
 
@@ -80,6 +83,9 @@ class Ranks:
         self.hosts: list[str] = self._comm.allgather(self.host)
         self.lifeline = Lifeline(self.rank, self.hosts, self._comm.bcast)
         self._depth, self._names = 0, 0
+        self._window: Window | None = None
+        self._tokens: list[Any] = []
+        self._pause = _PAUSE
 
     def __enter__(self) -> Ranks:
         self._depth += 1
@@ -102,12 +108,19 @@ class Ranks:
         """End the connections, after a run without an error."""
         self.barrier()
         self.lifeline.leave()
-        self._comm.Free()
+        for each in (self._comm, *self._tokens):
+            each.Free()
 
     # -- waiting -----------------------------------------------------------------------------
 
-    def wait_for(self, done: Callable[[], Any]) -> None:
+    def wait_for(self, done: Callable[[], Any], longest: float = _PAUSE) -> None:
         """Wait until a condition holds.
+
+        Parameters
+        ----------
+        done : callable
+        longest : float
+            Seconds between two looks, at most.
 
         Raises
         ------
@@ -117,8 +130,10 @@ class Ranks:
         started, pause = time.monotonic(), 0.0
         while not done():
             self.lifeline.check()
+            if self._window is not None:
+                self._window.progress()
             if time.monotonic() - started > _SPIN:
-                pause = min(_PAUSE, pause + 2e-5)
+                pause = min(longest, pause + 2e-5)
                 time.sleep(pause)
 
     def wait(self, requests: Sequence[Any]) -> None:
@@ -129,7 +144,31 @@ class Ranks:
             left[:] = [each for each in left if not each.Test()]
             return not left
 
-        self.wait_for(done)
+        self.wait_for(done, self._pause)
+
+    def tune(self, seconds: Callable[[], float]) -> float:
+        """Choose how waits for MPI pause, and return the seconds of a broadcast with that.
+
+        Some libraries move a small piece of a message in each call, so that a pause makes them
+        slow; a wait without a pause takes a core from the work. The longest pause is taken with
+        which a broadcast is about as fast as without one. On one host, shared memory is used.
+
+        Parameters
+        ----------
+        seconds : callable
+            Broadcasts something, and returns the seconds that the slowest rank took.
+        """
+        if len(set(self.hosts)) == 1 < self.size and self._window is None:
+            self._tokens = [self._comm.Dup()]
+            self._window = Window.opened(self._tokens[0], self.share, self.all)
+        if self._window is not None:
+            return min(seconds() for _ in range(3))  # the first touches its pages
+        found = []
+        for self._pause in _PAUSES:
+            found.append(seconds())
+        pairs = list(zip(_PAUSES, found, strict=True))
+        self._pause, taken = next(pair for pair in pairs if pair[1] <= _ABOUT * min(found))
+        return taken
 
     # -- collective operations ---------------------------------------------------------------
 
@@ -140,6 +179,8 @@ class Ranks:
     def start_broadcast(self, array: np.ndarray, root: int) -> list[Any]:
         """Start the broadcast of a contiguous array, and return its requests."""
         memory = array.reshape(-1).view(np.uint8)
+        if self._window is not None and memory.size >= LEAST:
+            return [self._window.start(memory, root)]
         return [
             self._comm.Ibcast(memory[start : start + _CHUNK], root)
             for start in range(0, memory.size, _CHUNK)

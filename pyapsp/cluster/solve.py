@@ -10,12 +10,14 @@ from typing import Any, cast
 import numpy as np
 
 from pyapsp import runs
-from pyapsp.cluster.answers import Answers, loaded, opened
+from pyapsp.cluster.answers import Answers
 from pyapsp.cluster.dense import solve_dense
 from pyapsp.cluster.devices import Own
+from pyapsp.cluster.files import loaded, opened
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.searches import part_of, solve_searches
 from pyapsp.errors import CapabilityError, DeviceError
+from pyapsp.host import cores
 from pyapsp.paths import AllPairsMethod
 from pyapsp.registry import Choice, Method, Plan, Request
 from pyapsp.registry import method as find_method
@@ -84,7 +86,8 @@ def run(
     record["automatic"] = not isinstance(request.method, Method)
     reasons = (
         *runs.reasons(request, runs.Planned(choice, plan)),
-        f"rank {ranks.rank} of {ranks.size} on {ranks.host}",
+        f"rank {ranks.rank} of {ranks.size} on {ranks.host}, with {cores()} of its "
+        f"{os.cpu_count()} cores",
     )
     distances, before, places = _result(answers, out)
     return Result(distances, before, answers.sources[places], graph.labels, record, reasons)

@@ -12,7 +12,7 @@ import numpy as np
 from mpi4py import MPI
 
 import pyapsp
-from pyapsp.cluster import answers
+from pyapsp.cluster import answers, measure, ranks, window
 from pyapsp.errors import NegativeCycleError, ParameterError, PrecisionError, RankError
 from pyapsp.graph import Graph, generators
 
@@ -112,6 +112,15 @@ def out_of_core() -> None:
     answers._PART = kept
 
 
+def shared_memory() -> None:
+    """Panels go through shared memory in pieces, also those that are small."""
+    kept = ranks.LEAST, window._SLOT, measure._SAMPLE
+    ranks.LEAST, window._SLOT, measure._SAMPLE = 1, 4096, 2**14
+    solved(drawn(13, real=True), RESIDENT)
+    solved(drawn(14), DENSE, dtype="int32")
+    ranks.LEAST, window._SLOT, measure._SAMPLE = kept
+
+
 def searches() -> None:
     solved(drawn(7), "near-far", predecessors=True)
     solved(drawn(8, real=True), "near-far", cutoff=0.5, sources=np.arange(N)[::-1])
@@ -185,7 +194,7 @@ def errors() -> None:
             raise AssertionError("no error")
 
 
-for part in (dense, out_of_core, searches, summaries, batches, errors):
+for part in (dense, out_of_core, shared_memory, searches, summaries, batches, errors):
     if len(sys.argv) < 3 or part.__name__ in sys.argv[2:]:
         part()
 if COMM.rank == 0:

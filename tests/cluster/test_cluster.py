@@ -64,9 +64,9 @@ sys.exit(main(sys.argv[1:]))
     [
         ('os.environ["PYAPSP_DEVICE"] = "no such device"', 4, "No OpenCL device matches"),
         (
-            "import errno; from pyapsp.cluster import answers\n"
+            "import errno; from pyapsp.cluster import files\n"
             "    def full(*_): raise OSError(errno.ENOSPC, 'No space left on device')\n"
-            "    answers.transfer = full",
+            "    files.transfer = full",
             5,
             "disk space are needed",
         ),

@@ -1,0 +1,131 @@
+"""The plan of Floyd-Warshall on ranks: blocks, rows of each rank, where they stay, and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyapsp.cluster.band import shares
+from pyapsp.cluster.measure import rates_of
+from pyapsp.cluster.model import Prediction, Rates, best, predict, slowest
+from pyapsp.cluster.ranks import Ranks
+from pyapsp.cluster.resident import bytes_of
+from pyapsp.dense.outofcore.planner import Asked, Cut, best_cut
+from pyapsp.dense.outofcore.shape import up_to
+from pyapsp.dense.outofcore.team import limits, product_for
+from pyapsp.dense.product import Product
+from pyapsp.errors import CheckpointError
+from pyapsp.graph import Graph
+from pyapsp.host import available_memory
+from pyapsp.paths import AllPairsOptions
+
+__all__ = ["DensePlan", "notes_of", "planned"]
+
+# Ranks whose speeds differ by less than this part have equally many rows.
+_ALIKE = 0.25
+
+
+@dataclass(frozen=True)
+class DensePlan:
+    """What the ranks have agreed on, and the cut of this one.
+
+    Attributes
+    ----------
+    product : Product
+    cut : Cut or None
+        None: the rows of all ranks stay in the memory of their devices.
+    device_bytes : int
+    block : int
+    spans : list of (int, int)
+        The rows of each rank.
+    predicted : Prediction
+    rates : Rates
+        Of the slowest rank.
+    """
+
+    product: Product
+    cut: Cut | None
+    device_bytes: int
+    block: int
+    spans: list[tuple[int, int]]
+    predicted: Prediction
+    rates: Rates
+
+
+def planned(
+    ranks: Ranks,
+    graph: Graph,
+    options: AllPairsOptions,
+    given: Mapping[str, Any],
+    state: Mapping[str, Any] | None,
+    neighbours: int,
+) -> DensePlan:
+    """Measure this rank, and agree with the others on blocks and rows."""
+    n, item = graph.n, options.dtype.itemsize
+    # the tiles that close pivot blocks decide the rounding of sums: all ranks use the same
+    product = product_for(graph, options, state, tuned=True)
+    told = ranks.share(dict(product.p))
+    if dict(product.p) != told:
+        product = product_for(graph, options, {"closing": told}, tuned=True)
+    memory, _ = limits(options.device, options)
+    mine, machine = rates_of(ranks, product, options, n)
+    everyone = ranks.all(mine)
+    rates = slowest(everyone)
+    block: int | None = given.get("block")
+    if block is not None:
+        block = min(up_to(block, rates.unit), up_to(n, rates.unit))
+    if state is not None:
+        if block not in (None, state["block"]):
+            raise CheckpointError(
+                f"{options.checkpoint} was made with block={state['block']}, not {block}"
+            )
+        block = state["block"]
+    weights = [each.product for each in everyone]
+    if min(weights) > (1 - _ALIKE) * max(weights):
+        weights = [1.0] * ranks.size
+    if "rows" not in given:
+        wanted = block or best(n, ranks.size, item, rates, resident=True).block
+        spans = shares(n, wanted, weights)
+        low, high = spans[ranks.rank]
+        needed = bytes_of(product, high - low, n, wanted)
+        if all(ranks.all(needed <= _for_rows(memory, options, neighbours))):
+            prediction = predict(n, ranks.size, wanted, item, rates, resident=True)
+            return DensePlan(product, None, needed, wanted, spans, prediction, rates)
+    if block is None:
+        block = best(n, ranks.size, item, rates, resident=False).block
+    asked = Asked(block=block, rows=given.get("rows"), separated=False)
+    cut = best_cut(n, rates.unit, machine, asked)
+    block = min(ranks.all(cut.shape.block))
+    prediction = predict(n, ranks.size, block, item, rates)
+    needed, spans = 2 * cut.device_bytes, shares(n, block, weights)
+    return DensePlan(product, cut, needed, block, spans, prediction, rates)
+
+
+def _for_rows(memory: int, options: AllPairsOptions, neighbours: int) -> int:
+    """Return the bytes that the rows of a rank may take on its device."""
+    free = available_memory()
+    if options.device.capabilities.unified_memory and free is not None:
+        # the host needs as much again
+        return min(memory, free // (3 * neighbours))
+    return memory
+
+
+def notes_of(plan: DensePlan) -> Iterator[str]:
+    """Say how the rows are shared and what that will cost."""
+    told, ranks = plan.predicted, len(plan.spans)
+    counts = sorted(high - low for low, high in plan.spans)
+    where = "rows stay on the device"
+    if plan.cut is not None:
+        where = f"{plan.cut.shape.rows:,} rows at a time"
+    yield (
+        f"{ranks} ranks with {counts[0]:,} to {counts[-1]:,} rows, "
+        f"{-(-told.n // plan.block)} passes over {plan.block:,} pivots, {where}"
+    )
+    yield (
+        f"predicted: {told.seconds:,.3g} s, bound by {told.bound}; update {told.update:,.3g} s, "
+        f"pivots {told.opening:,.3g} s, broadcasts {told.broadcast:,.3g} s"
+    )
+    rates = plan.rates
+    sent = f", {rates.link / 1e9:,.3g} GB/s between ranks" if ranks > 1 else ""
+    yield f"measured on the slowest rank: {rates.product / 1e9:,.4g} G updates/s{sent}"
