@@ -5,7 +5,7 @@
  *             gathered on the way: values at the times of output, or what reduces them.
  *
  * Layout      start [STATES]  the states at the start         given [GIVEN]  values of this set
- *             clock [2]       time at the start, step         counts [2]     steps, output interval
+ *             clock [4]       time at the start, step         counts [2]     steps, output interval
  *             found [.]       rows of outputs, or one value for each reduction
  *
  *             f [FUNCTIONS] has the functions and, behind them, the values of the set. A real may
@@ -25,26 +25,10 @@
  *             1993, section II.1.
  */
 #include "simulation/ensemble.h"
+#include "simulation/one_state.h"
 
 #ifndef PYAPSP_STAGES
 #define PYAPSP_STAGES 4
-#endif
-#ifndef MODEL
-#define STATES 1
-#define FUNCTIONS 1
-#define GIVEN 1
-#define KEPT 1
-#define FOUND 1
-#define RESETS 0
-static void model_functions(const PYAPSP_REAL t, const real *x, real *f) {}
-static void model_slopes(const PYAPSP_REAL t, const real *x, const real *f, real *k)
-{
-    k[0] = f[0] * x[0];
-}
-static void model_resets(const PYAPSP_REAL t, const real *x, const real *f, real *k) {}
-#define MODEL_SAMPLE OUT(found, 0) = y[0];
-#define MODEL_FIRST
-#define MODEL_LAST
 #endif
 
 STEP(integrate)
@@ -66,12 +50,12 @@ STEP(integrate)
         for (int stage = 0; stage < PYAPSP_STAGES; stage++) {
             const PYAPSP_REAL node = stage == 0 ? 0 : stage == 3 ? 1 : (PYAPSP_REAL)1 / 2;
             const PYAPSP_REAL t = begin + (step + node) * h;
-            model_functions(t, x, f);
+            model_functions((real)t, x, f);
             if (stage == 0 && step % every == 0) {
                 MODEL_SAMPLE
                 row++;
             }
-            model_slopes(t, x, f, k);
+            model_slopes((real)t, x, f, k);
             const PYAPSP_REAL next = stage == 2 ? 1 : (PYAPSP_REAL)1 / 2;
             const PYAPSP_REAL weight = PYAPSP_STAGES == 1         ? 1
                                        : stage == 0 || stage == 3 ? (PYAPSP_REAL)1 / 6
@@ -86,8 +70,8 @@ STEP(integrate)
 #if RESETS
         for (int j = 0; j < STATES; j++)
             k[j] = y[j];
-        model_functions(begin + (step + 1) * h, y, f);
-        model_resets(begin + (step + 1) * h, y, f, k);
+        model_functions((real)(begin + (step + 1) * h), y, f);
+        model_resets((real)(begin + (step + 1) * h), y, f, k);
         for (int j = 0; j < STATES; j++)
             y[j] = k[j];
 #endif

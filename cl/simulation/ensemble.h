@@ -11,18 +11,22 @@
 #ifndef PYAPSP_ARRAYS
 #define PYAPSP_ARRAYS                                                                              \
     READ(PYAPSP_REAL, start), READ(PYAPSP_REAL, given), READ(PYAPSP_REAL, clock),                  \
-        READ(int, counts), WRITE(PYAPSP_REAL, found)
+        READ(int, counts), READ(PYAPSP_REAL, tableau), WRITE(PYAPSP_REAL, found)
 #endif
 #include "sweep/task.h"
 #pragma OPENCL FP_CONTRACT OFF
 
 typedef LANE(PYAPSP_REAL) real;
+typedef real numbers;
+#define NUMBERS LANES
+#include "simulation/power.h"
 
 #if PYAPSP_SINGLE
 #define REAL(number) number##f
 #else
 #define REAL(number) number
 #endif
+#define POWER(a, b) power(a, b)
 #define ASSIGN_STATE(j, value) k[j] = (value)
 #define ASSIGN_FUNCTION(j, value) f[j] = (value)
 

@@ -65,6 +65,9 @@ static void advance_state(const int j, const real value, __global const real *y,
 #define LOAD(place) PYAPSP_JOIN(vload, PYAPSP_LANES)(0, place)
 #define STORE(value, place) PYAPSP_JOIN(vstore, PYAPSP_LANES)(value, 0, place)
 typedef PYAPSP_JOIN(PYAPSP_REAL, PYAPSP_LANES) reals;
+typedef reals numbers;
+#define NUMBERS PYAPSP_LANES
+#include "simulation/power.h"
 
 /* advance_state for neighbouring states, from j on. */
 static void advance_states(const int j, const reals value, __global const real *y,
@@ -90,6 +93,7 @@ static void advance_states(const int j, const reals value, __global const real *
 #define ASSIGN_FUNCTIONS(j, value) STORE(value, f + (j))
 #endif
 
+#define POWER(a, b) pow(a, b)
 #define ASSIGN_STATE(j, value) advance_state(j, value, y, out, stage, k, weights, h, states)
 #define ASSIGN_FUNCTION(j, value) f[j] = (value)
 

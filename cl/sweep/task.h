@@ -13,6 +13,7 @@
  *     TASK             which task of the sweep this is
  *     AGAIN()          asks for another round of repeated steps
  *     LANE(type)       type, or a vector of it where a work-item is several tasks
+ *     LANES            how many
  *     CONVERT(type, x) x as a LANE(type)
  *     ANY(mask)        whether a comparison holds in any lane
  */
@@ -37,6 +38,7 @@
 #define TASK 0
 #define AGAIN() (void)0
 #define LANE(type) type
+#define LANES 1
 #define CONVERT(type, x) ((type)(x))
 #define ANY(mask) (mask)
 #endif

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyapsp.device import Device
-from pyapsp.errors import ParameterError
+from pyapsp.errors import ParameterError, PrecisionError
 from pyapsp.kernels.source import flattened
 from pyapsp.simulation.bytecode import Bytecode
 from pyapsp.simulation.integrate import Plan
@@ -72,29 +72,33 @@ def ensemble(
     Raises
     ------
     ParameterError
-        For a method with a choice of steps, an unknown reduction, and too many steps.
+        For an unknown reduction, and too many steps.
+    PrecisionError
+        The steps of an adaptive method vanish.
     """
-    if tableau.error is not None:
-        rule = "'euler' or 'rk4' for many sets of parameters"
-        raise ParameterError.of("method", "simulate", rule, tableau.name)
+    adaptive = tableau.error is not None
     if plan.steps >= 2**31:
         raise ParameterError.of("duration", "simulate", "less than 2^31 steps", plan.steps)
     values, initial = at_start(system, {name: sets[name].to_numpy(np.float64) for name in sets})
     varying = [name for name, value in values.items() if np.ndim(value)]
     fixed = {name: float(value) for name, value in values.items() if not np.ndim(value)}
-    text, count = _text(system, fixed, varying, plan, outputs, reduce)
+    file = "ensemble_adaptive" if adaptive else "ensemble"
+    text, count = _text(system, fixed, varying, plan, outputs, reduce, file)
+    count += adaptive
     nothing = [np.zeros(len(sets))]  # arrays have at least one entry
     columns = [np.broadcast_to(initial[name], len(sets)) for name in initial]
     start = np.stack(columns or nothing, axis=1)
     given = np.stack([values[name] for name in varying] or nothing, axis=1)
     kind = dtype.name
+    numbers = _numbers(tableau)
     sweep = Sweep(
         text,
         [
             Array("start", "input", kind, (start.shape[1],)),
             Array("given", "input", kind, (given.shape[1],)),
-            Array("clock", "common", kind, (2,)),
+            Array("clock", "common", kind, (4,)),
             Array("counts", "common", "int32", (2,)),
+            Array("tableau", "common", kind, (numbers.size,)),
             Array("found", "output", kind, (count,)),
         ],
         Step("integrate"),
@@ -106,19 +110,35 @@ def ensemble(
             "PYAPSP_REAL": "double" if kind == "float64" else "float",
             "PYAPSP_SINGLE": int(kind == "float32"),
             "PYAPSP_STAGES": tableau.stages,
+            "FOUND": count,
         },
     )
     outcome = sweep(
         start=start.astype(dtype),
         given=given.astype(dtype),
-        clock=np.array([plan.start, plan.step], dtype),
+        clock=np.array([plan.start, plan.step, *(plan.tolerances or (0, 0))], dtype),
+        tableau=numbers.astype(dtype),
         counts=np.array([plan.steps, plan.every], np.int32),
     )
     found = outcome["found"]
+    if adaptive:
+        vanished = np.flatnonzero(found[:, -1])
+        if vanished.size:
+            raise PrecisionError(
+                f"the steps of set {sets.index[vanished[0]]!r} vanish: the tolerances cannot be met"
+            )
+        found = found[:, :-1]
     if reduce is not None:
         return {name: found[:, place] for place, name in enumerate(reduce)}, outcome
     rows = found.reshape(len(sets), -1, len(outputs))
     return {name: rows[:, :, place] for place, name in enumerate(outputs)}, outcome
+
+
+def _numbers(tableau: Tableau) -> np.ndarray:
+    """Return nodes, rows of weights, and weights of the error."""
+    rows = [tableau.rows[i, : i + 1] for i in range(tableau.stages)]
+    error = [] if tableau.error is None else [tableau.error]
+    return np.concatenate([tableau.nodes, *rows, *error])
 
 
 def checked_reductions(
@@ -145,8 +165,9 @@ def _text(
     plan: Plan,
     outputs: Sequence[str],
     reduce: Mapping[str, Reduction] | None,
+    file: str,
 ) -> tuple[str, int]:
-    """Return the body of the sweep, and how many values a task returns."""
+    """Return the body of the sweep, in the form of a file, and how many values a task returns."""
     model = compile_model(system, fixed, varying=varying)
     states = len(model.states)
     given = max(len(varying), 1)
@@ -154,7 +175,7 @@ def _text(
     tables = Tables()
 
     def function(name: str, threads: list[tuple[Bytecode, ...]], arguments: str) -> list[str]:
-        lines = [f"static void {name}(const PYAPSP_REAL t, const real *x, {arguments})", "{"]
+        lines = [f"static void {name}(const real t, const real *x, {arguments})", "{"]
         for code in (code for thread in threads for code in thread):
             slots = np.array([code.slots], np.int32)
             constants = np.array([code.constants], np.float64).reshape(1, -1)
@@ -197,5 +218,5 @@ def _text(
     lines += function("model_functions", flat, "real *f")
     lines += function("model_slopes", model.phases[-1], "const real *f, real *k")
     lines += function("model_resets", model.resets, "const real *f, real *k")
-    head, tail = flattened("simulation/ensemble.h"), flattened("simulation/ensemble.cl")
+    head, tail = flattened("simulation/ensemble.h"), flattened(f"simulation/{file}.cl")
     return "\n".join([head, '#line 1 "model"', *lines, tail]), count

@@ -35,7 +35,7 @@ _OPERATORS = {
     Op.LEQ: "{0} <= {1}",
 }
 _CALLS = {
-    Op.POWER: "pow({0}, {1})",
+    Op.POWER: "POWER({0}, {1})",
     Op.REM: "fmod({0}, {1})",
     Op.QUOTIENT: "trunc({0} / {1})",
     Op.NEGATE: "-{0}",
@@ -174,6 +174,8 @@ class _Translation:
             parts = [self._as_real(each) for each in stack[-count:]]
             del stack[-count:]
             form = _OPERATORS.get(op) or _CALLS.get(op, op.name.lower() + "({0})")
+            if op == Op.POWER and self._lanes > 1:
+                form = form.lower()  # the function of simulation/power.h
             text = "(" + form.format(*(each.text for each in parts)) + ")"
             levels = 1 + max(each.levels for each in parts)
             self._push(stack, _Part(text, levels, mask=Op.EQ <= op <= Op.LEQ))

@@ -186,6 +186,7 @@ def _macros(arrays: Sequence[Array], form: Form, stageable: set[str], traced: bo
         "#define AGAIN() atomic_or(sweep_again, 1)",
         f"#define SWEEP_LANE(type) type{vector and f'##{vector}'}",
         "#define LANE(type) SWEEP_LANE(type)",
+        f"#define LANES {vector or 1}",
         "#define SWEEP_CONVERT(type, x) convert_##type(x)",
         "#define CONVERT(type, x) SWEEP_CONVERT_TO(LANE(type), x)",
         "#define SWEEP_CONVERT_TO(type, x) SWEEP_CONVERT(type, x)",
