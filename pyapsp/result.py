@@ -85,7 +85,9 @@ class Result:
         if rows.size == 0:
             raise ParameterError.of("i", "Result.path", "one of the sources of this result", i)
         if self.predecessors is None:
-            raise ParameterError("this result has no predecessors: solve with predecessors=True")
+            raise ParameterError(
+                "this result has no predecessors: call with predecessors=True (bfs: parents=True)"
+            )
         if i == j:
             return [i]
         if not self.distances[rows[0], j] < self.infinity:

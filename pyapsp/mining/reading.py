@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +19,7 @@ __all__ = ["SUFFIXES", "read_pieces", "read_trace"]
 
 #: Instants of a piece: 100 variables take about 160 MB.
 INSTANTS = 2**20
+_HEADER = 2**20  # bytes of the first line of a table that are looked at
 _Columns = Iterator[tuple[dict[str, np.ndarray], dict[str, Any]]]
 
 
@@ -126,9 +129,11 @@ def _frames(path: Path, instants: int | None, variables: Any) -> _Columns:
         ) from None
     with open(path, "rb"):
         pass  # an OSError that names the file, where polars may have another error
+    table = path.suffix.lower() == ".csv"
+    if table:
+        _check_header(path, variables)
     try:
-        scan = polars.scan_csv if path.suffix.lower() == ".csv" else polars.scan_parquet
-        lazy = scan(path)
+        lazy = polars.scan_csv(path) if table else polars.scan_parquet(path)
         names = lazy.collect_schema().names()
         for name in variables or ():
             if name not in names:
@@ -147,7 +152,42 @@ def _frames(path: Path, instants: int | None, variables: Any) -> _Columns:
                 return
             start += instants
     except polars.exceptions.PolarsError as error:
-        raise FormatError(path, None, str(error).splitlines()[0]) from None
+        said = str(error).splitlines()[0]
+        if "more fields" in said:
+            said = "a line has more values than the header has names"
+        raise FormatError(path, None, said) from None
+
+
+def _check_header(path: Path, variables: Sequence[str] | None) -> None:
+    """Refuse a first line that polars would take for names that it does not have."""
+    with open(path, "rb") as file:
+        line = file.readline(_HEADER)
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise FormatError(path, 1, "the encoding is UTF-16: save the file as UTF-8")
+    text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
+    others = [name for mark, name in ((";", "semicolons"), ("\t", "tabs")) if mark in text]
+    if others and "," not in text:
+        raise FormatError(path, 1, f"values must be separated by commas, not by {others[0]}")
+    names = next(csv.reader([text]), [])
+    if names and all(_is_value(name) for name in names):
+        raise FormatError(path, 1, "the first line must have the names of the variables")
+    if variables is not None:
+        return
+    for place, name in enumerate(names):
+        if not name:
+            hint = "give it one, or leave it out (pandas: index=False)"
+            raise FormatError(path, 1, f"column {place + 1} has no name: {hint}")
+        if name in names[:place]:
+            raise FormatError(path, 1, f"two columns have the name {name!r}")
+
+
+def _is_value(field: str) -> bool:
+    """Return whether a field of a table is a number or a truth value."""
+    try:
+        float(field)
+    except ValueError:
+        return field.strip().lower() in ("true", "false")
+    return True
 
 
 def _arrays(path: Path, instants: int | None, variables: Any) -> _Columns:
