@@ -67,9 +67,9 @@ def mine(
     overlap : bool
         Whether to read, copy and mine at the same time.
     mapping : {"slab", "entry", "item"}
-        What a work-group checks: "slab": one entry on a part of the trace; "entry": one entry on the
-        whole trace, as in the original; "item": one entry for each of its work-items, with which
-        the original is compared.
+        What a work-group checks: "slab": one entry on a part of the trace; "entry": one entry on
+        the whole trace, as in the original; "item": one entry for each of its work-items, with
+        which the original is compared.
     width : int, optional
         Words of 4 bytes in a vector: 1, 2, 4, 8 or 16. Default: 4, as in the original; on CPUs the
         registers decide.

@@ -86,7 +86,7 @@ class Triangles:
 
     @property
     def transitivity(self) -> float:
-        """The part of the paths of two edges that is closed by a third edge; 0 without such paths."""
+        """The part of the paths of two edges that is closed by a third edge; 0 without paths."""
         pairs = int((self.degrees * (self.degrees - 1)).sum())
         return 6 * self.total / pairs if pairs else 0.0
 
