@@ -113,7 +113,7 @@ class Program:
         kernel = cl.Kernel(self._program, name)
         # Not all drivers refuse the launch: one lets the kernel write over other memory.
         query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
-        needed = kernel.get_work_group_info(query, self.device.handle)
+        needed: Any = kernel.get_work_group_info(query, self.device.handle)
         if needed > (most := self.device.capabilities.local_memory):
             raise CapabilityError(
                 f"kernel {name} needs {needed:,} bytes of local memory, and {self.device.name} "
