@@ -556,7 +556,8 @@ def _indices(indices: Any, n: int, owner: str) -> np.ndarray:
         raise ParameterError.of("indices", owner, "integers", indices)
     rows = np.where(rows < 0, rows + n, rows).astype(np.int64)
     if rows.size and (rows.min() < 0 or rows.max() >= n):
-        raise ParameterError.of("indices", owner, f"vertices in [-{n}, {n})", indices)
+        rule = f"vertices in [-{n}, {n})" if n else "empty for a graph without vertices"
+        raise ParameterError.of("indices", owner, rule, indices)
     return rows
 
 

@@ -201,9 +201,12 @@ class DeviceMemoryError(DeviceError, MemoryError):
         self.available = available
         self.hint = hint
         super().__init__(
-            f"{needed / 2**20:,.1f} MiB are needed and {available / 2**20:,.1f} MiB are "
-            f"available: {hint}"
+            f"{_amount(needed)} are needed and {_amount(available)} are available: {hint}"
         )
+
+
+def _amount(size: int) -> str:
+    return f"{size / 2**20:,.1f} MiB" if size >= 2**20 else f"{size:,} bytes"
 
 
 class StallError(DeviceError):

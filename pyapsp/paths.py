@@ -370,13 +370,15 @@ def vertices(
     ParameterError
         If a value is no vertex.
     """
+    rule = "the number of a vertex, or a sequence of such numbers"
     try:
         found = np.atleast_1d(np.asarray(given))
     except (TypeError, ValueError):  # rows of different lengths, for instance
-        raise ParameterError.of(name, owner, "a sequence of vertices", given) from None
+        raise ParameterError.of(name, owner, rule, given) from None
     if np.ma.is_masked(given) or found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-        raise ParameterError.of(name, owner, "a sequence of vertices", given)
+        raise ParameterError.of(name, owner, rule, given)
     if found.size and (found.min() < 0 or found.max() >= n):
         outside = found[(found < 0) | (found >= n)][0]
-        raise ParameterError.of(name, owner, f"vertices in [0, {n})", int(outside))
+        rule = f"vertices in [0, {n})" if n else "empty for a graph without vertices"
+        raise ParameterError.of(name, owner, rule, int(outside))
     return found.astype(np.int64)

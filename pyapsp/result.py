@@ -108,7 +108,9 @@ class Result(Explained):
         if rows.size == 0:
             raise ParameterError.of("i", "Result.path", "one of the sources of this result", i)
         if self.predecessors is None:
-            raise ParameterError("this result has no predecessors: solve with predecessors=True")
+            raise ParameterError(
+                "this result has no predecessors: call with predecessors=True (bfs: parents=True)"
+            )
         if i == j:
             return [i]
         distances, before = self.row(rows[0]), self.predecessors[rows[0]]

@@ -1,9 +1,9 @@
 /* triangles_bitmap: triangles by a map of all vertices, with the neighbours of one of them.
  *
- * Purpose   The same triangles in the same order as triangles_hash.cl, for devices where a
- *           work-item has a large cache and no local memory: for each vertex x, a map says which
- *           vertices are heads of its oriented arcs. The heads of each neighbour with fewer
- *           oriented arcs are looked up in it. Then the entries that were set are cleared.
+ * Purpose   The same triangles in the same order as triangles_hash.cl, for CPUs: a work-item has a
+ *           large cache, and local memory is no faster. For each vertex x, a map marks the heads of
+ *           its oriented arcs. Neighbours of x with fewer oriented arcs look up their heads in the
+ *           map. Then the marks are cleared.
  *
  * Layout    A worker is a group. Each has its own map; x with the heads 3, 9 and 12:
  *

@@ -18,8 +18,8 @@
  *             marks       -   -      4   -    7   -    7   7       -: ALIVE
  *             less by 1   u-w v-w    none     v-w      none        gone before; v-w if e < u-w
  *
- *           sizes[i] is the number of edges of the i-th of the enqueued rounds. Two lists take
- *           turns.
+ *           sizes[i] is the number of edges of the i-th of the enqueued rounds. Of two lists, one
+ *           has the edges of a round, and the other gets those of the next one.
  *
  * Parameters  PYAPSP_GROUP  64  work-items of a group
  *             PYAPSP_WIDTH   8  lanes for an edge, which divides PYAPSP_GROUP

@@ -50,7 +50,7 @@ def bfs(graph: Any, source: int) -> NDArray[np.int32]:
     Source: F. Busato, thesis, Verona 2018, section 18.4.5.
     """
     rows = rows_of(graph)
-    source = validation.integer("source", "bfs", source, 0, rows.n - 1)
+    source = validation.vertex("source", "bfs", source, rows.n)
     with device_errors(rows.device, 16 * rows.n):
         run = Run(rows, rows.program())
         start = np.full(rows.n, -1, np.int32)
@@ -119,8 +119,8 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
     x : array_like, shape (n,)
         float32, float64, int32 or int64: the type of the answer.
     semiring : {"plus-times", "min-plus"}
-        "min-plus": y[v] is the least sum of a weight and x[head]. A vertex without edges has
-        infinity, or the largest value of an integer type; nothing is added to that value in x.
+        "min-plus": y[v] is the smallest weight + x[head] of the edges of v. It is infinity if there
+        is no edge. In an integer type, its largest value means infinity, in x too.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
     rows = rows_of(graph)
     if semiring not in SEMIRINGS:
         raise ParameterError.of("semiring", "spmv", f"one of {', '.join(SEMIRINGS)}", semiring)
-    vector = np.ascontiguousarray(x)
+    vector = np.ascontiguousarray(validation.array("the vector", x))
     if vector.shape != (rows.n,):
         raise GraphError(f"a vector of shape {vector.shape} does not go with {rows.n} vertices")
     value = _value(rows, vector)

@@ -60,22 +60,20 @@ def _on_device(store: Store, tails: Any, heads: Any, items: list[NDArray[Any]]) 
 
 def size_of(ends: Any) -> int:
     """Return the number of ends."""
-    return int(ends.size) if isinstance(ends, cl_array.Array) else int(np.size(ends))
+    if isinstance(ends, cl_array.Array):
+        return int(ends.size)
+    return validation.array("the tails of the edges", ends).size
 
 
 def ends_of(what: str, given: ArrayLike) -> NDArray[np.int32]:
     """Return ends of edges as int32; kernels check whether they are vertices."""
-    array = np.asarray(given)
-    if array.size == 0:
-        return np.zeros(0, np.int32)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise GraphError(
-            f"the {what} of the edges must be a one-dimensional array of integers, "
-            f"not {array.ndim}-dimensional of {array.dtype}"
-        )
+    array = validation.integers(f"the {what} of the edges", given)
     ends = np.ascontiguousarray(array, np.int32)
-    if array.dtype != np.int32 and (ends != array).any():
-        ends[ends != array] = -1
+    if array.dtype != np.int32 and (beyond := ends != array).any():
+        edge = int(beyond.argmax())
+        raise GraphError(
+            f"the {what} of the edges must be vertices: edge number {edge} has {array[edge]}"
+        )
     return ends
 
 

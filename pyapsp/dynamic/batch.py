@@ -143,8 +143,9 @@ def _refusal(store: Store, n: int, batch: Batch, edge: int) -> GraphError:
         cl.enqueue_copy(store.queue, found[number : number + 1], ends, src_offset=4 * edge)
     given = edge // 2 if batch.mirrored else edge
     tail, head = found.tolist()
+    rule = f"vertices in 0..{n - 1} that are not deleted" if n else "vertices, and there is none"
     return GraphError(
-        f"the ends of edges must be vertices in 0..{n - 1}: edge number {given} has {tail}, {head}"
+        f"the ends of edges must be {rule}: edge number {given} goes from {tail} to {head}"
     )
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.errors import GraphError, ParameterError
+from pyapsp.graph import validation
 
-__all__ = ["ITEMS", "LAYOUTS", "Column", "columns_of", "packed", "unpacked"]
+__all__ = ["ITEMS", "LAYOUTS", "Column", "columns_of", "named", "packed", "unpacked"]
 
 #: Types of OpenCL C by the bytes of an item: those that one access loads.
 ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "uint2", 16: "uint4", 32: "uint8", 64: "uint16"}
@@ -57,13 +58,15 @@ def columns_of(owner: str, weight: Any, properties: Mapping[str, Any], layout: s
     Raises
     ------
     ParameterError
-        A type has no values of 1, 2, 4 or 8 bytes, a name is "weight", or records would not fit.
+        A type has no values of 1, 2, 4 or 8 bytes, a name is not allowed, or records would not fit.
     """
     if layout not in LAYOUTS:
         raise ParameterError.of("layout", owner, f"one of {', '.join(LAYOUTS)}", layout)
     types = {name: _simple(owner, name, dtype) for name, dtype in properties.items()}
-    if "weight" in types:
-        raise ParameterError.of("edge_properties", owner, "without the name 'weight'", "weight")
+    for name in types:
+        if not isinstance(name, str) or name in ("", "head", "weight"):
+            rule = "named by strings other than '', 'head' and 'weight'"
+            raise ParameterError.of("properties", owner, rule, name)
     columns = []
     if weight is not None:
         columns.append(Column(_simple(owner, "weight", weight), ("weight",)))
@@ -75,6 +78,13 @@ def columns_of(owner: str, weight: Any, properties: Mapping[str, Any], layout: s
     if types and fits and layout != "arrays":
         return [*columns, Column(record, tuple(types))]
     return columns + [Column(dtype, (name,)) for name, dtype in types.items()]
+
+
+def named(parameter: str, owner: str, given: Any) -> dict[str, Any]:
+    """Return an argument that must be a mapping of names, or None for none."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ParameterError.of(parameter, owner, "a mapping of names", given)
+    return dict(given or {})
 
 
 def _simple(owner: str, name: str, dtype: Any) -> np.dtype[Any]:
@@ -89,17 +99,22 @@ def _simple(owner: str, name: str, dtype: Any) -> np.dtype[Any]:
 
 
 def values_of(owner: str, name: str, dtype: np.dtype[Any], values: ArrayLike) -> NDArray[Any]:
-    """Return values in the type of their column, which must hold each of them."""
-    given = np.asarray(values)
-    if given.dtype.kind not in "biuf":
-        raise ParameterError.of(name, owner, "numbers", given.dtype.name)
+    """Return values in the type of their column, which must hold each of them.
+
+    Floats are rounded to a float type; integers must be exact in every type.
+    """
+    given = validation.real(values, f"the values of {name!r}")
     with np.errstate(invalid="ignore", over="ignore"):
         cast = given.astype(dtype)
-    exact = dtype.kind == "f" or np.array_equal(cast, given)
-    if dtype.kind == "f":
-        exact = bool((np.isfinite(cast) == np.isfinite(given)).all())
-    if not exact:
-        raise ParameterError.of(name, owner, f"values that {dtype} can hold", given.dtype.name)
+        if dtype.kind == "f" and given.dtype.kind == "f":
+            lost = np.isfinite(cast) != np.isfinite(given)
+        elif dtype.kind == "f":
+            lost = ~np.isfinite(cast) | (cast.astype(given.dtype) != given)
+        else:
+            lost = cast != given
+    if lost.any():
+        first = given[lost][0].item()
+        raise ParameterError.of(name, owner, f"values that {dtype} can hold", first)
     return cast
 
 
@@ -124,7 +139,11 @@ def packed(
     known = [name for column in columns for name in column.names]
     for name in given:
         if name not in known and given[name] is not None:
-            raise ParameterError.of(name, owner, f"one of {', '.join(known) or 'no names'}", name)
+            others = f", only {', '.join(known)}" if known else ""
+            raise ParameterError(
+                f"{owner} got values of {name!r}, which the edges of this container do not "
+                f"have{others}: name it when the container is made"
+            )
     found = []
     for column in columns:
         items = np.empty(count, column.dtype)

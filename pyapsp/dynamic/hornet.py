@@ -15,7 +15,7 @@ from pyapsp.device import Device, choose, device_errors
 from pyapsp.dynamic import batch as batches
 from pyapsp.dynamic.answers import Memory, Snapshot
 from pyapsp.dynamic.arguments import batch_of, logarithm, size_of
-from pyapsp.dynamic.columns import columns_of, packed, unpacked
+from pyapsp.dynamic.columns import columns_of, named, packed, unpacked
 from pyapsp.dynamic.loading import load, pack
 from pyapsp.dynamic.store import Store
 from pyapsp.dynamic.vertices import Vertices
@@ -41,12 +41,12 @@ _MANY, _SIZES = 512, (2**16, 2**13, 2**10)
 class Hornet:
     """A graph to which edges and vertices are added, and from which they are deleted.
 
-    Rows are in blocks of a few sizes. A row that outgrows its block moves to a larger one; what
-    else is there stays where it is. Blocks that are left are used again.
+    The edges of a vertex are its row. A row is stored in a block of one of a few sizes. A row that
+    outgrows its block moves to a larger one; other rows stay where they are. Free blocks are used
+    again.
 
-    Every update is whole or has not happened: after an error the graph is as it was. One thread at
-    a time may use a container. All vertices are numbers below ``n``, and ``m`` is the number of
-    stored edges.
+    An update that fails changes nothing. Only one thread at a time may use a container. Vertices
+    are numbers below ``n``, and ``m`` is the number of stored edges.
 
     Parameters
     ----------
@@ -105,13 +105,14 @@ class Hornet:
         memory_limit: int | None = None,
         device: Any = None,
     ) -> None:
-        n = validation.vertex_count(n)
+        n = validation.integer("n", "Hornet", n, 0, validation.MAX_VERTICES)
         self.directed = validation.flag("directed", "Hornet", directed)
         bits = logarithm("block_array", block_array, 1, _LARGEST)
         least = logarithm("least_block", least_block, 0, 1 << bits)
         steps = validation.integer("block_steps", "Hornet", block_steps, 1, 2)
-        self._columns = columns_of("Hornet", weight, edge_properties or {}, layout)
-        self._vertices = Vertices(n, vertex_properties or {})
+        types = named("edge_properties", "Hornet", edge_properties)
+        self._columns = columns_of("Hornet", weight, types, layout)
+        self._vertices = Vertices(n, named("vertex_properties", "Hornet", vertex_properties))
         if memory_limit is not None:
             memory_limit = validation.integer("memory_limit", "Hornet", memory_limit, 0)
         chosen = device if isinstance(device, Device) else choose(device)
@@ -223,7 +224,7 @@ class Hornet:
 
     def row(self, vertex: int) -> dict[str, NDArray[Any]]:
         """Return the edges of a vertex, ascending by "head": with weights and properties."""
-        vertex = validation.integer("vertex", "Hornet.row", vertex, 0, self.n - 1)
+        vertex = validation.vertex("vertex", "Hornet.row", vertex, self.n)
         store = self._store
         with self._using():
             ends = np.empty(2, np.uint32)
@@ -332,7 +333,10 @@ class Hornet:
         if duplicates not in DUPLICATES:
             rule = f"one of {', '.join(DUPLICATES)}"
             raise ParameterError.of("duplicates", owner, rule, duplicates)
-        given = {"weight": weights, **(properties or {})}
+        given = named("properties", owner, properties)
+        if "weight" in given:
+            raise ParameterError.of("properties", owner, "without weights", "weight")
+        given["weight"] = weights
         with self._using():
             count = size_of(tails)
             items = packed(owner, self._columns, given, count)
@@ -385,16 +389,19 @@ class Hornet:
     ) -> NDArray[np.int64]:
         """Insert vertices without edges, and return their numbers.
 
-        Numbers of deleted vertices are used first. Room for vertices doubles if there is none left;
-        that copies degrees and places, but no edges.
+        Numbers of deleted vertices are used first. If there is no memory left for vertices, it is
+        doubled; edges are not copied.
         """
-        count = validation.integer("count", "Hornet.insert_vertices", count, 0)
-        numbers = self._vertices.next(count)
-        given = self._vertices.given("insert_vertices", properties or {}, count)
-        n = max(self.n, int(numbers.max(initial=-1)) + 1)
+        owner = "Hornet.insert_vertices"
+        count = validation.integer("count", owner, count, 0, validation.MAX_VERTICES - self.n)
+        given = self._vertices.given(
+            "insert_vertices", named("properties", owner, properties), count
+        )
+        n = self._vertices.n_with(count)
         with self._using():
-            if n > self._store.room:
+            if n > self._store.room:  # before arrays of the host, which would take as much
                 self._store.make_room(max(n, 2 * self._store.room))
+            numbers = self._vertices.next(count)
             if count:
                 self._put(numbers.astype(np.int32))
         self._vertices.add(n, numbers, given)
@@ -430,6 +437,10 @@ class Hornet:
             numbers = self._vertices.numbers(owner, vertices)
         found = self._vertices.given(owner, {name: values}, numbers.size)
         self._vertices.values(name)[numbers] = found[name]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuse copies and pickles, which would share or lose the memory of the device."""
+        raise TypeError("a Hornet is not copied or pickled: see Hornet.from_graph and to_graph")
 
     @contextmanager
     def _using(self) -> Iterator[None]:

@@ -142,6 +142,13 @@ class Store:
         """Have room for n vertices; those that are new have the degree -1."""
         if n <= self.room:
             return
+        memory = self.device.capabilities
+        if 8 * n > memory.global_memory or 4 * n > memory.max_allocation:
+            # some drivers allocate more than there is, and the first kernel would swap
+            hint = f"{n:,} vertices take 8 bytes each, in two buffers"
+            raise DeviceMemoryError(
+                8 * n, min(memory.global_memory, 2 * memory.max_allocation), hint
+            )
         fresh = [self.allocate(4 * n), self.allocate(4 * n)]
         for old, new in zip((self.degree, self.place), fresh, strict=True):
             self.fill(new, -1, n)

@@ -42,7 +42,13 @@ class Vertices:
 
     def numbers(self, owner: str, given: ArrayLike) -> NDArray[np.int64]:
         """Return the numbers of some vertices, all of which must be there."""
-        numbers = validation.vertices("vertices", np.atleast_1d(np.asarray(given)), self.n)
+        found = np.atleast_1d(validation.array("the vertices", given))
+        numbers = validation.integers("the vertices", found).astype(np.int64)
+        outside = (numbers < 0) | (numbers >= self.n)
+        if outside.any():
+            rule = f"vertices in 0..{self.n - 1}" if self.n else "vertices, and there is none"
+            first = found[outside][0].item()
+            raise ParameterError.of("vertices", f"Hornet.{owner}", rule, first)
         absent = ~self.there[numbers]
         if absent.any():
             deleted, rule = int(numbers[absent][0]), "vertices of the graph"
@@ -68,11 +74,14 @@ class Vertices:
                 raise GraphError(f"{count} vertices and {name!r} of shape {found[name].shape}")
         return found
 
+    def n_with(self, count: int) -> int:
+        """Return the number of numbers when there are so many more vertices."""
+        return self.n + max(count - int(np.count_nonzero(~self.there)), 0)
+
     def next(self, count: int) -> NDArray[np.int64]:
         """Return numbers for new vertices: those of deleted vertices first."""
         unused = np.flatnonzero(~self.there)[:count]
-        more = validation.vertex_count(self.n + count - unused.size)
-        return np.concatenate([unused, np.arange(self.n, more)])
+        return np.concatenate([unused, np.arange(self.n, self.n_with(count))])
 
     def add(
         self, n: int, numbers: NDArray[np.int64], properties: Mapping[str, NDArray[Any]]
@@ -87,5 +96,7 @@ class Vertices:
             self._values[name] = longer
 
     def _unknown(self, owner: str, name: str) -> ParameterError:
-        rule = f"one of {', '.join(self._values) or 'no names'}"
-        return ParameterError.of("name", f"Hornet.{owner}", rule, name)
+        known = ", ".join(self._values) or "none"
+        return ParameterError(
+            f"Hornet.{owner} got the vertex property {name!r}, and there are: {known}"
+        )

@@ -59,4 +59,8 @@ def _recognise(source: Any, copy: bool) -> Graph:
         return frames.from_frame(source)
     if isinstance(source, np.ndarray | list | tuple):
         return Graph.from_dense(source) if copy else from_array(source)
-    raise GraphError(f"an object of type {type(source).__name__} does not describe a graph")
+    raise GraphError(
+        f"an object of type {type(source).__name__} does not describe a graph: give a file name, "
+        "a matrix of NumPy or SciPy, a graph of NetworkX or igraph, a data frame with a row for "
+        "each arc, or a pyapsp.Graph"
+    )

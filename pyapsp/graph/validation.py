@@ -23,18 +23,21 @@ _T = TypeVar("_T")
 
 __all__ = [
     "MAX_VERTICES",
+    "array",
     "csr",
     "extremes",
     "fall",
     "finite",
     "flag",
     "integer",
+    "integers",
     "is_real",
     "labels",
     "probability",
     "real",
     "sparse",
     "square",
+    "vertex",
     "vertex_count",
     "vertices",
     "weights",
@@ -61,6 +64,13 @@ def integer(
     if number < minimum or (maximum is not None and number > maximum):
         raise ParameterError.of(parameter, owner, rule, value)
     return number
+
+
+def vertex(parameter: str, owner: str, value: Any, n: int) -> int:
+    """Return `value` as the number of one of n vertices."""
+    if not n:
+        raise ParameterError.of(parameter, owner, "a vertex, and the graph has none", value)
+    return integer(parameter, owner, value, 0, n - 1)
 
 
 def probability(parameter: str, owner: str, value: Any) -> float:
@@ -163,64 +173,96 @@ def _compressed(matrix: Any, n: int) -> None:
 
 def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
     """Return vertex numbers as a one-dimensional int64 array with all values in [0, n)."""
-    array = _array(f"the {what} of the arcs", values)
-    if array.size == 0:
+    found = integers(f"the {what} of the arcs", values)
+    if not _inside(found, n):
+        arc = int(((found < 0) | (found >= n)).argmax())
+        raise GraphError(
+            f"the {what} of the arcs must lie in 0..{n - 1}: arc number {arc} has {found[arc]}"
+        )
+    return found.astype(np.int64, copy=False)
+
+
+def integers(what: str, values: ArrayLike) -> NDArray[Any]:
+    """Return a one-dimensional array of integers, of int64 if it is empty."""
+    found = array(what, values)
+    if found.size == 0:
         return np.zeros(0, np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
+    if found.ndim != 1 or found.dtype.kind not in "iu":
         raise GraphError(
-            f"the {what} of the arcs must be a one-dimensional array of integers, "
-            f"not {array.ndim}-dimensional of {array.dtype}"
+            f"{what} must be a one-dimensional array of integers, "
+            f"not {found.ndim}-dimensional of {found.dtype}"
         )
-    if not _inside(array, n):
-        arc = int(((array < 0) | (array >= n)).argmax())
-        raise GraphError(
-            f"the {what} of the arcs must lie in 0..{n - 1}: arc number {arc} has {array[arc]}"
-        )
-    return array.astype(np.int64, copy=False)
+    return found
 
 
 def weights(values: ArrayLike) -> NDArray[Any]:
     """Return weights as int64 (every integer and bool kind), float32 or float64."""
-    array = real(values)
-    if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
-        raise GraphError(f"the weight {array.max()} does not fit into int64")
-    if array.dtype.kind in "biu":
-        return array.astype(np.int64, copy=False)
-    narrow = array.dtype.itemsize <= 4
-    return array.astype(np.float32 if narrow else np.float64, copy=False)
+    found = real(values)
+    if found.dtype.kind == "u" and found.size and int(found.max()) > np.iinfo(np.int64).max:
+        raise GraphError(f"the weight {found.max()} does not fit into int64")
+    if found.dtype.kind in "biu":
+        return found.astype(np.int64, copy=False)
+    narrow = found.dtype.itemsize <= 4
+    return found.astype(np.float32 if narrow else np.float64, copy=False)
 
 
-def real(values: ArrayLike) -> NDArray[Any]:
-    """Return weights as an array of booleans, integers or floats of at most 64 bits.
+def real(values: ArrayLike, what: str = "the weights") -> NDArray[Any]:
+    """Return numbers as an array of booleans, integers or floats of at most 64 bits.
+
+    Parameters
+    ----------
+    values : array_like
+    what : str
+        What they are, for messages.
 
     Raises
     ------
     GraphError
-        They are other objects, one is masked, or NumPy would round an integer among floats.
+        They are other objects, one is masked or missing, or NumPy would round an integer among
+        floats.
     """
-    array = _array("the weights", values)
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise GraphError(f"weights must be real numbers of at most 64 bits, not {array.dtype}")
-    if array.dtype.kind == "f" and not hasattr(values, "dtype"):
+    found = array(what, values)
+    if found.dtype.kind not in "biuf" or found.dtype.itemsize > 8:
+        raise GraphError(f"{what} must be real numbers of at most 64 bits, not {found.dtype}")
+    if found.dtype.kind == "f" and not hasattr(values, "dtype"):
         # NumPy converts a list with integers and fractions to floats
-        large = np.abs(array) >= _COUNTED
+        large = np.abs(found) >= _COUNTED
         if large.any():
             for number in np.asarray(values, dtype=object)[large]:
                 if isinstance(number, int | np.integer) and int(number) != float(number):
                     raise GraphError(
-                        f"the weight {number} does not fit into float64, which the others need"
+                        f"{number} among {what} does not fit into float64, which the others need"
                     )
-    return array
+    return found
 
 
-def _array(what: str, values: ArrayLike) -> NDArray[Any]:
-    """Return an array; raise an error if a value is masked."""
+def array(what: str, values: Any) -> NDArray[Any]:
+    """Return values as an array.
+
+    NumPy drops the mask of a masked array, and makes NaN of the missing values of data frames.
+
+    Raises
+    ------
+    GraphError
+        A value is masked or missing, or the values make no array.
+    """
     if np.ma.is_masked(values):
         raise GraphError(f"{what} must not be masked: leave out what is not there")
+    if _missing(values):
+        raise GraphError(f"{what} must not be missing: leave out what is not there")
     try:
         return np.asarray(values)
     except (TypeError, ValueError) as error:
         raise GraphError(f"{what} are no array: {error}") from None
+
+
+def _missing(values: Any) -> bool:
+    """Return whether a column of pandas or polars has no value in some row; NaN is a value."""
+    if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
+        return False
+    if callable(count := getattr(values, "null_count", None)):
+        return bool(count())
+    return hasattr(values, "isna") and bool(values.isna().any())
 
 
 def finite(
@@ -299,7 +341,7 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
         `indptr` does not rise from 0 to the number of arcs, a head is outside 0..n-1, or the
         heads of a row are not strictly increasing.
     """
-    starts, heads = _array("indptr", indptr), _array("indices", indices)
+    starts, heads = array("indptr", indptr), array("indices", indices)
     if starts.ndim != 1 or starts.size == 0 or starts.dtype.kind not in "iu":
         raise GraphError("indptr must be a one-dimensional array of n + 1 integers")
     n = vertex_count(starts.size - 1)

@@ -95,16 +95,31 @@ class Program:
         self._kernels = threading.local()
 
     def kernel(self, name: str) -> cl.Kernel:
-        """Return the kernel of this name, the same object each time in a thread."""
+        """Return the kernel of this name, the same object each time in a thread.
+
+        Raises
+        ------
+        CapabilityError
+            If it needs more local memory than the device has.
+        """
         kernels: dict[str, cl.Kernel] = self._kernels.__dict__
         if name not in kernels:
-            kernels[name] = cl.Kernel(self._program, name)
+            kernels[name] = self.new_kernel(name)
             _declare_scalars(kernels[name])
         return kernels[name]
 
     def new_kernel(self, name: str) -> cl.Kernel:
         """Return a kernel object that nobody else uses, so that it keeps its arguments."""
-        return cl.Kernel(self._program, name)
+        kernel = cl.Kernel(self._program, name)
+        # Not all drivers refuse the launch: one lets the kernel write over other memory.
+        query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
+        needed: Any = kernel.get_work_group_info(query, self.device.handle)
+        if needed > (most := self.device.capabilities.local_memory):
+            raise CapabilityError(
+                f"kernel {name} needs {needed:,} bytes of local memory, and {self.device.name} "
+                f"has {most:,}"
+            )
+        return kernel
 
     def subgroup_sizes(self, group: int) -> set[int]:
         """Return the widths of the sub-groups of all kernels, in groups of this size.

@@ -15,6 +15,7 @@ from pyapsp.matching.matches import Matches
 from pyapsp.matching.network import Network
 from pyapsp.matching.options import Options, options_of
 from pyapsp.matching.prepared import Query, Target, log_table, prepared, similarities
+from pyapsp.registry import check_limits
 
 __all__ = ["match", "match_many", "probabilities"]
 
@@ -165,13 +166,14 @@ def match_many(
     As `match`.
     """
     chosen = options_of({"matches": matches, **options})
-    networks = [_network(query, label, "queries") for query in queries]
+    if not isinstance(queries, Iterable) or hasattr(queries, "edges"):
+        raise ParameterError.of("queries", "match_many", "an iterable of networks", queries)
+    networks = [_network(query, label, "query") for query in queries]
     goal = _network(target, label, "target")
     given = _given(similarity, networks, goal, threshold)
     if method not in _METHODS:
         raise ParameterError.of("method", "match", f"one of {', '.join(_METHODS)}", method)
-    if memory_limit is not None and (not isinstance(memory_limit, int) or memory_limit < 1):
-        raise ParameterError.of("memory_limit", "match", "a positive integer", memory_limit)
+    check_limits(memory_limit, progress, "match")
     if not networks:
         return []
     small, sorted_target = prepared(networks, goal, given)

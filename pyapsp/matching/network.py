@@ -62,18 +62,20 @@ class Network:
         Raises
         ------
         GraphError
-            There is no vertex, an edge is no pair of vertex numbers, or the names are not n
-            different ones.
+            There is no vertex, a label is missing, an edge is no pair of vertex numbers, or the
+            names are not n different ones.
 
         Examples
         --------
         >>> Network.from_edges([(0, 1), (1, 2)], "ABA").m
         2
         """
-        texts = np.array([str(label) for label in labels], dtype=np.str_)
+        texts = np.array(_texts(labels), dtype=np.str_)
         n = texts.size
         if n == 0:
             raise GraphError("a network needs a vertex")
+        if np.ma.is_masked(edges):
+            raise GraphError("the edges must not be masked: leave out what is not there")
         try:
             pairs = np.asarray(edges)
             pairs = pairs.reshape(-1, 2) if pairs.size == 0 else pairs
@@ -152,6 +154,8 @@ class Network:
             A column is missing, a vertex is named twice, or an edge has an unknown vertex.
         """
         for frame, column in ((edges, source), (edges, target), (nodes, vertex), (nodes, label)):
+            if not hasattr(frame, "columns"):
+                raise GraphError(f"edges and nodes must be data frames, not {type(frame).__name__}")
             if column not in frame.columns:
                 raise GraphError(f"the data frame has no column {column!r}")
         names = nodes[vertex].tolist()
@@ -208,3 +212,15 @@ class Network:
     def __repr__(self) -> str:
         """Return name and size."""
         return f"<Network {self.name!r}: {self.n:,} vertices, {self.m:,} edges>"
+
+
+def _texts(labels: Any) -> list[str]:
+    """Return labels as texts; missing ones would otherwise be equal to each other."""
+    if np.ma.is_masked(labels) or not isinstance(labels, Iterable):
+        raise GraphError("labels must be a sequence with a label for each vertex, none masked")
+    found = list(labels)
+    for number, label in enumerate(found):
+        # NaN and pandas.NaT differ from themselves; pandas.NA is neither equal nor different
+        if label is None or type(label).__name__ == "NAType" or label != label:
+            raise GraphError(f"vertex number {number} has no label, but {label!r}")
+    return [str(label) for label in found]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyapsp.errors import ParameterError
+from pyapsp.graph.validation import flag, is_real
 
 __all__ = ["PUBLISHED", "SCORES", "Options", "options_of"]
 
@@ -68,7 +69,7 @@ def options_of(given: dict[str, Any]) -> Options:
         A field is unknown or has a value that is not allowed.
     """
     given = dict(given)
-    if given.pop("published", False):
+    if flag("published", _OWNER, given.pop("published", False)):
         given = {**PUBLISHED, **given}
     for name in given:
         if name not in Options.__dataclass_fields__:
@@ -85,17 +86,14 @@ def options_of(given: dict[str, Any]) -> Options:
         if name in given:
             given[name] = _whole(name, given[name], low, high)
     for name in ("edge_degrees", "strict", "guided"):
-        if name in given and not isinstance(given[name], (bool, np.bool_)):
-            raise ParameterError.of(name, _OWNER, "a bool", given[name])
+        if name in given:
+            given[name] = flag(name, _OWNER, given[name])
     if given.get("order", "random") not in ("random", "connected"):
         raise ParameterError.of("order", _OWNER, "'random' or 'connected'", given["order"])
     if "focus" in given:
-        try:
-            given["focus"] = float(given["focus"])
-        except (TypeError, ValueError):
-            given["focus"] = float("nan")
-        if not 1 <= given["focus"] <= 1024:
+        if not is_real(given["focus"]) or not 1 <= given["focus"] <= 1024:
             raise ParameterError.of("focus", _OWNER, "a number from 1 to 1024", given["focus"])
+        given["focus"] = float(given["focus"])
     return Options(**given)
 
 

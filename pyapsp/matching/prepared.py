@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.errors import CapabilityError, GraphError, ParameterError
+from pyapsp.graph.validation import is_real, real
 from pyapsp.matching.network import Network
 
 __all__ = ["MOST_NODES", "ONE", "Query", "Target", "log_table", "prepared", "similarities"]
@@ -188,9 +189,9 @@ def similarities(
         The shape is wrong, an entry is not from 0 to 1, or so is the threshold.
     """
     try:
-        matrix = np.array(given, np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError.of("similarity", "match", "a matrix of numbers", given) from None
+        matrix = real(given, "similarities").astype(np.float64)
+    except GraphError as error:
+        raise ParameterError.of("similarity", "match", f"a matrix ({error})", given) from None
     if matrix.shape != (query.n, target.n):
         rule = f"a matrix of shape {(query.n, target.n)}"
         raise ParameterError.of("similarity", "match", rule, matrix.shape)
@@ -200,7 +201,7 @@ def similarities(
         rule = f"from 0 to 1 in entry ({node}, {vertex})"
         raise ParameterError.of("similarity", "match", rule, float(matrix[node, vertex]))
     if threshold is not None:
-        if not 0 < threshold <= 1:
+        if not is_real(threshold) or not 0 < threshold <= 1:
             raise ParameterError.of("threshold", "match", "in (0, 1]", threshold)
         kept = max(1, math.ceil(threshold * target.n))
         least = np.partition(matrix, target.n - kept, axis=1)[:, target.n - kept, None]

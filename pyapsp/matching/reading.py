@@ -36,7 +36,7 @@ def read_network(path: str | os.PathLike[str]) -> Network:
         The file cannot be read.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise FormatError(path, None, f"no text: {error}") from None
     while lines and not lines[-1].strip():
@@ -128,7 +128,7 @@ def read_similarity(
         The file cannot be read.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise FormatError(path, None, f"no text: {error}") from None
     rows: list[np.ndarray] = []

@@ -11,6 +11,7 @@ import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.graph import validation
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.kernels.transfer import in_place, read_back, shared
 from pyapsp.mining import evaluate
@@ -62,17 +63,22 @@ class Form:
             If one is out of range.
         """
         scalar, most = device.traits.scalar_groups, device.capabilities.max_work_group_size
-        width = width or (device.traits.lanes(4) if scalar else 4)
-        group = group or (1 if scalar else min(_GROUP, most))
-        tile, slab = tile or 4, slab or (_SLAB_CPU if scalar else _SLAB_GPU)
-        for name, value, legal, rule in (
-            ("width", width, width in _WIDTHS, f"one of {_WIDTHS}"),
-            ("tile", tile, tile in _TILES, f"one of {_TILES}"),
-            ("group", group, 1 <= group <= most, f"a whole number in [1, {most}]"),
-            ("slab", slab, 128 <= slab < 2**31, "a number of bytes, at least 128"),
-            ("mapping", mapping, mapping in MAPPINGS, f"one of {', '.join(MAPPINGS)}"),
+        if width is None:
+            width = device.traits.lanes(4) if scalar else 4
+        if group is None:
+            group = 1 if scalar else min(_GROUP, most)
+        if slab is None:
+            slab = _SLAB_CPU if scalar else _SLAB_GPU
+        tile = 4 if tile is None else tile
+        group = validation.integer("group", "mine", group, 1, most)
+        slab = validation.integer("slab", "mine", slab, 128, 2**31 - 1)
+        for name, value, legal in (
+            ("width", width, _WIDTHS),
+            ("tile", tile, _TILES),
+            ("mapping", mapping, MAPPINGS),
         ):
-            if not legal:
+            if value not in legal:
+                rule = f"one of {', '.join(map(str, legal))}"
                 raise ParameterError.of(name, "mine", rule, value)
         return cls(width, group, tile, slab, mapping, early)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from pyapsp.device import choose, device_errors
 from pyapsp.errors import ParameterError
+from pyapsp.graph.validation import flag
 from pyapsp.kernels import Stopwatch
 from pyapsp.kernels.transfer import in_place
 from pyapsp.mining.checker import Checker, Form, Rows
@@ -26,6 +27,7 @@ from pyapsp.mining.result import Invariants
 from pyapsp.mining.templates import Batch, TemplateSet, template_set
 from pyapsp.mining.trace import Trace
 from pyapsp.mining.transfer import ahead, copies, pieces
+from pyapsp.registry import check_limits
 
 __all__ = ["mine"]
 
@@ -66,8 +68,9 @@ def mine(
     overlap : bool
         Whether to read, copy and mine at the same time.
     mapping : {"slab", "entry", "item"}
-        What a work-group does: a slab of an entry; an entry (the original); or entries of which
-        each work-item has one (what the original compares with).
+        What a work-group checks: "slab": one entry on a part of the trace; "entry": one entry on
+        the whole trace, as in the original; "item": one entry for each of its work-items, with
+        which the original is compared.
     width : int, optional
         Words of 4 bytes in a vector: 1, 2, 4, 8 or 16. Default: 4, as in the original; on CPUs the
         registers decide.
@@ -105,6 +108,11 @@ def mine(
     ['x != y']
     """
     chosen = template_set(templates)
+    inference = flag("inference", "mine", inference)
+    early_exit, overlap = flag("early_exit", "mine", early_exit), flag("overlap", "mine", overlap)
+    if progress is not None and not callable(progress):
+        raise ParameterError.of("progress", "mine", "a function of the instants done", progress)
+    check_limits(memory_limit, None, "mine")
     found_device = choose(device)
     form = Form.of(
         found_device,
@@ -115,8 +123,6 @@ def mine(
         mapping=mapping,
         early=early_exit,
     )
-    if memory_limit is not None and memory_limit < 1:
-        raise ParameterError.of("memory_limit", "mine", "positive", memory_limit)
     if isinstance(trace, Trace) and reading:
         name, value = next(iter(reading.items()))
         raise ParameterError.of(name, "mine", "given for a file only", value)
@@ -152,9 +158,15 @@ def _source(trace: Any, reading: dict[str, Any]) -> Iterator[Trace]:
         return iter((trace,))
     if isinstance(trace, str | os.PathLike):
         return read_pieces(trace, **reading)
-    if isinstance(trace, Iterable) and not reading:
+    columns = isinstance(trace, Mapping) or hasattr(trace, "columns")
+    if isinstance(trace, Iterable) and not columns and not reading:
         return iter(trace)
-    raise ParameterError.of("trace", "mine", "a Trace, a path or traces", type(trace).__name__)
+    raise _no_trace(trace)
+
+
+def _no_trace(given: Any) -> ParameterError:
+    rule = "a path, a Trace or an iterable of them; Trace.of makes one of columns or a data frame"
+    return ParameterError.of("trace", "mine", rule, type(given).__name__)
 
 
 def _timed(source: Iterator[Trace], watch: Stopwatch) -> Iterator[Trace]:
@@ -165,7 +177,7 @@ def _timed(source: Iterator[Trace], watch: Stopwatch) -> Iterator[Trace]:
         if trace is None:
             return
         if not isinstance(trace, Trace):
-            raise ParameterError.of("trace", "mine", "an iterable of Trace", type(trace).__name__)
+            raise _no_trace(trace)
         yield trace
 
 

@@ -10,9 +10,11 @@ A ``.csv`` file is parsed in blocks of whole lines, each after the line with the
 
 from __future__ import annotations
 
+import codecs
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from csv import reader as fields
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +29,8 @@ __all__ = ["Columns", "csv", "npy", "npz", "parquet"]
 Columns = Iterator[tuple[dict[str, np.ndarray], dict[str, Any]]]
 # Bytes of a block of a ``.csv`` file.
 _BLOCK = 2**26
+# Bytes of the first line of a table that are looked at.
+_HEADER = 2**20
 
 
 def csv(path: Path, instants: int | None, variables: Any) -> Columns:
@@ -50,6 +54,7 @@ def csv(path: Path, instants: int | None, variables: Any) -> Columns:
         Polars is not installed.
     """
     polars = _polars(path)
+    _check_header(path, variables)
     waiting: list[dict[str, np.ndarray]] = []
     rows, line = 0, 2
     for text in _blocks(path):
@@ -59,7 +64,10 @@ def csv(path: Path, instants: int | None, variables: Any) -> Columns:
             chosen = _chosen(path, variables, frame.columns)
             found = {name: _values(path, line, name, frame[name], polars) for name in chosen}
         except polars.exceptions.PolarsError as error:
-            raise FormatError(path, None, str(error).splitlines()[0]) from None
+            said = str(error).splitlines()[0]
+            if "more fields" in said:
+                said = "a line has more values than the header has names"
+            raise FormatError(path, None, said) from None
         if waiting and found.keys() != waiting[-1].keys():
             raise FormatError(path, 1, "the names of the variables are not one line")
         for name, values in found.items():
@@ -73,6 +81,38 @@ def csv(path: Path, instants: int | None, variables: Any) -> Columns:
             waiting = [{name: values[instants:] for name, values in found.items()}]
             rows -= instants
     yield _joined(waiting), {}
+
+
+def _check_header(path: Path, variables: Any) -> None:
+    """Refuse a first line that polars would take for names that it does not have."""
+    with open(path, "rb") as file:
+        line = file.readline(_HEADER)
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise FormatError(path, 1, "the encoding is UTF-16: save the file as UTF-8")
+    text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
+    others = [name for mark, name in ((";", "semicolons"), ("\t", "tabs")) if mark in text]
+    if others and "," not in text:
+        raise FormatError(path, 1, f"values must be separated by commas, not by {others[0]}")
+    names = next(fields([text]), [])
+    if names and all(map(_is_value, names)):
+        raise FormatError(path, 1, "the first line must have the names of the variables")
+    if variables is not None:
+        return
+    for place, name in enumerate(names):
+        if not name:
+            hint = "give it one, or leave it out (pandas: index=False)"
+            raise FormatError(path, 1, f"column {place + 1} has no name: {hint}")
+        if name in names[:place]:
+            raise FormatError(path, 1, f"two columns have the name {name!r}")
+
+
+def _is_value(field: str) -> bool:
+    """Return whether a field of a table is a number or a truth value."""
+    try:
+        float(field)
+    except ValueError:
+        return field.strip().lower() in ("true", "false")
+    return True
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

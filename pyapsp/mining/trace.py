@@ -7,13 +7,15 @@ holds in the padding, so kernels need no case for the end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import ParameterError, PrecisionError
+from pyapsp.errors import GraphError, ParameterError, PrecisionError
+from pyapsp.graph import validation
 from pyapsp.host import aligned
 
 __all__ = ["ALIGNED", "DTYPES", "Trace", "numbers"]
@@ -157,7 +159,7 @@ def numbers(values: np.ndarray, name: str) -> np.ndarray:
     """
     if values.dtype.kind not in "iuf" or values.dtype.itemsize > 8:
         rule = "of Booleans or of numbers of up to 8 bytes"
-        raise ParameterError(f"variable {name!r} must be {rule}, not {values.dtype}")
+        raise ParameterError(f"variable {name!r} must be {rule}, not {_odd(values)}")
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and values.size:
         exact = values.astype(np.float64)
         # beyond 2^63 the way back would overflow
@@ -166,6 +168,18 @@ def numbers(values: np.ndarray, name: str) -> np.ndarray:
             raise PrecisionError(f"variable {name!r} has integers that float64 cannot hold")
         return exact
     return values
+
+
+def _odd(values: np.ndarray) -> str:
+    """Return the first value that is no number, or the type if all are."""
+    for value in values.tolist() if values.dtype.kind in "OUS" else ():
+        try:
+            if math.isfinite(float(value)):
+                continue
+        except (TypeError, ValueError):
+            pass
+        return repr(value)
+    return str(values.dtype)
 
 
 def _kind(columns: Mapping[str, np.ndarray], dtype: str) -> np.dtype:
@@ -200,16 +214,31 @@ def _columns(given: Any, names: Sequence[str] | None) -> dict[str, np.ndarray]:
     else:
         rule = "a mapping, a data frame or a 2-D array"
         raise ParameterError.of("columns", "Trace", rule, type(given).__name__)
-    listed = [(str(name), np.asarray(column)) for name, column in taken]
+    listed = [(str(name), _column(name, column)) for name, column in taken]
     found = dict(listed)
     if len(found) < len(listed):
-        raise ParameterError("the variables of a trace have different names")
-    lengths = {column.shape for column in found.values()}
-    if len(lengths) != 1 or len(lengths.copy().pop()) != 1:
-        raise ParameterError(f"the columns must be 1-D and equally long, not of shapes {lengths}")
+        raise ParameterError("the variables of a trace must have different names")
+    if "" in found:
+        raise ParameterError("a variable has no name: leave it out (pandas: index=False)")
+    if not found:
+        raise ParameterError("a trace has at least one variable")
+    for name, column in found.items():
+        if column.ndim != 1 or column.size != listed[0][1].size:
+            raise ParameterError(
+                f"the columns must be 1-D and equally long: {listed[0][0]!r} has the shape "
+                f"{listed[0][1].shape}, and {name!r} {column.shape}"
+            )
     if not next(iter(found.values())).size:
         raise ParameterError("a trace has at least one instant")
     return found
+
+
+def _column(name: Any, values: Any) -> np.ndarray:
+    """Return the values of a variable, none of them masked or missing."""
+    try:
+        return validation.array(f"the values of variable {str(name)!r}", values)
+    except GraphError as error:
+        raise ParameterError(str(error)) from None
 
 
 def _rows(count: int, length: int, size: int, dtype: np.dtype) -> np.ndarray:

@@ -65,7 +65,7 @@ def pieces(
     """
     capabilities = device.capabilities
     most = min(limit or capabilities.global_memory * 8 // 10, capabilities.global_memory)
-    most = most // 2 if overlap else most
+    most = max(most // 2, 1) if overlap else most
     first: Trace | None = None
     for trace in traces:
         first = first or trace

@@ -7,12 +7,13 @@ text; constants and initial values that do are computed for all sets at once on 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pyapsp.device import Device
 from pyapsp.errors import ParameterError, PrecisionError
+from pyapsp.graph.validation import is_real
 from pyapsp.kernels.source import flattened
 from pyapsp.simulation.bytecode import Bytecode
 from pyapsp.simulation.integrate import Plan
@@ -23,9 +24,6 @@ from pyapsp.simulation.system import System
 from pyapsp.simulation.translator import Tables, literal, translate
 from pyapsp.simulation.values import at_start
 from pyapsp.sweep import Array, Outcome, Step, Sweep
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["KINDS", "Reduction", "checked_reductions", "ensemble"]
 
@@ -49,7 +47,8 @@ _STATEMENTS = {
 
 def ensemble(
     system: System,
-    sets: pd.DataFrame,
+    sets: Mapping[str, np.ndarray],
+    names: Sequence[Any],
     plan: Plan,
     tableau: Tableau,
     outputs: Sequence[str],
@@ -59,7 +58,14 @@ def ensemble(
     device: Device | str | int | None,
     progress: Callable[[int, int], object] | None,
 ) -> tuple[dict[str, np.ndarray], Outcome]:
-    """Integrate a model for each row of a frame.
+    """Integrate a model for many sets of parameters.
+
+    Parameters
+    ----------
+    sets : mapping of str to (many,) float64 ndarray
+        The values that differ.
+    names : sequence
+        The name of each set, for messages.
 
     Returns
     -------
@@ -76,17 +82,17 @@ def ensemble(
     PrecisionError
         The steps of an adaptive method vanish.
     """
-    adaptive = tableau.error is not None
+    adaptive, many = tableau.error is not None, len(names)
     if plan.steps >= 2**31:
         raise ParameterError.of("duration", "simulate", "less than 2^31 steps", plan.steps)
-    values, initial = at_start(system, {name: sets[name].to_numpy(np.float64) for name in sets})
+    values, initial = at_start(system, sets)
     varying = [name for name, value in values.items() if np.ndim(value)]
     fixed = {name: float(value) for name, value in values.items() if not np.ndim(value)}
     file = "ensemble_adaptive" if adaptive else "ensemble"
     text, count = _text(system, fixed, varying, plan, outputs, reduce, file)
     count += adaptive
-    nothing = [np.zeros(len(sets))]  # arrays have at least one entry
-    columns = [np.broadcast_to(initial[name], len(sets)) for name in initial]
+    nothing = [np.zeros(many)]  # arrays have at least one entry
+    columns = [np.broadcast_to(initial[name], many) for name in initial]
     start = np.stack(columns or nothing, axis=1)
     given = np.stack([values[name] for name in varying] or nothing, axis=1)
     kind = dtype.name
@@ -125,12 +131,12 @@ def ensemble(
         vanished = np.flatnonzero(found[:, -1])
         if vanished.size:
             raise PrecisionError(
-                f"the steps of set {sets.index[vanished[0]]!r} vanish: the tolerances cannot be met"
+                f"the steps of set {names[vanished[0]]!r} vanish: the tolerances cannot be met"
             )
         found = found[:, :-1]
     if reduce is not None:
         return {name: found[:, place] for place, name in enumerate(reduce)}, outcome
-    rows = found.reshape(len(sets), -1, len(outputs))
+    rows = found.reshape(many, plan.times.size, len(outputs))
     return {name: rows[:, :, place] for place, name in enumerate(outputs)}, outcome
 
 
@@ -150,9 +156,12 @@ def checked_reductions(
     rule = f"a mapping of names to (kind, output), of kind {', '.join(KINDS)}"
     if not isinstance(reduce, Mapping) or not reduce:
         raise ParameterError.of("reduce", "simulate", rule, reduce)
-    for each in reduce.values():
-        right = isinstance(each, tuple) and len(each) in (2, 3) and each[0] in KINDS
-        if not right or len(each) != (3 if each[0] == "crossing" else 2):
+    for name, each in reduce.items():
+        right = isinstance(name, str) and isinstance(each, tuple) and len(each) in (2, 3)
+        right = right and each[0] in KINDS and len(each) == (3 if each[0] == "crossing" else 2)
+        if right and len(each) == 3:
+            right = is_real(each[2]) and np.isfinite(each[2])
+        if not right:
             rule += ", for a crossing (kind, output, threshold)"
             raise ParameterError.of("reduce", "simulate", rule, each)
     return dict(reduce)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyapsp.device import Device, choose
-from pyapsp.errors import ModelError, ParameterError, PyApspError
+from pyapsp.errors import GraphError, ModelError, ParameterError, PyApspError
+from pyapsp.graph.validation import integer, is_real, real
 from pyapsp.simulation.ensembles import Reduction, checked_reductions, ensemble
 from pyapsp.simulation.host import HostEngine
 from pyapsp.simulation.integrate import Course, Engine, Plan
@@ -29,6 +30,7 @@ __all__ = ["ENGINES", "simulate"]
 
 #: How expressions are evaluated.
 ENGINES = ("translator", "interpreter", "host")
+_STEPS = 2**53  # a float64 counts no further
 
 
 def simulate(
@@ -70,7 +72,8 @@ def simulate(
         Steps from one output to the next.
     parameters : mapping or pandas.DataFrame, optional
         Values for parameters and for initial values of states, by name. A frame has a set of values
-        in each row: the model is integrated for each of them, with "euler" or "rk4".
+        in each row: the model is integrated for each of them, with "euler" or "rk4". The outputs of
+        a set whose states do not stay finite are NaN or infinite.
     engine : {"translator", "interpreter", "host"}
         "translator": a program for the model. "interpreter": bytecodes on the device, without
         compilation. "host": bytecodes on one core; needs Numba.
@@ -128,6 +131,10 @@ def simulate(
     """
     pandas = _pandas()
     system = opened(model)
+    if progress is not None and not callable(progress):
+        raise ParameterError.of("progress", "simulate", "a function of (done, total)", progress)
+    if optimise is not None and not isinstance(optimise, Optimisations):
+        raise ParameterError.of("optimise", "simulate", "an Optimisations, or None", optimise)
     plan = _plan(system, duration, step, method, every, readback, tolerances)
     if not system.initial:  # nothing to integrate: functions of the time
         method, plan = "euler", replace(plan, tolerances=None)
@@ -143,7 +150,7 @@ def simulate(
     if reductions is not None:
         raise ParameterError.of("reduce", "simulate", "None without a frame of parameters", reduce)
     given = checked_values(system, parameters)
-    constants, initial = at_start(system, given)
+    constants, initial = at_start(system, {name: each[()] for name, each in given.items()})
     moving = [name for name in wanted if name in system.initial or name in system.functions]
     if not system.initial and not system.functions:  # constants alone
         return _frame(system, plan, {name: kind.type(constants[name]) for name in wanted})
@@ -206,12 +213,18 @@ def _many(
     pandas = _pandas()
     if not system.initial and not system.functions:
         raise ModelError(system.name, "system", "it has neither states nor functions")
-    checked_values(system, sets)
-    for _, name, *_ in (reductions or {}).values():
+    if not len(sets):
+        raise ParameterError("simulate: the frame of parameters has no row")
+    given = checked_values(system, sets)
+    for result, (_, name, *_) in (reductions or {}).items():
         outputs_of(system, [name])
+        if result in sets.columns:
+            rule = "names other than those of the parameters"
+            raise ParameterError.of("reduce", "simulate", rule, result)
     found, _ = ensemble(
         system,
-        sets,
+        given,
+        sets.index,
         plan,
         METHODS[method],
         wanted,
@@ -234,6 +247,8 @@ def _many(
 
 def opened(model: System | str | os.PathLike[str]) -> System:
     """Return a checked system, which may be in a file."""
+    if not isinstance(model, System | str | os.PathLike):
+        raise ParameterError.of("model", "simulate", "a System or a path", model)
     if not isinstance(model, System):
         from pyapsp.simulation.frontend import read_model
 
@@ -246,9 +261,13 @@ def opened(model: System | str | os.PathLike[str]) -> System:
 
 def number_type(dtype: str) -> np.dtype:
     """Return the number type of this name."""
-    if dtype not in ("float64", "float32"):
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    if found not in (np.float64, np.float32) or not found.isnative:
         raise ParameterError.of("dtype", "simulate", "'float64' or 'float32'", dtype)
-    return np.dtype(dtype)
+    return found
 
 
 def outputs_of(system: System, output: Sequence[str] | None) -> list[str]:
@@ -257,9 +276,11 @@ def outputs_of(system: System, output: Sequence[str] | None) -> list[str]:
         return list(system.initial)
     if isinstance(output, str):
         output = [output]
+    if not isinstance(output, Iterable) or not all(isinstance(name, str) for name in output):
+        raise ParameterError.of("output", "simulate", "names of the model", output)
     groups = (system.initial, system.functions, system.parameters, system.constants)
     for name in output:
-        if not any(name in group for group in groups):
+        if name != "time" and not any(name in group for group in groups):
             raise _unknown("output", name, [each for group in groups for each in group])
     return [name for name in dict.fromkeys(output) if name != "time"]
 
@@ -268,14 +289,31 @@ def checked_values(system: System, parameters: Any) -> dict[str, Any]:
     """Return values by name, of parameters and initial states."""
     known = [*system.parameters, *system.initial]
     parameters = {} if parameters is None else parameters
-    for name in parameters:
+    if not isinstance(parameters, Mapping) and not hasattr(parameters, "columns"):
+        rule = "a mapping of names to numbers, or a data frame"
+        raise ParameterError.of("parameters", "simulate", rule, parameters)
+    many, names = hasattr(parameters, "columns"), list(parameters)
+    for place, name in enumerate(names):
         if name not in system.parameters and name not in system.initial:
             raise _unknown("parameters", name, known)
-    return {name: np.float64(parameters[name]) for name in parameters}
+        if name in names[:place]:
+            raise ParameterError.of("parameters", "simulate", "columns of different names", name)
+    found = {}
+    for name in names:
+        try:
+            found[name] = real(parameters[name], f"the values of {name!r}").astype(np.float64)
+        except GraphError as error:
+            raise ParameterError(f"simulate: {error}") from None
+        if found[name].ndim != many:
+            raise ParameterError.of(name, "simulate", "one number", parameters[name])
+        if not (finite := np.isfinite(found[name])).all():
+            first = found[name][~finite][0].item()
+            raise ParameterError.of(name, "simulate", "finite", first)
+    return found
 
 
-def _unknown(argument: str, name: str, known: list[str]) -> ParameterError:
-    near = difflib.get_close_matches(name, known, 3)
+def _unknown(argument: str, name: Any, known: list[str]) -> ParameterError:
+    near = difflib.get_close_matches(str(name), known, 3)
     hint = f"; near: {', '.join(near)}" if near else ""
     return ParameterError.of(argument, "simulate", f"names of the model{hint}", name)
 
@@ -290,18 +328,22 @@ def _plan(
     tolerances: tuple[float, float],
 ) -> Plan:
     for name, value in (("duration", duration), ("step", step)):
-        if not (math.isfinite(value) and value > 0):
+        if not is_real(value) or not (math.isfinite(value) and value > 0):
             raise ParameterError.of(name, "simulate", "a positive number", value)
-    for name, count in (("every", every), ("readback", readback)):
-        if count is not None and (count != int(count) or count < 1):
-            raise ParameterError.of(name, "simulate", "a positive integer", count)
+    if duration / step > _STEPS:
+        rule = f"at most 2^53 steps of {step}"
+        raise ParameterError.of("duration", "simulate", rule, duration)
+    every = integer("every", "simulate", every, 1)
+    if readback is not None:
+        readback = integer("readback", "simulate", readback, 1)
     if method not in METHODS:
         raise ParameterError.of("method", "simulate", f"one of {', '.join(METHODS)}", method)
     adaptive = METHODS[method].error is not None
     if adaptive and system.resets:
         rule = "'euler' or 'rk4' for a model that resets states after a step"
         raise ParameterError.of("method", "simulate", rule, method)
-    if not all(math.isfinite(each) and each > 0 for each in tolerances) or len(tolerances) != 2:
+    pair = isinstance(tolerances, Sequence) and len(tolerances) == 2
+    if not pair or not all(is_real(each) and 0 < each < math.inf for each in tolerances):
         raise ParameterError.of("tolerances", "simulate", "two positive numbers", tolerances)
     steps = math.floor(duration / step * (1 + 1e-12))
     limits = (tolerances[0], tolerances[1]) if adaptive else None

@@ -53,7 +53,7 @@ def requested(
     if sources is None:
         sources = default_source(graph)
     rows = vertices(sources, graph.n, name, "source")
-    ends = None if targets is None else vertices(targets, graph.n, name, "target")
+    ends = None if targets is None else vertices(targets, graph.n, name, "targets")
     if ends is not None and ends.size == 0:
         raise ParameterError.of("targets", name, "at least one vertex", targets)
     check_limits(memory_limit, progress, name)

@@ -78,9 +78,10 @@ def sssp(
         Report vertices farther than this as unreachable, as `solve` does. The search may stop at
         this distance.
     targets : int or sequence of int, optional
-        Only the distances of these vertices are wanted, and of vertices that are not farther than
-        all of them: others are reported as unreachable, unless a target is. The search may stop as
-        soon as these distances are known; ``sssp-delta-stepping`` does, for at most 16 targets.
+        The vertices whose distances are wanted. Vertices that are farther than the farthest target
+        are reported as unreachable. If a target is unreachable, no vertex is farther. The search
+        may stop when the distances of the targets are known; ``sssp-delta-stepping`` does, for at
+        most 16 targets.
     check : bool
         Check whether a distance is too large for its type, unless the weights alone rule it out.
     device : str, int, Device or pyopencl object, optional

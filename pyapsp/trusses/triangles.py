@@ -71,7 +71,10 @@ class Triangles(Explained, Tabular):
 
     @cached_property
     def clustering(self) -> np.ndarray:
-        """The part of the pairs of neighbours of each vertex that are neighbours, (n,) float64.
+        """The clustering coefficient of each vertex, (n,) float64.
+
+        It is the number of edges between the neighbours of a vertex, divided by the number of pairs
+        of neighbours.
 
         It is 0 for vertices with fewer than two neighbours. Source: D. J. Watts, S. H. Strogatz,
         Nature 393, 1998, doi:10.1038/30918.
@@ -88,7 +91,7 @@ class Triangles(Explained, Tabular):
 
     @property
     def transitivity(self) -> float:
-        """The part of the paths of two edges whose ends are neighbours; 0 without such a path."""
+        """The part of the paths of two edges that is closed by a third edge; 0 without paths."""
         pairs = int((self.degrees * (self.degrees - 1)).sum())
         return 6 * self.total / pairs if pairs else 0.0
 

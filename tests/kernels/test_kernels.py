@@ -10,8 +10,8 @@ import pyopencl as cl
 import pytest
 
 from pyapsp.arithmetic import arithmetic_defines
-from pyapsp.device import Device
-from pyapsp.errors import KernelBuildError
+from pyapsp.device import Device, model
+from pyapsp.errors import CapabilityError, KernelBuildError
 from pyapsp.kernels import Stopwatch, assemble, build, program, source
 
 KERNEL_FILES = sorted(
@@ -89,6 +89,16 @@ def test_places_are_found_when_the_compiler_ignores_line_markers(kernel_root):
         assert source.place_of(text, lines.index(word) + 1) == place
     log = f"<kernel>:{lines.index('k3') + 1}:7: error: k3"
     assert program._with_places(log, text) == "k.cl:3:7: error: k3"
+
+
+def test_a_kernel_that_needs_more_local_memory_is_refused(kernel_root, device, monkeypatch):
+    (kernel_root / "k.cl").write_text("__kernel void k(__global int *x) { x[0] = 1; }\n")
+    less = dataclasses.replace(device.capabilities, local_memory=4096)
+    monkeypatch.setitem(model._capabilities, device.handle, less)
+    # not all drivers count
+    monkeypatch.setattr(cl.Kernel, "get_work_group_info", lambda *_: 8192)
+    with pytest.raises(CapabilityError, match="kernel k needs 8,192 bytes of local memory"):
+        build(device, "k.cl", {}).kernel("k")
 
 
 def test_programs_and_kernels_are_built_once(kernel_root, device):

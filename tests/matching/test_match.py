@@ -218,6 +218,12 @@ def test_graphs_of_networkx(device):
         ({"similarity": np.full((3, 300), 1.5)}, r"entry \(0, 0\).*1.5"),
         ({"similarity": "abc"}, "'similarity'"),
         ({"similarity": np.ones((3, 300)), "threshold": 0}, "'threshold'"),
+        ({"similarity": np.ones((3, 300)), "threshold": "a"}, "'threshold'"),
+        ({"similarity": np.ma.array(np.ones((3, 300)), mask=True)}, "'similarity'.*masked"),
+        ({"similarity": np.full((3, 300), 1j)}, "'similarity'.*real numbers"),
+        ({"focus": "a"}, "'focus'.*'a'"),
+        ({"published": "no"}, "'published'"),
+        ({"memory_limit": 2.5}, "'memory_limit'"),
     ],
 )
 def test_wrong_arguments_are_named(options, message, device):

@@ -36,6 +36,7 @@ def test_a_network_is_read(write):
     assert found.labels.tolist() == ["A", "B C", "A", "C"]
     assert found.edges.tolist() == [[0, 1], [1, 2]]
     assert found.vertices.tolist() == [0, 1, 2, 3]
+    assert read_network(write("\ufeff" + GFU)).m == 2  # the mark that editors of Windows write
     named = read_network(write(GFU.replace("\nA\nC", "\nD\nC")))
     assert named.vertices.tolist() == ["A", "B C", "D", "C"]
 
@@ -156,6 +157,12 @@ def test_data_frames():
         ([(0, 1, 2)], "AB", "pairs of vertex numbers"),
         ([(0.0, 1.0)], "AB", "pairs of vertex numbers"),
         ([(0, 1), (1,)], "AB", "pairs of vertex numbers"),
+        (np.ma.array([[0, 1]], mask=[[False, True]]), "AB", "must not be masked"),
+        ([(0, 1)], np.ma.array([1, 2], mask=[False, True]), "none masked"),
+        ([(0, 1)], None, "a label for each vertex"),
+        ([(0, 1)], ["A", None], "vertex number 1 has no label, but None"),
+        ([(0, 1)], [float("nan"), float("nan")], "vertex number 0 has no label, but nan"),
+        ([(0, 1)], pd.array(["A", None], dtype="string"), "vertex number 1 has no label"),
     ],
 )
 def test_wrong_edges_are_named(edges, labels, message):

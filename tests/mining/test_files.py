@@ -237,7 +237,7 @@ def test_lines_of_values(tmp_path, monkeypatch):
             (2000, "1,2-,true", "2002: variable 'n': '2-' is no number"),
             (7, "1,,true", "9: variable 'n' has a missing value"),
             (2500, "1,2", "2502: variable 'p' has a missing value"),
-            (2500, "1,2,true,4", "more fields"),
+            (2500, "1,2,true,4", "more values than the header"),
         ):
             other.write_text("x, n ,p\n" + "\n".join([*rows[:at], wrong, *rows[at + 1 :]]))
             with pytest.raises(FormatError, match=said):
@@ -270,6 +270,31 @@ def test_archives_are_read_in_pieces(tmp_path):
         np.savez(tmp_path / "wrong.npz", **(values | wrong))
         with pytest.raises(FormatError):
             read_trace(tmp_path / "wrong.npz")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("1,2\n2,3\n", "1: the first line must have the names"),
+        ("True,false\nfalse,true\n", "1: the first line must have the names"),
+        (",x,y\n0,1,2\n1,2,3\n", "1: column 1 has no name"),
+        ("x,y,x\n1,2,3\n", "1: two columns have the name 'x'"),
+        ("x;y\n1,5;2,5\n", "1: values must be separated by commas, not by semicolons"),
+        ("x\ty\n1\t2\n", "1: values must be separated by commas, not by tabs"),
+        ("x,y\n1,2\n3,4,5\n", "more values than the header has names"),
+        ("x,y\n1,2\nNA,3\n", "'NA' is no number"),
+    ],
+)
+def test_tables_whose_columns_are_not_clear_are_refused(content, said, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(content)
+    with pytest.raises(FormatError, match=said):
+        read_trace(path)
+    path.write_bytes(content.encode("utf-16"))
+    with pytest.raises(FormatError, match="UTF-16"):
+        read_trace(path)
+    path.write_text(",x\n0,1\n1,2\n")
+    assert columns(read_trace(path, variables=["x"])) == {"x": [1, 2]}
 
 
 def test_frames_and_arrays_are_traces():

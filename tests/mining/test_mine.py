@@ -10,6 +10,8 @@ import itertools
 import os
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import pyapsp
@@ -245,6 +247,13 @@ def test_numbers_that_float32_cannot_hold_are_float64(device):
         ({"slab": 4}, "'slab'"),
         ({"mapping": "thread"}, "'mapping'"),
         ({"memory_limit": 0}, "'memory_limit'"),
+        ({"memory_limit": "1G"}, "'memory_limit'"),
+        ({"group": 0}, "'group'"),
+        ({"inference": "no"}, "'inference'"),
+        ({"early_exit": None}, "'early_exit'"),
+        ({"overlap": 1}, "'overlap'"),
+        ({"progress": 5}, "'progress'"),
+        ({"trace": {"x": [1]}}, r"Trace\.of"),
         ({"clock": "x"}, "'clock'"),
         ({"trace": 7}, "'trace'"),
         ({"trace": [7]}, "'trace'"),
@@ -259,8 +268,9 @@ def test_wrong_arguments_are_named(options, said, device):
 
 
 def test_a_limit_of_memory_that_no_piece_fits_is_refused(device):
-    with pytest.raises(DeviceMemoryError, match="1024 instants is the least"):
-        mine(random_trace(0, 3000), "I", device=device, memory_limit=4000)
+    for limit in (1, 4000):
+        with pytest.raises(DeviceMemoryError, match="1024 instants is the least"):
+            mine(random_trace(0, 3000), "I", device=device, memory_limit=limit)
 
 
 def test_pieces_must_belong_together(device):
@@ -273,7 +283,22 @@ def test_pieces_must_belong_together(device):
 
 @pytest.mark.parametrize(
     "columns",
-    [{}, {"x": []}, {"x": [1], "y": [1, 2]}, {"x": [[1]]}, {"x": ["a"]}, {"x": [1j]}, 7],
+    [
+        {},
+        {"x": []},
+        {"x": [1], "y": [1, 2]},
+        {"x": [[1]]},
+        {"x": [[1], [1, 2]]},
+        {"x": ["a"]},
+        {"x": [1j]},
+        {"": [1]},
+        {"x": np.ma.array([1, 2], mask=[False, True])},
+        {"x": np.ma.array([True, False], mask=[False, True])},
+        {"x": pd.Series([1, None], dtype="Int64")},
+        pd.DataFrame({"x": [True, None]}, dtype="boolean"),
+        pl.DataFrame({"x": [1, None]}),
+        7,
+    ],
 )
 def test_what_is_no_trace_is_refused(columns):
     with pytest.raises(ParameterError):

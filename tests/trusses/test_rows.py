@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pyopencl as cl
 import pytest
 
+from pyapsp.device import model
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch
 from pyapsp.registry import problem
@@ -36,6 +39,17 @@ def oriented(graph):
     at = degrees[tails], degrees[heads]
     rising = (at[0] < at[1]) | ((at[0] == at[1]) & (tails < heads))
     return tails[rising], heads[rising]
+
+
+def test_the_least_local_memory_is_enough(device, monkeypatch):
+    """Devices have 32 KiB at least."""
+    least = dataclasses.replace(device.capabilities, local_memory=2**15)
+    monkeypatch.setitem(model._capabilities, device.handle, least)
+    queue, select = device.queue(), Selection(device, oriented=True)
+    for graph in (GRAPHS["alone"], GRAPHS["power-law"]):
+        up = select(queue, uploaded(queue, graph, Stopwatch()), graph.m // 2)
+        tails, heads = oriented(graph)
+        np.testing.assert_array_equal(ints(queue, up.heads, tails.size), heads)
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -69,7 +69,7 @@ def diameter(
     options: Any = {"method": method, "device": device, "memory_limit": memory_limit}
     graph = as_graph(graph, flag("directed", "diameter", directed), copy=False)
     if graph.n == 0:
-        raise ParameterError.of("graph", "diameter", "at least one vertex", "a graph without")
+        raise ParameterError("a graph without vertices has no diameter")
     if graph.is_symmetric:
         graph = graph.symmetrized()  # then the distances to a vertex equal those from it
     single = Searches(graph, [0], rows=True, **options)

@@ -123,7 +123,7 @@ def radius(
         comm=comm,
     )
     if farthest.size == 0:
-        raise ParameterError.of("graph", "radius", "at least one vertex", "a graph without")
+        raise ParameterError("a graph without vertices has no radius")
     found: int | float = farthest.min().item()
     return found
 

@@ -12,6 +12,7 @@ Version 2 Core", Journal of Integrative Bioinformatics 16(2), 2019, doi:10.1515/
 
 from __future__ import annotations
 
+import re
 from os import PathLike
 from typing import Any
 
@@ -23,6 +24,7 @@ from pyapsp.simulation.system import System
 
 __all__ = ["read_sbml"]
 
+_DECLARATION = re.compile(r"<\?xml[^>]*\?>")
 # Packages that add no mathematics, and `comp`, whose submodels are merged into the model.
 _PACKAGES = {"annot", "comp", "groups", "layout", "render"}
 
@@ -57,8 +59,10 @@ def _model_of(data: bytes, path: str | PathLike[str]) -> Any:
             f"SBML needs {error.name}; install the extra 'simulation' of pyapsp"
         ) from None
     text = data.decode("utf-8", "replace").lstrip("\ufeff")
-    if not text.startswith("<?xml"):  # libSBML would add this with a line of its own
-        text = '<?xml version="1.0" encoding="UTF-8"?>' + text
+    declared = _DECLARATION.match(text)
+    if declared is None or "encoding" not in declared[0]:
+        # XML is UTF-8 then; libSBML would refuse that, or add this with a line of its own
+        text = '<?xml version="1.0" encoding="UTF-8"?>' + text[declared.end() if declared else 0 :]
     document = libsbml.readSBMLFromString(text)
     _check_log(document, path)
     for i in range(document.getNumPlugins()):
@@ -141,6 +145,18 @@ class _Reader:
             for item in items:
                 label = f"{kind} {item.getId()!r}" if item.isSetId() else kind
                 raise ModelError(self._path, label, "is not supported", item.getLine())
+        seen: set[str] = set()
+        for items in (
+            model.getListOfCompartments(),
+            model.getListOfParameters(),
+            model.getListOfReactions(),
+            model.getListOfSpecies(),
+        ):
+            for item in items:
+                if item.getId() in seen:
+                    label = f"{item.getElementName()} {item.getId()!r}"
+                    raise ModelError(self._path, label, "the name is there twice", item.getLine())
+                seen.add(item.getId())
         for reaction in model.getListOfReactions():
             if reaction.isSetFast() and reaction.getFast():
                 raise ModelError(
@@ -200,6 +216,9 @@ class _Reader:
             sides = [(-1.0, reaction.getListOfReactants()), (1.0, reaction.getListOfProducts())]
             for sign, references in sides:
                 for reference in references:
+                    if self._model.getSpecies(reference.getSpecies()) is None:
+                        label = f"species {reference.getSpecies()!r} of {reaction.getId()!r}"
+                        raise ModelError(self._path, label, "is not defined", reference.getLine())
                     factor = self._stoichiometry(reference, sign)
                     changes.setdefault(reference.getSpecies(), []).append(
                         (factor, reaction.getId())

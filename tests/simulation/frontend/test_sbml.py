@@ -361,6 +361,8 @@ REFUSED = {
         ("Reactions", item("reaction", id="r", reversible="false")),
     ],
     "species 'A': has no value": [CELL, ("Species", species("A"))],
+    "parameter 'p': the name is there twice": [("Parameters", parameter("p", "1") * 2)],
+    "species 'A' of 'r': is not defined": [CELL, ("Reactions", reaction("<cn>1</cn>", ["A*1"]))],
     "function 'f': calls itself": [
         ("FunctionDefinitions", function("f", "", call("<ci>f</ci>"))),
         P,
@@ -392,6 +394,13 @@ def test_what_is_not_supported_is_refused_by_name(message, tmp_path):
     path.write_text(document(*REFUSED[message]))
     with pytest.raises(ModelError, match=message):
         read_model(path)
+
+
+@pytest.mark.parametrize("head", ["", '<?xml version="1.0"?>'])
+def test_a_document_that_names_no_encoding_is_utf_8(head, tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(head + document(P), encoding="utf-8")
+    assert read_model(path).parameters == {"p": 1.0}
 
 
 def test_packages_that_change_the_mathematics_are_refused(tmp_path):
