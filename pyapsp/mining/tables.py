@@ -58,7 +58,7 @@ def csv(path: Path, instants: int | None, variables: Any) -> Columns:
             frame = frame.rename({name: name.strip() for name in frame.columns})
             chosen = _chosen(path, variables, frame.columns)
             found = {name: _values(path, line, name, frame[name], polars) for name in chosen}
-        except polars.exceptions.PolarsError as error:
+        except _faults(polars) as error:
             raise FormatError(path, None, str(error).splitlines()[0]) from None
         if waiting and found.keys() != waiting[-1].keys():
             raise FormatError(path, 1, "the names of the variables are not one line")
@@ -136,7 +136,7 @@ def parquet(path: Path, instants: int | None, variables: Any) -> Columns:
             if instants is None or frame.height < instants:
                 return
             start += instants
-    except polars.exceptions.PolarsError as error:
+    except _faults(polars) as error:
         raise FormatError(path, None, str(error).splitlines()[0]) from None
 
 
@@ -222,6 +222,11 @@ def _chosen(path: Path, variables: Any, known: Any) -> list[str]:
     if not known:
         raise FormatError(path, None, "there is no variable")
     return list(variables or known)
+
+
+def _faults(polars: Any) -> tuple[type[BaseException], ...]:
+    """Return what polars raises; where a spoilt file makes it panic, that is no Exception."""
+    return polars.exceptions.PolarsError, polars.exceptions.PanicException
 
 
 def _polars(path: Path) -> Any:
