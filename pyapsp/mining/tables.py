@@ -63,7 +63,7 @@ def csv(path: Path, instants: int | None, variables: Any) -> Columns:
             frame = frame.rename({name: name.strip() for name in frame.columns})
             chosen = _chosen(path, variables, frame.columns)
             found = {name: _values(path, line, name, frame[name], polars) for name in chosen}
-        except polars.exceptions.PolarsError as error:
+        except _faults(polars) as error:
             said = str(error).splitlines()[0]
             if "more fields" in said:
                 said = "a line has more values than the header has names"
@@ -176,7 +176,7 @@ def parquet(path: Path, instants: int | None, variables: Any) -> Columns:
             if instants is None or frame.height < instants:
                 return
             start += instants
-    except polars.exceptions.PolarsError as error:
+    except _faults(polars) as error:
         raise FormatError(path, None, str(error).splitlines()[0]) from None
 
 
@@ -262,6 +262,11 @@ def _chosen(path: Path, variables: Any, known: Any) -> list[str]:
     if not known:
         raise FormatError(path, None, "there is no variable")
     return list(variables or known)
+
+
+def _faults(polars: Any) -> tuple[type[BaseException], ...]:
+    """Return what polars raises; where a spoilt file makes it panic, that is no Exception."""
+    return polars.exceptions.PolarsError, polars.exceptions.PanicException
 
 
 def _polars(path: Path) -> Any:
