@@ -203,8 +203,8 @@ def test_every_truss_of_real_graphs(name, device):
     found = pyapsp.truss_decomposition(graph, device=device)
     for k in range(3, found.k_max + 2):
         simple = nx.k_truss(simple, k)  # trusses are nested
-        is_in = found.trussness >= k
-        ends = found.tails[is_in].tolist(), found.heads[is_in].tolist()
+        is_in, columns = found.trussness >= k, found.to_columns()
+        ends = [columns[name][is_in].tolist() for name in ("source", "target")]
         assert set(map(frozenset, simple.edges)) == set(map(frozenset, zip(*ends, strict=True)))
 
 
