@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib.util
 import os
 import re
 import shlex
@@ -126,6 +127,11 @@ def check_r(*words: str) -> None:
     assert (ROOT / words[3] / "DESCRIPTION").is_file()
 
 
+def check_module(*words: str) -> None:
+    """The module exists."""
+    assert importlib.util.find_spec(words[2])
+
+
 def check_files(*words: str) -> None:
     """The program is there."""
     assert (ROOT / words[1]).is_file()
@@ -150,6 +156,7 @@ CHECKED = (
     Checked(r"python -m pytest ", check_pytest, "takes minutes"),
     Checked(r"pyapsp selftest", check_pyapsp, "takes a minute; tests/cli runs it"),
     Checked(r"pyapsp doctor", check_pyapsp, "takes seconds for each driver; tests/cli runs it"),
+    Checked(r"python -m pyapsp.simulation.peers", check_module, "needs a peer; tests/simulation"),
     Checked(r"python docs/records.py ", check_files, "needs records; tests/docs runs it"),
     Checked(r"(srun|sinfo|sacctmgr|scontrol) ?", check_nothing, "needs a Slurm cluster"),
     Checked(r"R CMD ", check_r, "needs R; tests/r runs it"),
