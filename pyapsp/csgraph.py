@@ -495,7 +495,8 @@ def connected_components(
         rule = "'weak' or 'strong'"
         raise ParameterError.of("connection", "connected_components", rule, connection)
     directed = flag("directed", "connected_components", directed)
-    graph = _graph(_pattern(csgraph) if issparse(csgraph) else csgraph, unweighted=True)
+    held = issparse(csgraph) or isinstance(csgraph, np.ma.MaskedArray)
+    graph = _graph(_pattern(csgraph) if held else csgraph, unweighted=True)
     is_strong = directed and kind == "strong"
     found = (strongly_connected_components if is_strong else weakly_connected_components)(graph)
     return (found.count, found.labels) if return_labels else found.count
@@ -519,8 +520,12 @@ def _graph(csgraph: Any, unweighted: bool) -> Graph:
     return graph.with_weights(np.ones(graph.m)) if unweighted else graph
 
 
-def _pattern(csgraph: Any) -> csr_array:
-    """Return a sparse array with 1 at each stored entry; as in SciPy, each is an arc."""
+def _pattern(csgraph: Any) -> csr_array | np.ma.MaskedArray:
+    """Return 1 at each entry that is stored or not masked; as in SciPy, each is an arc."""
+    if isinstance(csgraph, np.ma.MaskedArray):
+        known = csgraph.dtype.kind in "biuf"
+        # an infinite weight, too; other types are refused as they are
+        return np.ma.array(np.ones(csgraph.shape), mask=csgraph.mask) if known else csgraph
     validation.sparse(csgraph)
     rows = csr_array(csgraph)
     return csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from pyapsp.cli.options import (
     add_device,
     add_json,
+    add_size,
     bytes_of,
     check_outputs,
     print_json,
@@ -40,16 +41,18 @@ _RANKS = (1, 2, 4, 8, 16, 32, 64)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("-n", "--n", type=int, required=True, help="number of vertices")
+    add_size(parser, "number of vertices", required=True)
     parser.add_argument(
         "--ranks", type=int, nargs="+", default=_RANKS, metavar="P", help="numbers of ranks"
     )
-    parser.add_argument("--dtype", default="float32", help="type of the distances (float32)")
+    parser.add_argument(
+        "--dtype", metavar="TYPE", default="float32", help="type of the distances (float32)"
+    )
     parser.add_argument("--rates", metavar="FILE.json", help="rates that -o has written")
     parser.add_argument(
         "--link",
         type=bytes_of,
-        metavar="BYTES",
+        metavar="SIZE",
         help="bytes a second between ranks, in place of the measured: e.g. 25G",
     )
     parser.add_argument("-o", "--output", metavar="FILE.json", help="write the measured rates")

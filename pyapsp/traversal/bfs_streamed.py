@@ -133,9 +133,11 @@ class _Stream:
                 self._find(number, level)
             level += 1
             flags = self._flagged(level)
-        self.rounds += level
         with self._watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, distances, self._levels)
+        # the last level may have no arcs, and so no flag
+        reached = distances < infinity(distances.dtype)
+        self.rounds += int(distances.max(where=reached, initial=0)) + 1
 
     def _find(self, number: int, level: int) -> None:
         """Enqueue the search from the vertices of a level that have arcs in a block."""

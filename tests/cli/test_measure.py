@@ -150,7 +150,7 @@ def test_progress_is_told_where_asked(graph_file, capsys):
         (["diameter", "--method", "fw-naive"], 2, "one that searches from sources"),
         (["eccentricity", "-o", "no/such/folder.csv"], 3, "folder does not exist"),
         (["diameter", "--device", "no such device"], 4, "no such device"),
-        (["eccentricity", "-o", "OUT", "--memory-limit", "16"], 5, "MiB are available"),
+        (["eccentricity", "-o", "OUT", "--memory-limit", "16"], 5, "bytes are available"),
     ],
 )
 def test_mistakes(arguments, code, words, graph_file, tmp_path, capsys):

@@ -287,7 +287,7 @@ def test_truncated_gzip(graph, tmp_path, capsys):
         (["--dtype", "int8"], 2, "'dtype' parameter of solve"),
         (["--device", "no such device"], 4, "no such device"),
         (["--method", "fw-blocked", "--checkpoint", "x"], 4, "fw-blocked writes no checkpoints"),
-        (["--memory-limit", "1KiB"], 5, "0.0 MiB are available"),
+        (["--memory-limit", "1KiB"], 5, "1,024 bytes are available"),
     ],
 )
 def test_exit_codes(options, code, message, graph_file, tmp_path, capsys):

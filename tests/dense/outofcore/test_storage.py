@@ -464,6 +464,6 @@ def test_fill_refuses_what_does_not_fit():
         fill(matrix, graph)
     with (
         Matrix(np.empty((4, 4))) as matrix,
-        pytest.raises(ParameterError, match=r"of 3 rows\. Got 4"),
+        pytest.raises(ParameterError, match=r"of 3 columns\. Got 4"),
     ):
         fill(matrix, graph)
