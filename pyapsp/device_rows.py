@@ -115,6 +115,24 @@ class DeviceRows:
             cl.enqueue_copy(queue, rows, self._whole._buffer, src_offset=start)
         return rows
 
+    def diagonal(self) -> np.ndarray:
+        """Return a copy of the values of each row's own vertex, for all rows of a square."""
+        n, item = self.shape[1], self.dtype.itemsize
+        found = np.empty(n, self.dtype)
+        if n:
+            # the type stubs do not have the keyword arguments of rectangle copies
+            cl.enqueue_copy(  # type: ignore[call-overload]
+                self._device.queue(),
+                found,
+                self._buffer,
+                buffer_origin=(0, 0),
+                host_origin=(0, 0),
+                region=(item, n),
+                buffer_pitches=((n + 1) * item,),
+                host_pitches=(item,),
+            )
+        return found
+
     def largest(self) -> int | float:
         """Return the largest finite value of the rows, 0 if all are infinite or negative."""
         rows, n = self.shape

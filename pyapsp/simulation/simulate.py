@@ -346,6 +346,7 @@ def _plan(
     if not pair or not all(is_real(each) and 0 < each < math.inf for each in tolerances):
         raise ParameterError.of("tolerances", "simulate", "two positive numbers", tolerances)
     steps = math.floor(duration / step * (1 + 1e-12))
+    every = min(every, steps + 1)  # kernels count in 32 bits; step 0 alone is returned
     limits = (tolerances[0], tolerances[1]) if adaptive else None
     return Plan(system.start, step, steps, every, readback, limits)
 

@@ -105,6 +105,9 @@ def test_slices_are_views_of_the_same_rows(device):
     np.testing.assert_array_equal(rows.get(), want)
     np.testing.assert_array_equal(rows[1:4].get(), want[1:4])
     assert rows[1:4].largest() == 6
+    square = DeviceRows(chosen, (3, 3), np.dtype(np.int16))
+    square.put(np.arange(9, dtype=np.int16).reshape(3, 3))
+    assert square.diagonal().tolist() == [0, 4, 8]
     assert rows[:2].largest() == 0
 
 
