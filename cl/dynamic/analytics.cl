@@ -237,7 +237,7 @@ __kernel GROUP void rows_rank(__global const float *given, __global float *rank,
 
 /* Hook the larger root of two neighbours to the smaller one. */
 __kernel GROUP void rows_hook(LISTS, __global const int *now, volatile __global int *next,
-                              __global int *changed, ROWS)
+                              volatile __global int *changed, ROWS)
 {
     const int lane = GROUP_PLACE % lanes;
     FOR_ROWS (at, *count, lanes) {
@@ -254,7 +254,7 @@ __kernel GROUP void rows_hook(LISTS, __global const int *now, volatile __global 
                 }
             }
             if (found)
-                *changed = 1;
+                atomic_xchg(changed, 1);
         }
     }
 }

@@ -147,7 +147,9 @@ __kernel GROUP void bitmap_count(__global const int *first, __global const int *
                 if (hits[p] > 0)
                     atomic_add(&found[row + p], hits[p]);
 #else
-                map[head >> 5] = 0;
+                /* rows are sorted: the first head of a word clears it, and no other */
+                if (p == 0 || up_heads[row + p - 1] >> 5 != head >> 5)
+                    map[head >> 5] = 0;
 #endif
             }
             SYNC();

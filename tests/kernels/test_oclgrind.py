@@ -7,6 +7,7 @@ The scripts of the folder `oclgrind` beside this file compare every answer.
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -35,10 +36,12 @@ pytestmark = [pytest.mark.oclgrind, pytest.mark.slow]
 def under_oclgrind(script: Path, written: Path) -> str:
     """Run a script, and return the messages of Oclgrind."""
     log = written.with_suffix(".log")
+    # its LLVM has no code for what the compiler makes of `restrict` in a function that is inlined
+    environment = os.environ | {"PYOPENCL_BUILD_OPTIONS": "-Drestrict="}
     command = ["oclgrind", "--data-races", "--uniform-writes", "--check-api", "--log", str(log)]
     command += ["--num-threads", "1"] if script.stem in ONE_THREAD else []
     command += [sys.executable, str(FOLDER / "run.py"), str(script), str(written)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     calls = re.findall(r"runtime error detected\s+Function: (\w+)\s+Error: +(\w+)", done.stderr)
     return log.read_text() + "".join(
