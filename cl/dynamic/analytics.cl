@@ -134,7 +134,7 @@ __kernel GROUP void rows_relax(LISTS, volatile __global int *distance, volatile 
             __global const weight_t *weight = ROW_WEIGHTS(v);
             const int own = atomic_or(&distance[v], 0);
             for (int k = lane; k < size; k += lanes) {
-                const int w = row[k], now = own + (int)weight[k];
+                const int w = row[k], now = own + (int)WEIGHT_AT(weight, k);
                 if (atomic_min(&distance[w], now) > now && atomic_xchg(&marks[w], round) != round)
                     next[atomic_inc(next_count)] = w;
             }
@@ -155,7 +155,7 @@ __kernel GROUP void rows_product(LISTS, __global const value_t *x, __global valu
             __global const int *row = ROW_HEADS(v);
             __global const weight_t *weight = ROW_WEIGHTS(v);
             for (int k = lane; k < size; k += lanes)
-                own = ADD(own, TIMES(weight[k], x[row[k]]));
+                own = ADD(own, TIMES(WEIGHT_AT(weight, k), x[row[k]]));
         }
         const value_t sum = sum_of_lanes(own, lane, lanes, sums);
         if (v >= 0 && lane == 0)

@@ -94,6 +94,28 @@ def test_whole_numbers(device):
         ]
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_weights_of_half_precision(directed, device, form):
+    """A half is only loaded: arithmetic with it is an extension of OpenCL."""
+    random = np.random.default_rng(4)
+    ends, weights = random.integers(0, 90, (2, 600)), random.integers(1, 512, 600) / 4
+    narrow, wide = (
+        Hornet(90, directed=directed, weight=kind, block_array=64, device=device)
+        for kind in ("float16", "float32")
+    )
+    for held in (narrow, wide):
+        held.insert_edges(*ends, weights)
+    csr = analytics.CsrRows(wide.to_graph(), weight="float16", device=device)
+    x = random.random(90).astype(np.float32)
+    for rows in (narrow, csr):
+        assert (analytics.bfs(rows, 3) == analytics.bfs(wide, 3)).all()
+        for semiring in analytics.SEMIRINGS:
+            right = analytics.spmv(wide, x, semiring=semiring)
+            assert np.allclose(analytics.spmv(rows, x, semiring=semiring), right, rtol=1e-5)
+        with pytest.raises(ParameterError, match="integer weights"):
+            analytics.distances(rows, 3)
+
+
 def test_arguments(device):
     held = Hornet(3, device=device)
     with pytest.raises(GraphError, match="3 vertices"):
