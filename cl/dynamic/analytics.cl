@@ -204,8 +204,8 @@ __kernel GROUP void rows_push(LISTS, __global const float *share, volatile __glo
 }
 
 /* New ranks from what neighbours gave: `base` and a part of that. A vertex shares its rank among its
- * neighbours, or with `whole` gives all of it to each. Each group sums how much they change, and the ranks of
- * vertices without edges, whose share goes to all. */
+ * neighbours, or with `whole` gives all of it to each. Each group sums how much they change, and the
+ * ranks of vertices without edges, whose share goes to all; with `whole` it sums all ranks. */
 __kernel GROUP void rows_rank(__global const float *given, __global float *rank,
                               __global float *share, __global float *sums, const int n,
                               const float base, const float damping, const int whole, ROWS)
@@ -217,7 +217,7 @@ __kernel GROUP void rows_rank(__global const float *given, __global float *rank,
             const float now = base + damping * given[v];
             const int size = ROW_SIZE(v);
             change += fabs(now - rank[v]);
-            hanging += size ? 0 : now;
+            hanging += whole || size == 0 ? now : 0;
             rank[v] = now;
             share[v] = whole ? now : size ? now / size : 0;
         }

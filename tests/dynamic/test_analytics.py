@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import csgraph
 
 from pyapsp.dynamic import Hornet, analytics
+from pyapsp.dynamic.calls import Run
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import Graph
 
@@ -78,6 +79,16 @@ def test_katz(pair, device):
             analytics.katz(held, **wrong)
     with pytest.raises(ParameterError, match="beta"):
         analytics.katz(held, beta=-1)
+
+
+def test_katz_reads_ranks_once(pair, monkeypatch):
+    held, _ = pair
+    counts, fetch = [], Run.fetch
+    monkeypatch.setattr(
+        Run, "fetch", lambda run, *given: counts.append(given[1]) or fetch(run, *given)
+    )
+    analytics.katz(held, alpha=0.02)
+    assert counts.count(held.n) == 1
 
 
 def test_whole_numbers(device):
