@@ -134,7 +134,7 @@ __kernel GROUP void rows_relax(LISTS, volatile __global int *distance, volatile 
             __global const weight_t *weight = ROW_WEIGHTS(v);
             const int own = atomic_or(&distance[v], 0);
             for (int k = lane; k < size; k += lanes) {
-                const int w = row[k], now = own + (int)weight[k];
+                const int w = row[k], now = own + (int)WEIGHT_AT(weight, k);
                 if (atomic_min(&distance[w], now) > now && atomic_xchg(&marks[w], round) != round)
                     next[atomic_inc(next_count)] = w;
             }
@@ -155,7 +155,7 @@ __kernel GROUP void rows_product(LISTS, __global const value_t *x, __global valu
             __global const int *row = ROW_HEADS(v);
             __global const weight_t *weight = ROW_WEIGHTS(v);
             for (int k = lane; k < size; k += lanes)
-                own = ADD(own, TIMES(weight[k], x[row[k]]));
+                own = ADD(own, TIMES(WEIGHT_AT(weight, k), x[row[k]]));
         }
         const value_t sum = sum_of_lanes(own, lane, lanes, sums);
         if (v >= 0 && lane == 0)
@@ -204,8 +204,8 @@ __kernel GROUP void rows_push(LISTS, __global const float *share, volatile __glo
 }
 
 /* New ranks from what neighbours gave: `base` and a part of that. A vertex shares its rank among its
- * neighbours, or with `whole` gives all of it to each. Each group sums how much they change, and the ranks of
- * vertices without edges, whose share goes to all. */
+ * neighbours, or with `whole` gives all of it to each. Each group sums how much they change, and the
+ * ranks of vertices without edges, whose share goes to all; with `whole` it sums all ranks. */
 __kernel GROUP void rows_rank(__global const float *given, __global float *rank,
                               __global float *share, __global float *sums, const int n,
                               const float base, const float damping, const int whole, ROWS)
@@ -217,7 +217,7 @@ __kernel GROUP void rows_rank(__global const float *given, __global float *rank,
             const float now = base + damping * given[v];
             const int size = ROW_SIZE(v);
             change += fabs(now - rank[v]);
-            hanging += size ? 0 : now;
+            hanging += whole || size == 0 ? now : 0;
             rank[v] = now;
             share[v] = whole ? now : size ? now / size : 0;
         }

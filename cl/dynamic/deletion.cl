@@ -104,7 +104,8 @@ __kernel GROUP void deletion_gaps(__global const uint4 *rows, __global const int
     }
 }
 
-/* Let rows be shorter that lose edges; others may be of vertices that there are no more. */
+/* Shorten the rows that lose edges. Other rows are left alone: their vertices may have been
+ * deleted. */
 __kernel GROUP void deletion_shorten(__global const uint4 *rows, __global const int *state,
                                   __global const int *removed, __global int *degree)
 {

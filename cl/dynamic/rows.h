@@ -4,12 +4,14 @@
  *     PYAPSP_HORNET  1        1: blocks of a Hornet (blocks.h); 0: compressed sparse rows
  *     PYAPSP_OFFSET  long     type of the offsets of compressed sparse rows
  *     PYAPSP_WEIGHT  float    type of the weights
+ *     PYAPSP_WEIGHT_HALF  0   1: that type is half
  *
  *     ROWS           parameters of a kernel that reads rows
  *     ROWS_WEIGHTS   the same, with weights
  *     IS_VERTEX(v)   whether v is a vertex
  *     ROW_SIZE(v)    number of its edges
  *     ROW_HEADS(v), ROW_WEIGHTS(v)   their arrays, for vertices with edges
+ *     WEIGHT_AT(weights, k)   a weight; a half as a float
  */
 #ifndef DYNAMIC_ROWS_H
 #define DYNAMIC_ROWS_H
@@ -21,6 +23,9 @@
 #endif
 #ifndef PYAPSP_WEIGHT
 #define PYAPSP_WEIGHT float
+#endif
+#ifndef PYAPSP_WEIGHT_HALF
+#define PYAPSP_WEIGHT_HALF 0
 #endif
 #include "dynamic/blocks.h"
 
@@ -43,6 +48,13 @@ typedef PYAPSP_WEIGHT weight_t;
 #define ROW_SIZE(v) (int)(first[(v) + 1] - first[v])
 #define ROW_HEADS(v) (heads + first[v])
 #define ROW_WEIGHTS(v) (weights + first[v])
+#endif
+
+#if PYAPSP_WEIGHT_HALF
+/* without cl_khr_fp16 a half is only for memory */
+#define WEIGHT_AT(weights, k) vload_half(k, weights)
+#else
+#define WEIGHT_AT(weights, k) (weights)[k]
 #endif
 
 #endif /* DYNAMIC_ROWS_H */

@@ -47,15 +47,18 @@ def batch_of(store: Store, tails: Any, heads: Any, items: list[NDArray[Any]]) ->
 def _on_device(store: Store, tails: Any, heads: Any, items: list[NDArray[Any]]) -> Batch:
     """Return edges whose ends are arrays of the device."""
     for name, array in (("tails", tails), ("heads", heads)):
-        fits = isinstance(array, cl_array.Array) and array.dtype == np.int32
-        if not fits or array.context != store.device.context or array.offset or array.ndim != 1:
+        fits = isinstance(array, cl_array.Array) and array.dtype == np.int32 and array.ndim == 1
+        # kernels get the whole buffer: no part of one, and no steps
+        whole = fits and not array.offset and array.flags.c_contiguous
+        if not whole or array.context != store.device.context:
             rule = "a whole pyopencl array of int32 in the context of this container, as the other"
             raise ParameterError.of(name, "Hornet", rule, type(array).__name__)
         array.finish()
     if tails.size != heads.size:
         raise GraphError(f"{tails.size} tails do not go with {heads.size} heads")
+    count = validation.integer("edges", "a batch", tails.size, 0, 2**29)
     values = [store.bring(f"item {number}", array) for number, array in enumerate(items)]
-    return Batch(tails.base_data, heads.base_data, values, tails.size)
+    return Batch(tails.base_data, heads.base_data, values, count)
 
 
 def size_of(ends: Any) -> int:

@@ -222,8 +222,12 @@ class Coordinates(Format):
         if whole.size <= self._room:
             self._change(whole, partial(self._write, new, self.m))
         else:
-            self._spare = max(self._spare, whole.size)
-            self._change(whole, self._rebuild)
+            spare, self._spare = self._spare, max(self._spare, whole.size)
+            try:
+                self._change(whole, self._rebuild)
+            except BaseException:
+                self._spare = spare
+                raise
 
 
 class CsrWithCoordinates(Format):

@@ -389,8 +389,8 @@ class Hornet:
     ) -> NDArray[np.int64]:
         """Insert vertices without edges, and return their numbers.
 
-        Numbers of deleted vertices are used first. If there is no memory left for vertices, it is
-        doubled; edges are not copied.
+        Numbers of deleted vertices are used first. When the room for vertices is used up, it
+        doubles; edges are not copied.
         """
         owner = "Hornet.insert_vertices"
         count = validation.integer("count", owner, count, 0, validation.MAX_VERTICES - self.n)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyapsp.dynamic import analytics
 from pyapsp.dynamic.arguments import ends_of
 from pyapsp.dynamic.hornet import Hornet
-from pyapsp.errors import ParameterError, PrecisionError
+from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import validation
 
 __all__ = ["PathRows"]
@@ -26,6 +28,8 @@ class PathRows:
     still satisfy all edges, and the paths are still there. As long as it is in use, update the
     edges of the container by its methods alone, and leave the vertices. The test of what is
     affected is ours.
+
+    After an update that fails, rows that may be wrong are computed again by the next one.
 
     Parameters
     ----------
@@ -70,7 +74,9 @@ class PathRows:
         chosen = held.vertices if sources is None else sources
         self.sources = validation.vertices("sources", np.asarray(chosen), held.n)
         self.lengths = np.full((self.sources.size, held.n), -1, np.int32)
-        self._compute(np.arange(self.sources.size))
+        # rows that may not be those of the container as it is
+        self._stale = np.ones(self.sources.size, bool)
+        self._compute()
 
     def insert_edges(
         self, tails: ArrayLike, heads: ArrayLike, weights: ArrayLike | None = None
@@ -80,17 +86,18 @@ class PathRows:
         if self._weighted:
             self._check(given)
         u, v = ends_of("tails", tails), ends_of("heads", heads)
-        self._held.insert_edges(u, v, weights)  # checks the arguments
+        with self._changing() as before:
+            self._held.insert_edges(u, v, weights)  # checks the arguments
         steps = np.broadcast_to(given, u.shape)
-        far = self._far()
-        hit = [i for i, d in enumerate(far) if self._either(u, v, d, lambda a, b: a + steps < b)]
-        return self._compute(np.array(hit, np.int64))
+        self._stale = before | self._hit(u, v, lambda a, b: a + steps < b)
+        return self._compute()
 
     def delete_edges(self, tails: ArrayLike, heads: ArrayLike) -> int:
         """Delete edges; return how many rows were computed again."""
         u, v = ends_of("tails", tails), ends_of("heads", heads)
         there = self._held.has_edges(u, v)
-        self._held.delete_edges(u, v)
+        with self._changing() as before:
+            self._held.delete_edges(u, v)
         u, v = u[there], v[there]
 
         def may_be_on_a_path(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
@@ -98,18 +105,33 @@ class PathRows:
             on = (a <= b if self._weighted else a + 1 == b) & (a < _MOST)
             return np.asarray(on)
 
-        far = self._far()
-        hit = [i for i, d in enumerate(far) if self._either(u, v, d, may_be_on_a_path)]
-        return self._compute(np.array(hit, np.int64))
+        self._stale = before | self._hit(u, v, may_be_on_a_path)
+        return self._compute()
 
-    def _far(self) -> NDArray[np.int64]:
-        """Return the lengths with a large number where there is no path."""
-        return np.where(self.lengths < 0, _MOST, self.lengths.astype(np.int64))
+    @contextmanager
+    def _changing(self) -> Iterator[NDArray[np.bool_]]:
+        """Mark all rows while the container changes; yield which were marked before.
 
-    def _either(self, u: Any, v: Any, lengths: NDArray[np.int64], test: Any) -> bool:
+        An error of the arguments means that the container is as it was.
+        """
+        before = self._stale
+        self._stale = np.ones_like(before)
+        try:
+            yield before
+        except (GraphError, ParameterError):
+            self._stale = before
+            raise
+
+    def _hit(self, u: Any, v: Any, test: Any) -> NDArray[np.bool_]:
+        """Return which rows have an edge that passes a test of the lengths of its ends."""
+        found = [self._either(u, v, lengths, test) for lengths in self.lengths]
+        return np.array(found, bool)
+
+    def _either(self, u: Any, v: Any, lengths: NDArray[np.int32], test: Any) -> bool:
         """Return whether any edge, in a direction that it has, passes a test of its ends."""
-        forth = bool(test(lengths[u], lengths[v]).any())
-        return forth or (not self._held.directed and bool(test(lengths[v], lengths[u]).any()))
+        a, b = _far(lengths[u]), _far(lengths[v])
+        forth = bool(test(a, b).any())
+        return forth or (not self._held.directed and bool(test(b, a).any()))
 
     def _check(self, weights: NDArray[Any]) -> None:
         """Raise the error of weights that are negative, or so large that lengths may overflow."""
@@ -121,8 +143,16 @@ class PathRows:
                 "long for int32"
             )
 
-    def _compute(self, places: NDArray[np.int64]) -> int:
+    def _compute(self) -> int:
+        """Compute the rows that are marked; return how many."""
+        places = np.flatnonzero(self._stale)
         for place in places.tolist():
             source = int(self.sources[place])
             self.lengths[place] = analytics.distances(self._held, source)
+            self._stale[place] = False
         return places.size
+
+
+def _far(lengths: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return lengths with a large number where there is no path."""
+    return np.where(lengths < 0, _MOST, lengths.astype(np.int64))

@@ -109,12 +109,12 @@ def katz(
         ranks.renew(beta, 0)
         for _ in range(limit):
             ranks.give()
-            change, _ = ranks.renew(beta, alpha)
-            found = ranks.fetch().astype(float)
-            if not np.isfinite(change) or change <= tolerance * found.sum():
+            change, whole = ranks.renew(beta, alpha)
+            if not np.isfinite([change, whole]).all() or change <= tolerance * whole:
                 break
+        found = ranks.fetch().astype(float)
     length = np.linalg.norm(found)
-    if not (np.isfinite(length) and change <= tolerance * found.sum()):
+    if not (np.isfinite([change, whole, length]).all() and change <= tolerance * whole):
         rule = f"so small that the values settle in {limit} iterations"
         raise ParameterError.of("alpha", "katz", rule, alpha)
     scaled: NDArray[np.float32] = (found / length).astype(np.float32)
@@ -142,7 +142,10 @@ class _Ranks:
         self._run.over_rows("rows_push", self._share, self._given)
 
     def renew(self, base: float, factor: float) -> tuple[float, float]:
-        """Make new ranks; return the sum of the changes, and of the ranks without neighbours."""
+        """Make new ranks; return the sum of the changes, and that of the ranks without neighbours.
+
+        With `whole` the second sum is that of all ranks.
+        """
         rows = self._rows
         sizes = np.int32(rows.n), np.float32(base), np.float32(factor), self._whole
         arguments = self._given, self._rank, self._share, self._sums, *sizes, *rows.arguments()

@@ -95,6 +95,7 @@ class Rows(ABC):
             "PYAPSP_GROUP": self.group,
             "PYAPSP_WARP": min(self.group, 32),
             "PYAPSP_WEIGHT": weight,
+            "PYAPSP_WEIGHT_HALF": int(weight == "half"),
         }
         optimise = self.group == 1 or self.device.traits.optimises_barriers
         macros = own | self.defines() | defines

@@ -75,11 +75,15 @@ def csv(path: Path, instants: int | None, variables: Any) -> Columns:
                 raise FormatError(path, line, f"variable {name!r} has Booleans and numbers")
         waiting.append(found)
         line, rows = line + frame.height, rows + frame.height
-        while instants is not None and rows > instants:
-            found = _joined(waiting)
-            yield {name: values[:instants] for name, values in found.items()}, {}
-            waiting = [{name: values[instants:] for name, values in found.items()}]
-            rows -= instants
+        if instants is None or rows <= instants:
+            continue
+        found, start = _joined(waiting), 0
+        waiting = [found]  # so that the blocks are freed
+        while rows > instants:
+            stop = start + instants
+            yield {name: values[start:stop] for name, values in found.items()}, {}
+            start, rows = stop, rows - instants
+        waiting = [{name: values[start:] for name, values in found.items()}]
     yield _joined(waiting), {}
 
 

@@ -179,7 +179,10 @@ class DeviceEngine(ABC):
         return self.rows(rows)
 
     def _one_by_one(self) -> None:
-        """Go on with a launch for each phase: groups that wait for each other do not come on."""
+        """Go on with a launch for each phase.
+
+        On this device, groups that wait for each other stall.
+        """
         _log.warning("a launch of several steps stalled on %s: phase by phase", self.device.name)
         self.together = None
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import csgraph
 
 from pyapsp.dynamic import Hornet, analytics
+from pyapsp.dynamic.calls import Run
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import Graph
 
@@ -80,6 +81,16 @@ def test_katz(pair, device):
         analytics.katz(held, beta=-1)
 
 
+def test_katz_reads_ranks_once(pair, monkeypatch):
+    held, _ = pair
+    counts, fetch = [], Run.fetch
+    monkeypatch.setattr(
+        Run, "fetch", lambda run, *given: counts.append(given[1]) or fetch(run, *given)
+    )
+    analytics.katz(held, alpha=0.02)
+    assert counts.count(held.n) == 1
+
+
 def test_whole_numbers(device):
     graph = Graph.from_arcs(4, [0, 0, 1], [1, 2, 2], [5, 7, -3])
     for rows in (graph, Hornet.from_graph(graph, device=device)):
@@ -92,6 +103,28 @@ def test_whole_numbers(device):
             0,
             0,
         ]
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_weights_of_half_precision(directed, device, form):
+    """A half is only loaded: arithmetic with it is an extension of OpenCL."""
+    random = np.random.default_rng(4)
+    ends, weights = random.integers(0, 90, (2, 600)), random.integers(1, 512, 600) / 4
+    narrow, wide = (
+        Hornet(90, directed=directed, weight=kind, block_array=64, device=device)
+        for kind in ("float16", "float32")
+    )
+    for held in (narrow, wide):
+        held.insert_edges(*ends, weights)
+    csr = analytics.CsrRows(wide.to_graph(), weight="float16", device=device)
+    x = random.random(90).astype(np.float32)
+    for rows in (narrow, csr):
+        assert (analytics.bfs(rows, 3) == analytics.bfs(wide, 3)).all()
+        for semiring in analytics.SEMIRINGS:
+            right = analytics.spmv(wide, x, semiring=semiring)
+            assert np.allclose(analytics.spmv(rows, x, semiring=semiring), right, rtol=1e-5)
+        with pytest.raises(ParameterError, match="integer weights"):
+            analytics.distances(rows, 3)
 
 
 def test_arguments(device):

@@ -60,9 +60,13 @@ def test_what_is_refused_changes_nothing(name, device, monkeypatch):
     def full(size):
         raise DeviceMemoryError(size, 0, "none")
 
-    before = form.to_csr()
-    monkeypatch.setattr(type(device), "buffer", lambda self, size: full(size))
-    with pytest.raises(DeviceMemoryError):
-        form.insert_edges([0, 1], [1, 2], duplicates="keep")
+    before, memory = form.to_csr(), form.memory
+    with monkeypatch.context() as patch:
+        patch.setattr(type(device), "buffer", lambda self, size: full(size))
+        with pytest.raises(DeviceMemoryError):
+            form.insert_edges([0, 1], [1, 2], duplicates="keep")
     assert (form.to_csr() != before).nnz == 0
     assert form.m == graph.m
+    tails, heads = graph.indptr.searchsorted(0, side="right") - 1, graph.indices[0]
+    assert form.delete_edges([tails], [heads]) == 1
+    assert form.memory <= memory  # with no spare room, as before

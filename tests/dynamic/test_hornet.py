@@ -140,6 +140,11 @@ def test_edges_that_are_on_the_device(device):
     assert graph.has_edges(tails, heads).all()
     with pytest.raises(ParameterError, match="tails"):
         graph.insert_edges(tails[1:], heads[1:])
+    with pytest.raises(ParameterError, match="tails"):
+        graph.insert_edges(tails[::2], heads[::2])
+    many = cl_array.Array(queue, 2**29 + 1, np.int32, data=tails.base_data)
+    with pytest.raises(ParameterError, match="edges"):
+        graph.insert_edges(many, many)
     with pytest.raises(ParameterError, match="heads"):
         graph.insert_edges(tails, ends[1])
     assert graph.delete_edges(tails, heads) == len(model)

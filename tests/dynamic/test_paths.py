@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csgraph
 
-from pyapsp.dynamic import Hornet, PathRows, analytics
-from pyapsp.errors import GraphError, ParameterError, PrecisionError
+from pyapsp.dynamic import Hornet, PathRows, analytics, batch
+from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError, PrecisionError
 
 
 def lengths(held, sources):
@@ -59,6 +61,73 @@ def test_weights_of_zero(device):
     assert rows.lengths.tolist() == [[0, 0, 0]]
     assert rows.delete_edges([1], [2]) == 1
     assert rows.lengths.tolist() == [[0, 0, -1]]
+
+
+def test_rows_after_an_error(device, monkeypatch):
+    held = Hornet(5, device=device)
+    rows = PathRows(held)
+    rows.insert_edges([0, 1], [1, 2])
+    old = rows.lengths.copy()
+
+    def full(*arguments):
+        raise DeviceMemoryError(1, 0, "none")
+
+    loop = [4], [4]  # changes no length: only what may be wrong is computed
+    with pytest.raises(GraphError):
+        rows.insert_edges([2], [9])
+    assert rows.insert_edges(*loop) == 0
+    for owner, name, edges, again in ((batch, "insert", 3, 5), (analytics, "distances", 4, 3)):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, full)
+            with pytest.raises(DeviceMemoryError):
+                rows.insert_edges([2], [3])
+        assert (rows.lengths == old).all()
+        assert held.m == edges
+        assert rows.insert_edges(*loop) == again
+        assert (rows.lengths == lengths(held, rows.sources)).all()
+
+
+def test_rows_after_an_interrupt(device, monkeypatch):
+    """It may come when the container has changed, and in the middle of the rows."""
+    held = Hornet(5, device=device)
+    rows = PathRows(held)
+    rows.insert_edges([0, 1, 2], [1, 2, 3])
+    real = Hornet.delete_edges
+
+    def interrupted(*arguments):
+        real(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Hornet, "delete_edges", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            rows.delete_edges([1], [2])
+    calls, distances = [], analytics.distances
+
+    def second(graph, source):
+        if calls:
+            raise MemoryError
+        calls.append(source)
+        return distances(graph, source)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(analytics, "distances", second)
+        with pytest.raises(MemoryError):
+            rows.insert_edges([4], [4])
+    assert rows.insert_edges([4], [4]) == 4
+    assert (rows.lengths == lengths(held, rows.sources)).all()
+
+
+def test_an_update_takes_no_copy_of_all_lengths(device):
+    rows = PathRows(Hornet(20000, device=device), np.arange(100))
+    rows.insert_edges([500], [501])
+    tracemalloc.start()
+    try:
+        assert rows.insert_edges([501], [502]) == 0
+        assert rows.delete_edges([501], [502]) == 0
+        assert tracemalloc.get_traced_memory()[1] < rows.lengths.nbytes / 2
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_is_refused(device):

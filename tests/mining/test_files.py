@@ -11,7 +11,7 @@ import pytest
 
 from pyapsp.cli import main
 from pyapsp.errors import FormatError, ParameterError, PrecisionError, PyApspError
-from pyapsp.mining import Trace, mine, read_pieces, read_trace
+from pyapsp.mining import Trace, mine, read_pieces, read_trace, tables
 
 SPOILT = int(os.environ.get("PYAPSP_MINING_FILES", "150"))
 DUMP = """\
@@ -303,6 +303,16 @@ def test_frames_and_arrays_are_traces():
         assert columns(Trace.of(frame, ["x"])) == {"x": TABLE["x"]}
     array = Trace.of(np.arange(6).reshape(3, 2), ["a", "b"])
     assert columns(array) == {"a": [0, 2, 4], "b": [1, 3, 5]}
+
+
+def test_lines_are_joined_once_for_a_block(tmp_path, monkeypatch):
+    path, calls, joined = tmp_path / "lines.csv", [], tables._joined
+    path.write_text("x\n" + "".join(f"{k}\n" for k in range(100)))
+    monkeypatch.setattr(tables, "_joined", lambda waiting: calls.append(1) or joined(waiting))
+    pieces = [found["x"].tolist() for found, _ in tables.csv(path, 7, None)]
+    assert [number for piece in pieces for number in piece] == list(range(100))
+    assert [len(piece) for piece in pieces] == [7] * 14 + [2]
+    assert len(calls) == 2
 
 
 def test_later_numbers_that_need_another_type_are_refused(tmp_path):
