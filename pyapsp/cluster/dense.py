@@ -47,6 +47,7 @@ def solve_dense(
     options: AllPairsOptions,
     given: Mapping[str, Any],
     answers: Answers,
+    outside: ExitStack,
 ) -> dict[str, Any]:
     """Run Floyd-Warshall on all ranks, and hand the rows of this rank to the answer.
 
@@ -61,6 +62,8 @@ def solve_dense(
         The parameters of fw-outofcore that were asked for: block, rows and interval.
     answers : Answers
         Takes the rows.
+    outside : ExitStack
+        Gets the checkpoint: the snapshot must exist until the answer has its name.
 
     Returns
     -------
@@ -87,8 +90,7 @@ def solve_dense(
                 "n": graph.n,
                 "dtype": options.dtype.name,
             }
-            checkpoint = SharedCheckpoint(ranks, options.checkpoint, subject)
-            stack.callback(checkpoint.close)
+            checkpoint = outside.enter_context(SharedCheckpoint(ranks, options.checkpoint, subject))
             checkpoint.check_space(graph.n**2 * options.dtype.itemsize)
         state = None if checkpoint is None else checkpoint.state
         plan = planned(ranks, graph, held, given, state, own.neighbours)
@@ -112,8 +114,6 @@ def solve_dense(
         if recovery is not None:
             before = _recover(ranks, recovery, graph, matrix, held, answers, largest)
         answers.take(matrix, before)
-        if checkpoint is not None:
-            checkpoint.remove()
     rows, cut = [high - low for low, high in plan.spans], plan.cut
     return {
         "kernel_seconds": passes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, cast
 
@@ -63,12 +64,12 @@ def run(
     graph, options = request.input, request.options
     choice = _chosen(ranks, request)
     method = cast("AllPairsMethod", choice.method)
-    with opened(ranks, graph.n, options, out) as answers:
+    with ExitStack() as outside, opened(ranks, graph.n, options, out) as answers:
         if method.by_source:
             plan, stats = _searched(ranks, request, choice, answers)
         else:
             given = method.parameters
-            found = solve_dense(ranks, own, graph, options, given, answers)
+            found = solve_dense(ranks, own, graph, options, given, answers, outside)
             plan = Plan(
                 graph,
                 options,

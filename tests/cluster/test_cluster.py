@@ -125,6 +125,21 @@ def test_a_killed_rank_ends_all_and_others_resume(folder):
     assert pyapsp.open_rows(folder / "out.npy")[:].tobytes() == one.tobytes()
 
 
+def test_the_snapshot_stays_until_the_answer_is_complete(folder):
+    before = """\
+from pyapsp.cluster import files
+    def full(*_): raise OSError(28, 'No space left on device')
+    files._Files.synced = full"""
+    words = (*SOLVE[2:], "--set", "block=32", "--set", "interval=0", "--checkpoint", "snapshots")
+    done = launching.run(2, *first_words(2, before), *words, cwd=folder)
+    assert done.returncode == 5, done.stderr
+    assert not (folder / "out.npy").exists()
+    assert (folder / "snapshots" / "manifest.json").exists()
+    done = launching.run(2, *SOLVE[:2], *words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (folder / "snapshots").iterdir()} <= {"lock"}
+
+
 @pytest.mark.kills
 @pytest.mark.timeout(3600)
 def test_random_kills_and_resumes_with_other_ranks(folder):
