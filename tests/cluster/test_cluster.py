@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import pyapsp
+from pyapsp.cluster import launchers
 from pyapsp.cluster.band import shares
 from pyapsp.cluster.model import Rates, best, predict
 from pyapsp.cluster.shards import CONTENT
@@ -237,6 +238,25 @@ def test_files_that_are_not_whole_are_refused(tmp_path):
     (folder / CONTENT).write_text("[]")
     with pytest.raises(FormatError, match="not the rows of a run"):
         pyapsp.open_rows(folder)
+
+
+@pytest.mark.parametrize(
+    ("variables", "launched"),
+    [
+        ({}, False),
+        ({"PMI_SIZE": "1"}, True),  # mpiexec -n 1 continues a snapshot of more ranks
+        ({"SLURM_STEP_NUM_TASKS": "1"}, False),
+        ({"SLURM_STEP_NUM_TASKS": "1", "PMI_SIZE": "1"}, False),
+        ({"SLURM_STEP_NUM_TASKS": "1", "PMI_SIZE": "2"}, True),  # mpiexec in a job
+        ({"SLURM_STEP_NUM_TASKS": "8"}, True),
+    ],
+)
+def test_one_task_of_slurm_is_a_plain_process(variables, launched, monkeypatch):
+    for name in (*launchers._SIZES, launchers._TASKS):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert launchers.launched() is launched
 
 
 def test_a_path_needs_ranks(tmp_path):
