@@ -175,7 +175,7 @@ def _run(
         residence, workers = None, None
         if plan.cut is None:
             product, block = plan.product, plan.block
-            residence = stack.enter_context(Residence(options.device, product, band, block))
+            residence = stack.enter_context(Residence(ranks, options.device, product, band, block))
             workers = (ResidentWorker(residence), ResidentWorker(residence))
         else:
             # Band has the methods of a matrix that a worker uses
