@@ -80,7 +80,8 @@ def solve_dense(
             raise CapabilityError(f"fw-outofcore on several ranks has no parameter {name!r}")
     check_weights(graph, options.dtype)
     started = time.perf_counter()
-    held = replace(options, sources=None, cutoff=None, out=None, memory_limit=_limit(own, options))
+    limit = own.limit(options.memory_limit)
+    held = replace(options, sources=None, cutoff=None, out=None, memory_limit=limit)
     with ExitStack() as stack:
         checkpoint = None
         if options.checkpoint is not None:
@@ -131,11 +132,6 @@ def solve_dense(
         },
         "notes": tuple(notes_of(plan)),
     }
-
-
-def _limit(own: Own, options: AllPairsOptions) -> int | None:
-    given = [each for each in (own.memory, options.memory_limit) if each is not None]
-    return min(given, default=None)
 
 
 def _run(

@@ -66,7 +66,7 @@ def run(
     method = cast("AllPairsMethod", choice.method)
     with ExitStack() as outside, opened(ranks, graph.n, options, out) as answers:
         if method.by_source:
-            plan, stats = _searched(ranks, request, choice, answers)
+            plan, stats = _searched(ranks, own, request, choice, answers)
         else:
             given = method.parameters
             found = solve_dense(ranks, own, graph, options, given, answers, outside)
@@ -128,10 +128,12 @@ def _chosen(ranks: Ranks, request: Request) -> Choice:
 
 
 def _searched(
-    ranks: Ranks, request: Request, choice: Choice, answers: Answers
+    ranks: Ranks, own: Own, request: Request, choice: Choice, answers: Answers
 ) -> tuple[Plan, dict[str, Any]]:
     """Search from all sources."""
     method, graph = cast("SourceBlocks", choice.method), request.input
+    limit = own.limit(choice.options.memory_limit)
+    choice = replace(choice, options=replace(choice.options, memory_limit=limit))
     plan = method.plan(graph, part_of(ranks, choice.options, graph.n))
     wrong: DeviceError | None = None
     if not isinstance(request.method, Method):
