@@ -8,18 +8,20 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp.cluster import launchers
+from pyapsp.cluster import answers, launchers
 from pyapsp.cluster.band import shares
 from pyapsp.cluster.model import Rates, best, predict
 from pyapsp.cluster.shards import CONTENT
-from pyapsp.errors import FormatError, ParameterError
+from pyapsp.errors import DeviceMemoryError, FormatError, ParameterError
 from pyapsp.graph import generators, write
+from pyapsp.paths import AllPairsOptions
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -257,6 +259,16 @@ def test_one_task_of_slurm_is_a_plain_process(variables, launched, monkeypatch):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert launchers.launched() is launched
+
+
+def test_the_memory_of_rows_includes_predecessors(monkeypatch):
+    monkeypatch.setattr(answers, "available_memory", lambda: 1000)
+    options = AllPairsOptions(pyapsp.device.choose(), np.dtype(np.int32))
+    assert answers.Answers(10, options).room(0, 10, 1).shape == (10, 10)
+    both = answers.Answers(15, replace(options, predecessors=True))
+    assert both.room(0, 6, 1).shape == (6, 15)
+    with pytest.raises(DeviceMemoryError):
+        both.room(0, 7, 1)
 
 
 def test_a_path_needs_ranks(tmp_path):
