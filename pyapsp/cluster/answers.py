@@ -40,6 +40,8 @@ class Answers:
     def room(self, first: int, last: int, neighbours: int) -> np.ndarray:
         """Return an array for rows of the matrix: in memory, or in a file if that is too small.
 
+        The memory must also hold their predecessors, if they are asked for.
+
         Parameters
         ----------
         first, last : int
@@ -52,7 +54,8 @@ class Answers:
             If the memory is too small, and there is no file that the rows could be in.
         """
         shape, dtype = (last - first, self.n), self.options.dtype
-        needed, free = shape[0] * shape[1] * dtype.itemsize, available_memory()
+        value = dtype.itemsize + 4 * self.options.predecessors
+        needed, free = shape[0] * shape[1] * value, available_memory()
         if free is None or needed <= _PART * free / neighbours:
             return np.empty(shape, dtype)
         mapped = self._mapped(first, last) if self.options.sources is None else None

@@ -42,6 +42,8 @@ _BLOCK = 2**24
 class SharedCheckpoint:
     """The snapshots of one run. All ranks call each method together.
 
+    At the end of its context the snapshot is removed, if there was no error.
+
     Parameters
     ----------
     ranks : Ranks
@@ -87,7 +89,17 @@ class SharedCheckpoint:
         """The state of the snapshot in the folder."""
         return None if self._found is None else dict(self._found["state"])
 
-    def close(self) -> None:
+    def __enter__(self) -> SharedCheckpoint:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._remove()
+        finally:
+            self._close()
+
+    def _close(self) -> None:
         """Release the folder."""
         if self._lock is not None:
             self._lock.release()
@@ -168,7 +180,7 @@ class SharedCheckpoint:
         if covered < own.last:
             raise self._damaged(f"it has no rows from {covered} on")
 
-    def remove(self) -> None:
+    def _remove(self) -> None:
         """Remove the snapshot when all ranks are done."""
         self._ranks.barrier()
         self._found = None

@@ -47,6 +47,7 @@ def solve_dense(
     options: AllPairsOptions,
     given: Mapping[str, Any],
     answers: Answers,
+    outside: ExitStack,
 ) -> dict[str, Any]:
     """Run Floyd-Warshall on all ranks, and hand the rows of this rank to the answer.
 
@@ -61,6 +62,8 @@ def solve_dense(
         The parameters of fw-outofcore that were asked for: block, rows and interval.
     answers : Answers
         Takes the rows.
+    outside : ExitStack
+        Gets the checkpoint: the snapshot must exist until the answer has its name.
 
     Returns
     -------
@@ -77,7 +80,8 @@ def solve_dense(
             raise CapabilityError(f"fw-outofcore on several ranks has no parameter {name!r}")
     check_weights(graph, options.dtype)
     started = time.perf_counter()
-    held = replace(options, sources=None, cutoff=None, out=None, memory_limit=_limit(own, options))
+    limit = own.limit(options.memory_limit)
+    held = replace(options, sources=None, cutoff=None, out=None, memory_limit=limit)
     with ExitStack() as stack:
         checkpoint = None
         if options.checkpoint is not None:
@@ -87,8 +91,7 @@ def solve_dense(
                 "n": graph.n,
                 "dtype": options.dtype.name,
             }
-            checkpoint = SharedCheckpoint(ranks, options.checkpoint, subject)
-            stack.callback(checkpoint.close)
+            checkpoint = outside.enter_context(SharedCheckpoint(ranks, options.checkpoint, subject))
             checkpoint.check_space(graph.n**2 * options.dtype.itemsize)
         state = None if checkpoint is None else checkpoint.state
         plan = planned(ranks, graph, held, given, state, own.neighbours)
@@ -112,8 +115,6 @@ def solve_dense(
         if recovery is not None:
             before = _recover(ranks, recovery, graph, matrix, held, answers, largest)
         answers.take(matrix, before)
-        if checkpoint is not None:
-            checkpoint.remove()
     rows, cut = [high - low for low, high in plan.spans], plan.cut
     return {
         "kernel_seconds": passes,
@@ -131,11 +132,6 @@ def solve_dense(
         },
         "notes": tuple(notes_of(plan)),
     }
-
-
-def _limit(own: Own, options: AllPairsOptions) -> int | None:
-    given = [each for each in (own.memory, options.memory_limit) if each is not None]
-    return min(given, default=None)
 
 
 def _run(
@@ -175,7 +171,7 @@ def _run(
         residence, workers = None, None
         if plan.cut is None:
             product, block = plan.product, plan.block
-            residence = stack.enter_context(Residence(options.device, product, band, block))
+            residence = stack.enter_context(Residence(ranks, options.device, product, band, block))
             workers = (ResidentWorker(residence), ResidentWorker(residence))
         else:
             # Band has the methods of a matrix that a worker uses

@@ -33,6 +33,10 @@ class Own:
     memory: int | None
     neighbours: int
 
+    def limit(self, asked: int | None) -> int | None:
+        """Return the bytes of the memory of the device that may be used, with a limit asked for."""
+        return min((each for each in (self.memory, asked) if each is not None), default=None)
+
 
 def own_device(ranks: Ranks, spec: Any = None) -> Own:
     """Return the device of this rank.

@@ -34,8 +34,8 @@ def on_ranks(function: Callable[_P, _R]) -> Callable[_P, _R]:
             graph = given.pop(0) if given else told.pop("graph")
             graph = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
             own = own_device(ranks, told.get("device"))
-            limits = [each for each in (own.memory, told.get("memory_limit")) if each is not None]
-            told |= {"device": own.device, "memory_limit": min(limits, default=None)}
+            limit = own.limit(told.get("memory_limit"))
+            told |= {"device": own.device, "memory_limit": limit}
             told["comm"] = ranks
             if ranks.rank > 0:
                 told.pop("progress", None)

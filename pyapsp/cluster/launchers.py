@@ -14,7 +14,12 @@ _TASKS, _TASK = "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"
 
 
 def launched() -> bool:
-    """Return whether a launcher of MPI has started this process."""
+    """Return whether a launcher of MPI has started this process.
+
+    A step of Slurm with one task is a plain process, though Slurm sets variables of MPI for it.
+    """
+    if os.environ.get(_TASKS) == "1" and started() == 1:
+        return False
     return any(name in os.environ for name in _SIZES) or os.environ.get(_TASKS, "1") != "1"
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.cluster.band import Band
+from pyapsp.cluster.ranks import Ranks
 from pyapsp.dense.outofcore.schedule import Schedule
 from pyapsp.dense.outofcore.shape import up_to
 from pyapsp.dense.product import Product, Rectangle, RightFactor
@@ -45,6 +46,8 @@ class Residence:
 
     Parameters
     ----------
+    ranks : Ranks
+        All of them make theirs together.
     device : Device
     product : Product
     band : Band
@@ -52,11 +55,14 @@ class Residence:
     block : int
     """
 
-    def __init__(self, device: Device, product: Product, band: Band, block: int) -> None:
+    def __init__(
+        self, ranks: Ranks, device: Device, product: Product, band: Band, block: int
+    ) -> None:
         self.device, self.product, self.band, self.block = device, product, band, block
         self.unit, self.item = product.unit(product.p), band.dtype.itemsize
         self.size = up_to(band.n, self.unit)
-        if product.pitch(self.size) > self.size:
+        # rows of panels have one length on all ranks, but the pitch depends on the device as well
+        if any(ranks.all(product.pitch(self.size) > self.size)):
             self.size += self.unit
         self.depth = up_to(min(block, self.size), self.unit)
         self.queue, self._stack = device.queue(), ExitStack()

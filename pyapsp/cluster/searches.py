@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -84,12 +85,13 @@ def totals_of_all(
     session : Session
         Of this rank.
     places : (k,) int64 ndarray
-        The sources.
+        The sources, the same on all ranks.
     width : number or None
         As for `Session.totals`.
     tell : callable or None
         Called on rank 0 as ``tell(done, total)``.
     """
+    ranks.same(sources=crc32(places.tobytes()), width=width)
     name, unit = ranks.name(), min(ranks.all(session.size))
     mine: list[tuple[int, Totals]] = []
     counts = np.zeros(1, np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, cast
 
@@ -63,12 +64,12 @@ def run(
     graph, options = request.input, request.options
     choice = _chosen(ranks, request)
     method = cast("AllPairsMethod", choice.method)
-    with opened(ranks, graph.n, options, out) as answers:
+    with ExitStack() as outside, opened(ranks, graph.n, options, out) as answers:
         if method.by_source:
-            plan, stats = _searched(ranks, request, choice, answers)
+            plan, stats = _searched(ranks, own, request, choice, answers)
         else:
             given = method.parameters
-            found = solve_dense(ranks, own, graph, options, given, answers)
+            found = solve_dense(ranks, own, graph, options, given, answers, outside)
             plan = Plan(
                 graph,
                 options,
@@ -127,10 +128,12 @@ def _chosen(ranks: Ranks, request: Request) -> Choice:
 
 
 def _searched(
-    ranks: Ranks, request: Request, choice: Choice, answers: Answers
+    ranks: Ranks, own: Own, request: Request, choice: Choice, answers: Answers
 ) -> tuple[Plan, dict[str, Any]]:
     """Search from all sources."""
     method, graph = cast("SourceBlocks", choice.method), request.input
+    limit = own.limit(choice.options.memory_limit)
+    choice = replace(choice, options=replace(choice.options, memory_limit=limit))
     plan = method.plan(graph, part_of(ranks, choice.options, graph.n))
     wrong: DeviceError | None = None
     if not isinstance(request.method, Method):

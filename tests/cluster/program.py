@@ -13,6 +13,7 @@ from mpi4py import MPI
 
 import pyapsp
 from pyapsp.cluster import answers, measure, ranks, window
+from pyapsp.distances.summaries import searches
 from pyapsp.errors import NegativeCycleError, ParameterError, PrecisionError, RankError
 from pyapsp.graph import Graph, generators
 
@@ -121,7 +122,7 @@ def shared_memory() -> None:
     ranks.LEAST, window._SLOT, measure._SAMPLE = kept
 
 
-def searches() -> None:
+def searching() -> None:
     solved(drawn(7), "near-far", predecessors=True)
     solved(drawn(8, real=True), "near-far", cutoff=0.5, sources=np.arange(N)[::-1])
     solved(drawn(9, negative=True), "johnson", dtype="int64")
@@ -138,6 +139,18 @@ def summaries() -> None:
             mine = function(graph if COMM.rank == 0 else None, comm=COMM, **more)
             one = COMM.bcast(function(graph, **more) if COMM.rank == 0 else None)
             same(mine, one)
+
+
+def methods() -> None:
+    """Each rank may search with another method, and not all of them reorder the vertices."""
+    kept, searches._SOURCES = searches._SOURCES, 1
+    names = np.random.default_rng(15).permutation(N)
+    graph = Graph.from_arcs(N, names[:-1], names[1:], np.ones(N - 1, int))
+    for ordered in (0, 1):
+        method = "near-far" if COMM.rank % 2 == ordered else "ms-bfs"
+        mine = pyapsp.eccentricity(graph, method=method, comm=COMM)
+        same(mine, COMM.bcast(pyapsp.eccentricity(graph) if COMM.rank == 0 else None))
+    searches._SOURCES = kept
 
 
 def batches() -> None:
@@ -194,7 +207,7 @@ def errors() -> None:
             raise AssertionError("no error")
 
 
-for part in (dense, out_of_core, shared_memory, searches, summaries, batches, errors):
+for part in (dense, out_of_core, shared_memory, searching, summaries, methods, batches, errors):
     if len(sys.argv) < 3 or part.__name__ in sys.argv[2:]:
         part()
 if COMM.rank == 0:

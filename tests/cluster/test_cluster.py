@@ -8,17 +8,20 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pyapsp
+from pyapsp.cluster import answers, launchers
 from pyapsp.cluster.band import shares
 from pyapsp.cluster.model import Rates, best, predict
 from pyapsp.cluster.shards import CONTENT
-from pyapsp.errors import FormatError, ParameterError
+from pyapsp.errors import DeviceMemoryError, FormatError, ParameterError
 from pyapsp.graph import generators, write
+from pyapsp.paths import AllPairsOptions
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -125,6 +128,21 @@ def test_a_killed_rank_ends_all_and_others_resume(folder):
     assert pyapsp.open_rows(folder / "out.npy")[:].tobytes() == one.tobytes()
 
 
+def test_the_snapshot_stays_until_the_answer_is_complete(folder):
+    before = """\
+from pyapsp.cluster import files
+    def full(*_): raise OSError(28, 'No space left on device')
+    files._Files.synced = full"""
+    words = (*SOLVE[2:], "--set", "block=32", "--set", "interval=0", "--checkpoint", "snapshots")
+    done = launching.run(2, *first_words(2, before), *words, cwd=folder)
+    assert done.returncode == 5, done.stderr
+    assert not (folder / "out.npy").exists()
+    assert (folder / "snapshots" / "manifest.json").exists()
+    done = launching.run(2, *SOLVE[:2], *words, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (folder / "snapshots").iterdir()} <= {"lock"}
+
+
 @pytest.mark.kills
 @pytest.mark.timeout(3600)
 def test_random_kills_and_resumes_with_other_ranks(folder):
@@ -222,6 +240,35 @@ def test_files_that_are_not_whole_are_refused(tmp_path):
     (folder / CONTENT).write_text("[]")
     with pytest.raises(FormatError, match="not the rows of a run"):
         pyapsp.open_rows(folder)
+
+
+@pytest.mark.parametrize(
+    ("variables", "launched"),
+    [
+        ({}, False),
+        ({"PMI_SIZE": "1"}, True),  # mpiexec -n 1 continues a snapshot of more ranks
+        ({"SLURM_STEP_NUM_TASKS": "1"}, False),
+        ({"SLURM_STEP_NUM_TASKS": "1", "PMI_SIZE": "1"}, False),
+        ({"SLURM_STEP_NUM_TASKS": "1", "PMI_SIZE": "2"}, True),  # mpiexec in a job
+        ({"SLURM_STEP_NUM_TASKS": "8"}, True),
+    ],
+)
+def test_one_task_of_slurm_is_a_plain_process(variables, launched, monkeypatch):
+    for name in (*launchers._SIZES, launchers._TASKS):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert launchers.launched() is launched
+
+
+def test_the_memory_of_rows_includes_predecessors(monkeypatch):
+    monkeypatch.setattr(answers, "available_memory", lambda: 1000)
+    options = AllPairsOptions(pyapsp.device.choose(), np.dtype(np.int32))
+    assert answers.Answers(10, options).room(0, 10, 1).shape == (10, 10)
+    both = answers.Answers(15, replace(options, predecessors=True))
+    assert both.room(0, 6, 1).shape == (6, 15)
+    with pytest.raises(DeviceMemoryError):
+        both.room(0, 7, 1)
 
 
 def test_a_path_needs_ranks(tmp_path):

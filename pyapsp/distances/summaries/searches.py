@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast
+from zlib import crc32
 
 import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
@@ -100,9 +101,16 @@ class Searches:
         self._place: np.ndarray | None = None
         self._tell = of_sources(progress)
         self._method = _method(method, graph, self._options, depth)
+        if comm is not None:
+            comm.same(sources=crc32(self.sources.tobytes()), rows=rows)
         # with `rows` the order of the vertices must stay
-        if not rows and self._method.id != "ms-bfs" and self.sources.size >= _SOURCES:
-            order = _order(graph)
+        if not rows and self.sources.size >= _SOURCES:
+            order = None
+            if self._method.id != "ms-bfs" and (comm is None or comm.rank == 0):
+                order = _order(graph)
+            if comm is not None:
+                # ranks exchange sums by places in the order; each may have another method
+                order = comm.share(order)
             if order is not None:
                 graph, self._place = _permuted(graph, order), np.argsort(order)
         self._session: Session | None = None
