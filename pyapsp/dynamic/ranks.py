@@ -110,11 +110,11 @@ def katz(
         for _ in range(limit):
             ranks.give()
             change, whole = ranks.renew(beta, alpha)
-            if not np.isfinite([change, whole]).all() or change <= tolerance * whole:
+            if not np.isfinite(change + whole) or change <= tolerance * whole:
                 break
         found = ranks.fetch().astype(float)
     length = np.linalg.norm(found)
-    if not (np.isfinite([change, whole, length]).all() and change <= tolerance * whole):
+    if not (np.isfinite(change + whole + length) and change <= tolerance * whole):
         rule = f"so small that the values settle in {limit} iterations"
         raise ParameterError.of("alpha", "katz", rule, alpha)
     scaled: NDArray[np.float32] = (found / length).astype(np.float32)
