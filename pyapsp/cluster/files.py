@@ -134,6 +134,8 @@ class _OwnFile(_Files):
                     }
                     np.lib.format.write_array_header_1_0(file, header)
                     file.truncate(file.tell() + self._count * self.n * dtype.itemsize)
+                    file.flush()
+                    os.fsync(file.fileno())
 
 
 @contextmanager
@@ -209,6 +211,7 @@ def _own_files(ranks: Ranks, n: int, options: AllPairsOptions, path: Path) -> It
     name = f"rank-{ranks.rank:05}-{token}"
     distances, before = path / f"{name}.npy", path / f"{name}.predecessors.npy"
     answers = _OwnFile(n, options, path, distances, before if options.predecessors else None)
+    named = False
     try:
         answers.create()
         with ExitStack() as files:
@@ -223,6 +226,8 @@ def _own_files(ranks: Ranks, n: int, options: AllPairsOptions, path: Path) -> It
                 "ranges": answers.ranges,
             }
         )
+        # from here on another rank may have named the files; the next run removes those without
+        named = True
         content = described((options.count(n), n), options.dtype, shards)
         # the first rank of each host writes it: its disk may be its own
         if ranks.hosts.index(ranks.host) == ranks.rank:
@@ -234,8 +239,9 @@ def _own_files(ranks: Ranks, n: int, options: AllPairsOptions, path: Path) -> It
                         old.unlink()
         ranks.barrier()
     except BaseException:
-        for each in (distances, before):
-            each.unlink(missing_ok=True)
+        if not named:
+            for each in (distances, before):
+                each.unlink(missing_ok=True)
         raise
 
 

@@ -10,16 +10,17 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp.cluster import answers, launchers
+from pyapsp.cluster import answers, files, launchers
 from pyapsp.cluster.band import shares
 from pyapsp.cluster.model import Rates, best, predict
 from pyapsp.cluster.shards import CONTENT
-from pyapsp.errors import DeviceMemoryError, FormatError, ParameterError
+from pyapsp.errors import DeviceMemoryError, FormatError, ParameterError, RankError
 from pyapsp.graph import generators, write
 from pyapsp.paths import AllPairsOptions
 
@@ -269,6 +270,28 @@ def test_the_memory_of_rows_includes_predecessors(monkeypatch):
     assert both.room(0, 6, 1).shape == (6, 15)
     with pytest.raises(DeviceMemoryError):
         both.room(0, 7, 1)
+
+
+@pytest.mark.parametrize("call", ["all", "barrier"])
+def test_files_that_are_named_stay_after_an_error(call, tmp_path):
+    def lost(*_):
+        raise RankError(1, "host", "", "")
+
+    calls = {"share": lambda each: each, "all": lambda each: [each], "barrier": lambda: None}
+    ranks = SimpleNamespace(rank=0, host="host", hosts=["host"], **{**calls, call: lost})
+    options = AllPairsOptions(pyapsp.device.choose(), np.dtype(np.int32))
+    rows, path = np.arange(9, dtype=np.int32).reshape(3, 3), tmp_path / "out.rows"
+
+    def write_all():
+        with files.opened(ranks, 3, options, path) as found:
+            found.put(np.arange(3), rows, None)
+
+    with pytest.raises(RankError):
+        write_all()
+    if call == "all":
+        assert not list(path.iterdir())
+    else:
+        assert pyapsp.open_rows(path)[:].tolist() == rows.tolist()
 
 
 def test_a_path_needs_ranks(tmp_path):
