@@ -100,12 +100,14 @@ def _chosen(ranks: Ranks, request: Request) -> Choice:
     Raises
     ------
     CapabilityError
-        If the method that was asked for does not run on ranks.
+        If the method that was asked for does not run on ranks, or there are no rows to share.
     """
     told = None
     if ranks.rank == 0:
         choice = next(request.problem.choices(request))
         first = cast("AllPairsMethod", choice.method)
+        if request.input.n == 0 and not first.by_source:
+            raise CapabilityError("a graph without vertices has no rows for ranks")
         if isinstance(request.method, Method):
             if not first.by_source and first.id != _DENSE:
                 raise CapabilityError(

@@ -74,15 +74,17 @@ class Window:
                     name = ""
                 finally:
                     os.close(descriptor)
-        name, slots = share(name), None
-        with suppress(OSError):
-            if name:
-                with open(name, "r+b") as file:
-                    memory = mmap.mmap(file.fileno(), 2 * _SLOT)
-                slots = np.frombuffer(memory, np.uint8).reshape(2, _SLOT)
-        found = all(everywhere(slots is not None))
-        if first and name:
-            Path(name).unlink()
+        try:
+            name, slots = share(name), None
+            with suppress(OSError):
+                if name:
+                    with open(name, "r+b") as file:
+                        memory = mmap.mmap(file.fileno(), 2 * _SLOT)
+                    slots = np.frombuffer(memory, np.uint8).reshape(2, _SLOT)
+            found = all(everywhere(slots is not None))
+        finally:
+            if first and name:
+                Path(name).unlink(missing_ok=True)
         return cls(comm, slots) if found and slots is not None else None
 
     def start(self, memory: np.ndarray, root: int) -> _Broadcast:
