@@ -6,15 +6,22 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
 
 import pyapsp
-from pyapsp.cluster import answers, measure, ranks, window
+from pyapsp.cluster import answers, devices, measure, ranks, window
 from pyapsp.distances.summaries import searches
-from pyapsp.errors import NegativeCycleError, ParameterError, PrecisionError, RankError
+from pyapsp.errors import (
+    DeviceMemoryError,
+    NegativeCycleError,
+    ParameterError,
+    PrecisionError,
+    RankError,
+)
 from pyapsp.graph import Graph, generators
 
 COMM = MPI.COMM_WORLD
@@ -207,7 +214,27 @@ def errors() -> None:
             raise AssertionError("no error")
 
 
-for part in (dense, out_of_core, shared_memory, searching, summaries, methods, batches, errors):
+def memory() -> None:
+    """A rank keeps to its part of the memory of a device."""
+    graph = generators.random_graph(200, 800, seed=1)
+    own = devices.own_device
+    devices.own_device = lambda *given: replace(own(*given), memory=1000)
+    try:
+        for method in (DENSE, "near-far", "johnson"):
+            try:
+                pyapsp.solve(graph, method, comm=COMM)
+            except DeviceMemoryError as error:
+                assert error.available <= 1000
+            except RankError as error:
+                assert error.kind == "DeviceMemoryError"
+            else:
+                raise AssertionError(f"{method}: no error")
+    finally:
+        devices.own_device = own
+
+
+PARTS = dense, out_of_core, shared_memory, searching, summaries, methods, batches, errors, memory
+for part in PARTS:
     if len(sys.argv) < 3 or part.__name__ in sys.argv[2:]:
         part()
 if COMM.rank == 0:
