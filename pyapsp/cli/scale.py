@@ -8,7 +8,7 @@ distances; and the seconds of a grid of ranks, for comparison.
 
 For example:
   mpiexec -n 2 pyapsp scale -n 100000 -o rates.json
-  pyapsp scale -n 1000000 --ranks 1 2 4 8 16 32 64 --rates rates.json
+  pyapsp scale -n 1000000 --ranks 1 4 16 64 --rates rates.json --memory 80G
 """
 
 from __future__ import annotations
@@ -54,6 +54,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=bytes_of,
         metavar="SIZE",
         help="bytes a second between ranks, in place of the measured: e.g. 25G",
+    )
+    parser.add_argument(
+        "--memory",
+        type=bytes_of,
+        metavar="SIZE",
+        help="device memory of a rank, in place of the measured: e.g. 80G",
     )
     parser.add_argument("-o", "--output", metavar="FILE.json", help="write the measured rates")
     add_device(parser)
@@ -117,7 +123,9 @@ def _rates(arguments: argparse.Namespace, dtype: np.dtype) -> Rates | None:
             rates = measured(at_work, arguments.n, dtype, arguments.device, ".")
     if ranks is not None and ranks.rank > 0:
         return None
-    return rates if arguments.link is None else replace(rates, link=float(arguments.link))
+    link = rates.link if arguments.link is None else float(arguments.link)
+    memory = rates.memory if arguments.memory is None else arguments.memory
+    return replace(rates, link=link, memory=memory)
 
 
 def _print(found: list[tuple[Prediction, float]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import pyapsp
+from pyapsp import cli
 from pyapsp.cluster import answers, files, launchers
 from pyapsp.cluster.band import shares
 from pyapsp.cluster.model import Rates, best, predict
@@ -204,6 +206,17 @@ def test_the_model_scales():
         best(10**6, 4, 4, Rates.of({**RATES.json(), "memory": 2**20}))
     with pytest.raises(ParameterError, match="no rates"):
         Rates.of({"product": 1})
+
+
+def test_a_cluster_may_have_other_memory_than_where_rates_were_measured(tmp_path, capsys):
+    path = tmp_path / "rates.json"
+    path.write_text(json.dumps({**RATES.json(), "memory": 2**30}))
+    words = ["scale", "-n", "1000000", "--ranks", "4", "--rates", str(path)]
+    assert cli.main(words) == 2
+    assert "hold no rows" in capsys.readouterr().err
+    assert cli.main([*words, "--memory", "80G", "--link", "25G", "--json"]) == 0
+    rates = json.loads(capsys.readouterr().out)["rates"]
+    assert (rates["memory"], rates["link"]) == (80e9, 25e9)
 
 
 def test_files_that_are_not_whole_are_refused(tmp_path):
