@@ -59,6 +59,23 @@ __kernel GROUP void batch_vertices(__global const int *vertices, __global int *d
     }
 }
 
+/* Take the edges of rows as new ones: those of vertex v begin at first[v]. */
+__kernel GROUP void batch_rows(__global const long *first, __global uint *added,
+                               __global int *touched, volatile __global int *state,
+                               const int start, const int count)
+{
+    __local int slots[WARP_SLOTS];
+    FOR_ALL (i, count) {
+        const int v = start + (int)i;
+        const uint own = i < (uint)count ? (uint)(first[v + 1] - first[v]) : 0;
+        const int j = device_rank_unordered(own > 0, &state[TOUCHED], slots);
+        if (own) {
+            added[v] = own;
+            touched[j] = v;
+        }
+    }
+}
+
 /* Give each edge a place behind those of its tail. If the batch has the reverse of each edge behind
  * it, a loop comes twice. */
 __kernel GROUP void batch_count(__global const int *tails, __global const int *heads,
@@ -107,7 +124,8 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
             if (is_edge(i, tail, head, degree, state, n)) {
                 const uint hash = hash_of(tail, head);
                 uint at = hash & mask;
-                atomic_or(&filter[FILTER_WORD(hash, mask)], 1u << hash % 32);
+                const uint word = filter_word(tail, degree[tail], hash, mask);
+                atomic_or(&filter[word], filter_bits(hash));
                 int other = atomic_cmpxchg(&table[at], EMPTY, (int)i);
                 while (other != EMPTY && (tails[other] != tail || heads[other] != head)) {
                     at = (at + 1) & mask;
@@ -174,7 +192,7 @@ __kernel GROUP void batch_match(__global const uint4 *rows, __global const int *
     FOR_RUNS (run, &list, rows) {
         __global const int *edge = ROW(edges, REGION(run.row.x), run.row.x);
         for (uint k = run.from; k < run.to; k++) {
-            const int i = found_in(table, filter, tails, heads, run.row.w, edge[k], mask);
+            const int i = found_in(table, filter, tails, heads, run.row, edge[k], mask);
             if (i != EMPTY)
                 atomic_min(&at[i], (int)k);
         }

@@ -18,7 +18,9 @@
  *     edges          table      an open hash table of edge numbers; slot[i]: the place of the edge
  *                               in it; equal edges have one place, with the first one or the last
  *                               one of them
- *                    filter     a bit for the hash of each edge, 8 for each place of the table
+ *                    filter     a bit for each edge, of 8 for each place of the table; those of a
+ *                               tail are in one line of 64 bytes for each 32 edges of its row,
+ *                               so that a row is looked up in few lines
  */
 #ifndef DYNAMIC_BATCH_H
 #define DYNAMIC_BATCH_H
@@ -43,24 +45,36 @@ static inline int class_at(__global const uint4 *regions, const uint place)
     return place == NOWHERE ? NO_BLOCK : (int)CLASS_OF(REGION(place));
 }
 
-/* The word of a hash in the filter, which has 8 bits for each place of the table. */
-#define FILTER_WORD(hash, mask) (((hash) & ((mask) << 3 | 7)) >> 5)
-
 static inline uint hash_of(const int tail, const int head)
 {
-    uint h = (uint)tail * 0x9e3779b1u ^ rotate((uint)head * 0x85ebca77u, 15u);
+    const uint spread = (uint)head * 0x85ebca77u;
+    uint h = (uint)tail * 0x9e3779b1u ^ (spread << 15 | spread >> 17);
     h ^= h >> 15;
     h *= 0x2c1b3c6du;
     return h ^ h >> 13;
 }
 
-/* The number of the edge in the table that is equal to this one, or -1. */
+/* The word of the filter with the bits of an edge, whose tail has so many edges, and the bits. */
+static inline uint filter_word(const int tail, const int degree, const uint hash, const uint mask)
+{
+    const uint lines = 1 + (uint)degree / 32;
+    return ((uint)tail * 0x9e3779b1u + (uint)((ulong)hash * lines >> 32)) * 16 + hash % 16 & mask / 4;
+}
+
+static inline uint filter_bits(const uint hash)
+{
+    return 1u << hash / 16 % 32 | 1u << hash / 512 % 32;
+}
+
+/* The number of the edge in the table that is equal to edge `head` of a row, or -1. */
 static inline int found_in(__global const int *table, __global const uint *filter,
-                           __global const int *tails, __global const int *heads, const int tail,
+                           __global const int *tails, __global const int *heads, const uint4 row,
                            const int head, const uint mask)
 {
+    const int tail = row.w;
     const uint hash = hash_of(tail, head);
-    if (!(filter[FILTER_WORD(hash, mask)] >> hash % 32 & 1))
+    const uint bits = filter_bits(hash);
+    if ((filter[filter_word(tail, row.z, hash, mask)] & bits) != bits)
         return EMPTY;
     uint at = hash & mask;
     int i = table[at];

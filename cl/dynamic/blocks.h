@@ -29,7 +29,7 @@
  *     PYAPSP_GROUP      64       work-items of a group
  *     PYAPSP_WARP       1        width of logical warps
  *     PYAPSP_BITS       16       log2 of the slots of a region
- *     PYAPSP_ARENAS     1        arenas that kernels know: 1, 4 or 16
+ *     PYAPSP_ARENAS     4        arenas that kernels know: 4 or 16
  *     PYAPSP_TILE       1024     units of a tile
  */
 #ifndef DYNAMIC_BLOCKS_H
@@ -44,7 +44,7 @@
 #define PYAPSP_BITS 16
 #endif
 #ifndef PYAPSP_ARENAS
-#define PYAPSP_ARENAS 1
+#define PYAPSP_ARENAS 4
 #endif
 #ifndef PYAPSP_TILE
 #define PYAPSP_TILE 1024
@@ -61,12 +61,7 @@
 #define ROOM(c) ((c) == 0 ? 1u : (uint)(3 - ((c) & 1)) << ((c) - 1) / 2)
 #define CLASS_OF(region) ((region).x & 255)
 
-#if PYAPSP_ARENAS == 1
-#define ARENAS(type, name) __global type *name##0
-#define ARENA_FIELDS(type, name) __global type *name##0;
-#define ARENA_NAMES(name) name##0
-#define PICK(name, a) name##0
-#elif PYAPSP_ARENAS == 4
+#if PYAPSP_ARENAS == 4
 #define ARENAS(type, name)                                                                         \
     __global type *name##0, __global type *name##1, __global type *name##2, __global type *name##3
 #define ARENA_FIELDS(type, name) __global type *name##0, *name##1, *name##2, *name##3;
@@ -98,9 +93,17 @@
 
 /* Run over 0 .. count - 1 in pieces of a group: the same number of turns for all its work-items.
  * `i` may be count or more in the last turn. */
+#if PYAPSP_GROUP == 1
+/* neighbouring items: work-items do not write to the same lines of a cache */
+#define PART(g, count) (uint)((ulong)(count) * (g) / get_num_groups(0))
+#define FOR_ALL(i, count)                                                                          \
+    for (uint i = PART(get_group_id(0), count), i##_end = PART(get_group_id(0) + 1, count);        \
+         i < i##_end; i++)
+#else
 #define FOR_ALL(i, count)                                                                          \
     for (uint i##_ = get_group_id(0) * PYAPSP_GROUP, i = i##_ + GROUP_PLACE; i##_ < (uint)(count); \
          i##_ += get_num_groups(0) * PYAPSP_GROUP, i = i##_ + GROUP_PLACE)
+#endif
 
 /* The least class with this many slots, at least one. With `steps` 1, only powers of two. */
 static inline int class_for(const uint size, const int steps)

@@ -39,8 +39,8 @@ __kernel GROUP void deletion_mark(__global const uint4 *rows, __global int *stat
         for (uint k = run.from; k < run.to; k++) {
             if (undo && edge[k] < 0) {
                 edge[k] = ~edge[k];
-            } else if (!undo && found_in(table, filter, tails, heads, run.row.w, edge[k], mask)
-                                    != EMPTY) {
+            } else if (!undo
+                       && found_in(table, filter, tails, heads, run.row, edge[k], mask) != EMPTY) {
                 edge[k] = ~edge[k];
                 atomic_inc(&removed[run.r]);
             }

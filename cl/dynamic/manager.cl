@@ -74,7 +74,8 @@ __kernel GROUP void manager_take(__global const uint4 *takes, const int count,
         const uint blocks = blocks_of(c);
         uint words = (blocks + 31) / 32, before = 0;
         volatile __global uint *level = trees + region.z, *above = level + words;
-        for (uint start = 0; start < words; start += PYAPSP_GROUP) {
+        uint start = 0;
+        for (; start < words && (new || before < amount); start += PYAPSP_GROUP) {
             const uint w = start + GROUP_PLACE;
             /* the blocks of this word */
             const uint all = w * 32 + 32 <= blocks ? ~0u : (1u << blocks % 32) - 1;
@@ -97,12 +98,15 @@ __kernel GROUP void manager_take(__global const uint4 *takes, const int count,
                 level[w] = free;
             before += total;
         }
+        /* the words behind these are as they were */
+        uint changed = min(start, words);
         while (words > 1) {
 #if PYAPSP_GROUP > 1
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #endif
             const uint upper = (words + 31) / 32;
-            for (uint w = GROUP_PLACE; w < upper; w += PYAPSP_GROUP) {
+            changed = (changed + 31) / 32;
+            for (uint w = GROUP_PLACE; w < changed; w += PYAPSP_GROUP) {
                 uint word = 0;
                 for (uint b = 0; b < 32 && w * 32 + b < words; b++)
                     word |= (uint)(level[w * 32 + b] != 0) << b;

@@ -157,17 +157,19 @@ class BlockArrays:
         CapabilityError
             There are too many slots or arenas. Then no block is taken.
         """
+        kinds = [kind for kind in range(NO_BLOCK) if need[kind]]
         fresh = {}  # class -> number of new block arrays; the largest blocks first
-        for kind in range(NO_BLOCK - 1, -1, -1):
+        for kind in reversed(kinds):
             if need[kind] > self._sums[kind]:
                 fresh[kind] = -(-(need[kind] - self._sums[kind]) // self._blocks(kind))
         places = self._make_room(fresh) if fresh else {}
         takes, before = [np.zeros((0, 4), np.int64)], 0
-        for kind in range(NO_BLOCK):
+        for kind in kinds:
             missing = need[kind]
-            if missing and self._sums[kind]:
-                takes.append(self._take(kind, min(missing, self._sums[kind]), before))
-                missing -= (amount := int(takes[-1][:, 1].sum()))
+            if self._sums[kind]:
+                amount = min(missing, self._sums[kind])
+                takes.append(self._take(kind, amount, before))
+                missing -= amount
                 before += amount
             if missing:
                 takes.append(self._open(kind, places[kind], missing, before))
@@ -180,16 +182,20 @@ class BlockArrays:
         if free >= amount:
             self._set_free(region, kind, free - amount)
             return np.array([[region, amount, before, 0]])
-        keys = np.array(list(self._trees[kind]))
-        taken = np.minimum(keys[:, 0], (amount - np.cumsum(keys[:, 0]) + keys[:, 0]).clip(0))
-        self._free[keys[:, 1]] -= taken
-        self._sort(kind, keys[:, 1])
-        some = taken > 0
-        takes = np.zeros((np.count_nonzero(some), 4), np.int64)
-        takes[:, 0], takes[:, 1] = keys[some, 1], taken[some]
-        takes[1:, 2] = np.cumsum(takes[:-1, 1])
-        takes[:, 2] += before
-        return takes
+        self._sums[kind] -= amount
+        takes, keys = [], list(self._trees[kind])
+        for free, region in keys:
+            taken = min(free, amount)
+            takes.append((region, taken, before, 0))
+            self._free[region] = rest = free - taken
+            amount -= taken
+            before += taken
+            if not amount:
+                break
+        # the last one has fewer free blocks than those behind it
+        last = [(rest, region)] if rest else []
+        self._trees[kind] = BPlusTree.of(last + keys[len(takes) :])
+        return np.array(takes)
 
     def _sort(self, kind: int, regions: NDArray[np.int64]) -> None:
         """Make the tree of a class anew, from all block arrays that may have free blocks."""

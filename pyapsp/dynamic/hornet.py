@@ -15,7 +15,7 @@ from pyapsp.device import Device, choose, device_errors
 from pyapsp.dynamic import batch as batches
 from pyapsp.dynamic.answers import Memory, Snapshot
 from pyapsp.dynamic.arguments import batch_of, logarithm, size_of
-from pyapsp.dynamic.columns import columns_of, named, packed, unpacked
+from pyapsp.dynamic.columns import Column, columns_of, named, packed, unpacked
 from pyapsp.dynamic.loading import load, pack
 from pyapsp.dynamic.store import Store
 from pyapsp.dynamic.vertices import Vertices
@@ -35,7 +35,7 @@ DUPLICATES = ("ignore", "update", "keep")
 _BLOCK_ARRAY, _LARGEST = 2**16, 2**28
 # A graph that is loaded has at least so many block arrays, of one of these sizes: the last one of
 # each class is partly empty. Kernels are compiled for each size, so that there are few.
-_MANY, _SIZES = 512, (2**16, 2**13, 2**10)
+_MANY, _SIZES = 256, (2**16, 2**13, 2**10)
 
 
 class Hornet:
@@ -120,8 +120,7 @@ class Hornet:
             chosen, n, bits, max(2 * least - 1, 0), steps, self._columns, memory_limit
         )
         self._m = 0
-        if n:
-            self._put(np.arange(n, dtype=np.int32))
+        self._store.fill(self._store.degree, 0, n)
 
     @classmethod
     def from_graph(cls, graph: Any, *, weight: DTypeLike | None = None, **options: Any) -> Hornet:
@@ -135,7 +134,7 @@ class Hornet:
             Type of the weights. None: the type that the graph has, or no weights if all are 1.
         **options
             As for `Hornet`, but for `n` and `directed`. By default block arrays are smaller for
-            graphs of less than 2^25 edges.
+            graphs of less than 2^24 edges.
         """
         source = as_graph(graph)
         fitting = (size for size in _SIZES if _MANY * size <= source.m)
@@ -143,7 +142,7 @@ class Hornet:
         if weight is None and not source.is_unweighted:
             weight = source.dtype
         found = cls(source.n, directed=source.directed, weight=weight, **options)
-        items = packed("Hornet.from_graph", found._columns, _weights(found, source), source.m)
+        items = _items(found._columns, source)
         with found._using():
             load(found._store, source.indptr, [source.indices, *items])
             found.release_scratch()
@@ -453,6 +452,13 @@ class Hornet:
         self._store.queue.finish()
 
 
-def _weights(found: Hornet, source: Graph) -> dict[str, Any]:
-    weighted = any("weight" in column.names for column in found._columns)
-    return {"weight": source.weights} if weighted else {}
+def _items(columns: list[Column], source: Graph) -> list[NDArray[Any]]:
+    """Return the items of each column but the heads, for the edges of a graph."""
+    alone = [column.names for column in columns] == [("weight",)]
+    if alone and source.dtype.kind + columns[0].dtype.kind in ("ii", "iu"):
+        limits = np.iinfo(columns[0].dtype)
+        if limits.min <= (source.min_weight or 0) and (source.max_weight or 0) <= limits.max:
+            return [source.weights]  # converted on their way to the device
+    weighted = any("weight" in column.names for column in columns)
+    given = {"weight": source.weights} if weighted else {}
+    return packed("Hornet.from_graph", columns, given, source.m)

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 from numpy.typing import NDArray
 
 from pyapsp.dynamic.batch import begin, finish, move, plan, reserve, rows_of_touched
 from pyapsp.dynamic.blocks import NO_BLOCK
-from pyapsp.dynamic.store import HELD, NEED, Store
+from pyapsp.dynamic.store import HELD, NEED, TOUCHED, Store
 
 __all__ = ["load", "pack"]
 
@@ -27,7 +26,7 @@ def load(store: Store, indptr: NDArray[np.int64], arrays: Sequence[NDArray[Any]]
     store : Store
     indptr : (n + 1,) int64 ndarray
     arrays : sequence of ndarray
-        The items of each column, in the order of the rows.
+        The items of each column, in the order of the rows; its type can hold them.
 
     Raises
     ------
@@ -52,26 +51,26 @@ def _load(
     first: Any,
 ) -> None:
     """Load the rows of consecutive vertices."""
-    sizes = np.diff(indptr[start : stop + 1]).astype(np.int32)
-    some = (start + np.flatnonzero(sizes)).astype(np.int32)
-    if not some.size:
-        return
     low, high = int(indptr[start]), int(indptr[stop])
-    touched = store.bring("touched", some)
-    begin(store, some.size, some.size)
-    cl.enqueue_copy(store.queue, store.added, sizes, dst_offset=4 * start)
+    if low == high:
+        return
+    most = stop - start
+    touched = store.scratch("touched", 4 * most)
+    begin(store, most)
     try:
-        state = plan(store, touched, some.size, shrink=False)
+        arguments = first, store.added, touched, store.state, np.int32(start), np.int32(most)
+        store.launch("batch_rows", most, *arguments)
+        state = plan(store, touched, most, shrink=False)
         reserve(store, state)
     except BaseException:
-        finish(store, touched, some.size, keep=False)
+        finish(store, touched, most, keep=False)
         raise
-    move(store, touched, some.size, state)
-    finish(store, touched, some.size, keep=True)
-    store.clear(some.size)
-    rows, tiles = rows_of_touched(store, some.size), store.tiles(state[NEED : NEED + NO_BLOCK])
+    move(store, touched, most, state)
+    finish(store, touched, most, keep=True)
+    store.clear(int(state[TOUCHED]))
+    rows, tiles = rows_of_touched(store, most), store.tiles(state[NEED : NEED + NO_BLOCK])
     for column, array in enumerate(arrays):
-        items = store.bring("loaded", array[low:high])
+        items = store.bring("loaded", array[low:high], store.columns[column].dtype)
         given = rows, store.state, np.int32(HELD), first, np.int64(low), items
         store.launch_column("column_load", tiles, column, *given)
     store.queue.finish()

@@ -10,10 +10,11 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 from pyapsp.device import Device, device_errors
-from pyapsp.dynamic.blocks import ARENAS, NEW, BlockArrays, room
+from pyapsp.dynamic.blocks import ARENAS, NEW, NO_BLOCK, BlockArrays, room
 from pyapsp.dynamic.columns import Column
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.kernels import Program, build_warps
+from pyapsp.kernels.transfer import send
 
 __all__ = ["BAD", "FREED", "HELD", "KEPT", "LEFT", "LOOPS", "NEED", "REMOVED", "TOUCHED", "Store"]
 
@@ -27,6 +28,7 @@ _CLEAR[BAD] = np.iinfo(np.int32).max
 # groups of one work-item.
 _GROUPS, _GROUP, _UNITS = 16, 256, 4
 _TILE = {True: 4096, False: 2048}
+_ROOMS = np.array([room(kind) for kind in range(NO_BLOCK)])
 _HEADS = np.dtype(np.int32)
 
 
@@ -119,11 +121,12 @@ class Store:
         self.queue.finish()
         self._scratch.clear()
 
-    def bring(self, name: str, array: NDArray[Any]) -> cl.Buffer:
-        """Copy an array to scratch memory."""
-        buffer = self.scratch(name, array.nbytes)
-        if array.nbytes:
-            cl.enqueue_copy(self.queue, buffer, array)
+    def bring(self, name: str, array: NDArray[Any], dtype: Any = None) -> cl.Buffer:
+        """Copy an array to scratch memory, as values of a type that can hold them."""
+        dtype = array.dtype if dtype is None else dtype
+        buffer = self.scratch(name, array.size * dtype.itemsize)
+        if array.size:
+            send(self.queue, buffer, array, dtype)
         return buffer
 
     def fill(self, buffer: cl.Buffer, value: int, count: int) -> None:
@@ -212,9 +215,11 @@ class Store:
         ]
 
     def _known(self) -> int:
-        """Return the number of arenas that kernels must know."""
-        most = max(self._arenas, default=0)
-        return 1 if most == 0 else 4 if most < 4 else ARENAS
+        """Return the number of arenas that kernels must know.
+
+        Most containers have fewer than four; so an update that opens one compiles no kernels.
+        """
+        return 4 if max(self._arenas, default=0) < 4 else ARENAS
 
     # -- kernels ---------------------------------------------------------------------------------
 
@@ -238,9 +243,8 @@ class Store:
         return self._programs[key]
 
     def tiles(self, counts: NDArray[np.int32]) -> int:
-        """Return the work-items for rows, from the number of rows of each class."""
-        tiles = sum(-(-int(rows) * room(c) // self._tile) for c, rows in enumerate(counts))
-        return tiles * self._group
+        """Return the work-items for rows, from the number of rows of each class with blocks."""
+        return int((-(-counts * _ROOMS // self._tile)).sum()) * self._group
 
     @property
     def all_items(self) -> int:
@@ -293,7 +297,7 @@ class Store:
         table = self.blocks.table
         if self._regions is None or self._regions.size < table.nbytes:
             # the state ends with a number for each region
-            more = max(2 * len(table), 64)
+            more = max(len(table) * 5 // 4, 64)
             state = self.allocate(4 * (FREED + more))
             self.fill(state, 0, FREED + more)
             cl.enqueue_copy(self.queue, state, self._state, byte_count=self._state.size)
@@ -301,7 +305,7 @@ class Store:
             self._state, self._regions, self.blocks.changed = state, regions, True
         if self.blocks.changed:
             if table.size:
-                cl.enqueue_copy(self.queue, self._regions, table)
+                self._send(self._regions, table.copy())
             self.blocks.changed = False
         return self._regions
 
@@ -341,11 +345,11 @@ class Store:
         fresh = self.scratch("fresh", 4 * count)
         if count == 0:
             return
-        takes = self.blocks.reserve([int(each) for each in need])
+        takes = self.blocks.reserve(need.tolist())
         try:
             words = 4 * self.blocks.words
             if self._trees.size < words:
-                trees = self.allocate(2 * words)
+                trees = self.allocate(words * 5 // 4)
                 cl.enqueue_copy(self.queue, trees, self._trees, byte_count=self._trees.size)
                 self._trees = trees
             given, regions = self.scratch("takes", takes.nbytes), self.regions

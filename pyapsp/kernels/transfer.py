@@ -20,6 +20,7 @@ __all__ = [
     "hand_back",
     "in_place",
     "read_back",
+    "send",
     "settled",
     "shared",
     "upload",
@@ -73,16 +74,28 @@ def upload(
     if not array.size:
         return buffer
     with watch.by_the_host("transfer"):
-        if staging.suits(queue.device, count):
-            values = array.reshape(-1, 1)
-
-            def fill(first: int, last: int, piece: np.ndarray) -> None:
-                np.copyto(piece, values[first:last], casting="unsafe")
-
-            staging.stage(queue.context).send(queue, buffer, dtype, values.shape, fill)
-        else:
-            cl.enqueue_copy(queue, buffer, array.astype(dtype, copy=False))
+        send(queue, buffer, array, dtype)
     return buffer
+
+
+def send(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray, dtype: np.dtype) -> None:
+    """Copy an array that is not empty to a buffer, as values of a type; in pieces if it is large.
+
+    Parameters
+    ----------
+    queue, array, dtype
+        As for `upload`.
+    buffer : pyopencl.Buffer
+    """
+    if staging.suits(queue.device, dtype.itemsize * array.size):
+        values = array.reshape(-1, 1)
+
+        def fill(first: int, last: int, piece: np.ndarray) -> None:
+            np.copyto(piece, values[first:last], casting="unsafe")
+
+        staging.stage(queue.context).send(queue, buffer, dtype, values.shape, fill)
+    else:
+        cl.enqueue_copy(queue, buffer, array.astype(dtype, copy=False))
 
 
 def settled(queue: cl.CommandQueue, *buffers: cl.Buffer) -> None:

@@ -56,6 +56,20 @@ def test_a_graph_in_and_out(directed, device):
     assert row["weight"].tolist() == graph.weights[part].tolist()
 
 
+@pytest.mark.parametrize("weight", ["int8", "uint8", "int64", "float32"])
+def test_weights_of_another_type(weight, device):
+    weights = [-128, 127, 0] if weight == "int8" else [0, 127, 255]
+    graph = Graph.from_arcs(3, [0, 0, 2], [1, 2, 0], weights)
+    held = Hornet.from_graph(graph, weight=weight, device=device)
+    found = held.row(0)["weight"].tolist() + held.row(2)["weight"].tolist()
+    assert (found, held.row(0)["weight"].dtype) == (weights, weight)
+    if weight.endswith("int8"):
+        for wrong in (-129, 256):
+            beyond = Graph.from_arcs(3, [0, 1], [1, 2], [1, wrong])
+            with pytest.raises(ParameterError, match=f"values that {weight} can hold. Got {wrong}"):
+                Hornet.from_graph(beyond, weight=weight, device=device)
+
+
 def test_a_networkx_graph(device):
     graph = nx.karate_club_graph()
     held = Hornet.from_networkx(graph, device=device)
