@@ -3,7 +3,8 @@
  * Purpose   The support of an edge is the number of triangles that it is in. Level L removes the
  *           edges of support L, and those whose support falls to L because of it, in rounds. They
  *           are in the (L + 2)-truss, and in no higher one. For one truss, a single level removes
- *           all edges of support k - 3 or less. Only the triangles of removed edges are visited.
+ *           all edges of support k - 3 or less. Only the triangles of removed edges are visited;
+ *           but if those are most of the edges, peel_count counts the others' again.
  *
  *           A round has two launches, because no work-item may read a mark while another writes it:
  *           peel_settle marks the edges of the round, peel_round takes their triangles away from
@@ -102,6 +103,31 @@ static inline int sought(__global const int *heads, int low, int high, const int
             high = middle;
     }
     return low;
+}
+
+/* Count the triangles of the edges that are left, in rows that have no others; the supports are 0
+ * before. tails and ends are the two vertices of edges. */
+__kernel GROUP void peel_count(__global const int *first, __global const int *heads,
+                               __global const int *tails, __global const int *ends,
+                               __global const int *marks, volatile __global int *supports,
+                               const int edges)
+{
+    const int lane = get_local_id(0) % PYAPSP_WIDTH, warps = get_global_size(0) / PYAPSP_WIDTH;
+    for (int e = get_global_id(0) / PYAPSP_WIDTH; e < edges; e += warps) {
+        if (marks[e] != ALIVE)
+            continue;
+        const int u = tails[e], v = ends[e];
+        const int rising = first[u + 1] - first[u] <= first[v + 1] - first[v];
+        const int x = rising ? u : v, y = rising ? v : u, last = first[x + 1], end = first[y + 1];
+        int at = first[y], own = 0;
+        for (int place = first[x] + lane; place < last && at < end; place += PYAPSP_WIDTH) {
+            const int w = heads[place];
+            at = sought(heads, at, end, w);
+            own += at < end && heads[at] == w;
+        }
+        if (own > 0)
+            atomic_add(&supports[e], own);
+    }
 }
 
 /* One triangle less for an edge; if its support falls to the level, it is of the next round. */

@@ -65,6 +65,7 @@ _PEERS = (
         for name in ("scipy", "igraph", "networkit")
     ),
     ("truss", "scipy"),
+    ("truss", "networkx"),
     ("partition", "scipy"),
 )
 _NAMES = tuple(dict.fromkeys(name for _, name in _PEERS))

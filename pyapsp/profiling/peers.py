@@ -6,6 +6,7 @@ the input to that form is not counted, nor is the time to make a `Graph` for our
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -382,6 +383,34 @@ def _scipy_truss(graph: Graph, options: Any) -> _Prepared:
     )
 
 
+def _networkx_truss(graph: Graph, options: Any) -> _Prepared:
+    import networkx as nx
+
+    (tails, heads, _), chosen = graph.arcs(), edges(graph)
+    tails, heads = tails[chosen].astype(np.int64), heads[chosen].astype(np.int64)
+    prepared = nx.Graph()
+    prepared.add_edges_from(zip(tails.tolist(), heads.tolist(), strict=True))
+
+    def call() -> list[tuple[int, list[tuple[int, int]]]]:
+        found, left = [], prepared
+        for k in itertools.count(3) if options.k is None else (options.k,):
+            left = nx.k_truss(left, k)  # trusses are nested
+            if not left.size():
+                break
+            found.append((k, list(left.edges)))
+        return found
+
+    def answer(found: list[tuple[int, list[tuple[int, int]]]]) -> Trussness:
+        places = tails * graph.n + heads
+        values = np.full(places.size, 2 if options.k in (None, 2) else 0, np.int32)
+        for k, ends in found:
+            low, high = np.sort(np.array(ends, np.int64)).T
+            values[np.searchsorted(places, low * graph.n + high)] = k
+        return Trussness(values=values)
+
+    return call, answer
+
+
 def _igraph_scc(graph: Graph, options: Any) -> _Prepared:
     prepared = graph.to_igraph()
     return (
@@ -450,6 +479,7 @@ PEERS = (
         problem="triangles",
     ),
     Peer("scipy", "int32", "csr_array products", _scipy_truss, problem="truss"),
+    Peer("networkx", "int32", "k_truss for every k", _networkx_truss, problem="truss"),
     Peer("scipy", "int32", "csr_array.tocoo", _scipy_rows, problem="partition"),
 )
 

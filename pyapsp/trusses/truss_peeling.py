@@ -105,6 +105,8 @@ class TrussPeeling(TrussMethod):
         peel = _Peel(plan, state, supports)
         levels = 0
         if k is not None:
+            while peel.drop(k - 3):
+                pass
             peel.level(k - 3, 0)
             levels = 1
         else:
@@ -153,20 +155,55 @@ class _Peel:
         cl.enqueue_copy(queue, found, self._lowest)
         return int(found[0])
 
+    def drop(self, level: int) -> bool:
+        """Remove the edges with a support of at most `level`, with value 0, if they are most edges.
+
+        Then it takes less time to count the supports of the others again than to follow them.
+        Return whether edges were removed and others are left.
+        """
+        queue, up, size = self._state.queue, self._state.up, np.empty(1, np.int32)
+        self._collect(level)
+        cl.enqueue_copy(queue, size, self._sizes)
+        if 2 * int(size[0]) <= self.left:
+            return False
+        self._settle(0, 0)
+        self.left -= int(size[0])
+        if self.left:
+            self._select()
+            zero = np.zeros(1, np.int32)
+            cl.enqueue_fill_buffer(queue, self._supports, zero, 0, 4 * up.m)
+            rows = self._rows.first, self._rows.heads, up.values, up.heads
+            self._launch("peel_count", *rows, self._marks, self._supports, np.int32(up.m))
+        return self.left > 0
+
+    def _collect(self, level: int) -> None:
+        """List the edges that are left and have a support of at most `level`."""
+        cl.enqueue_copy(self._state.queue, self._sizes, np.zeros(self._ahead + 1, np.int32))
+        limits = np.int32(level), np.int32(self._state.up.m)
+        lists = self._supports, self._marks, self._lists[0], self._sizes
+        self._launch("peel_collect", *lists, *limits)
+
+    def _settle(self, turn: int, value: int) -> None:
+        """Mark the edges of a round, and write their value."""
+        self.rounds += 1
+        written = self._marks, self._state.values, np.int32(self.rounds), np.int32(value)
+        self._launch("peel_settle", self._lists[0], self._sizes, np.int32(turn), *written)
+
+    def _select(self) -> None:
+        """Write the rows of the edges that are left."""
+        select, alive = self._plan.state.left, (self._marks, _ALIVE)
+        self._rows = select(self._state.queue, self._rows, 2 * self.left, *alive)
+        self._selected = self.left
+
     def level(self, level: int, value: int) -> None:
         """Remove all edges whose support is, or falls to, at most `level`; write their value."""
         queue, up, ahead = self._state.queue, self._state.up, self._ahead
-        sizes = np.zeros(ahead + 1, np.int32)
-        cl.enqueue_copy(queue, self._sizes, sizes)
-        limit, edges = np.int32(level), np.int32(up.m)
-        collected = self._supports, self._marks, self._lists[0], self._sizes, limit, edges
-        self._launch("peel_collect", *collected)
+        sizes, limit = np.empty(ahead + 1, np.int32), np.int32(level)
+        self._collect(level)
         while True:
             for turn in range(ahead):
-                self.rounds += 1
+                self._settle(turn, value)
                 now, number = np.int32(turn), np.int32(self.rounds)
-                written = self._marks, self._state.values, number, np.int32(value)
-                self._launch("peel_settle", self._lists[0], self._sizes, now, *written)
                 rows = self._rows.first, self._rows.heads, self._rows.values, up.values, up.heads
                 lists = self._lists[0], self._lists[1], self._sizes
                 self._launch(
@@ -180,6 +217,4 @@ class _Peel:
             sizes = np.append(sizes[ahead:], np.zeros(ahead, np.int32))
             cl.enqueue_copy(queue, self._sizes, sizes)
         if 0 < self.left <= self._selected // 2:
-            select, alive = self._plan.state.left, (self._marks, _ALIVE)
-            kept = select(queue, self._rows, 2 * self.left, *alive)
-            self._rows, self._selected = kept, self.left
+            self._select()

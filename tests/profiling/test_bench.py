@@ -23,6 +23,19 @@ def graph():
     return generators.random_graph(60, max_weight=50, seed=3)
 
 
+@pytest.mark.parametrize("problem", ["triangles", "truss"])
+def test_all_peers_have_the_right_answer(problem, device):
+    triangular = registry.problem(problem).sample(80, "power-law", 2, None)
+    names = [each.name for each in peers.PEERS if each.problem == problem]
+    outcome = bench.run(
+        registry.problem(problem), triangular, ["auto"], [None], [device], repeat=1, peers=names
+    )
+    assert outcome.ok
+    assert [row["name"] for row in outcome.peers if row["verified"]] == [
+        name for name in names if name not in outcome.left_out
+    ]
+
+
 def test_every_combination_has_a_record(graph, device):
     outcome = bench.run(
         ALL_PAIRS,
