@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import permutations
 
 from pyapsp.errors import ParameterError
@@ -98,8 +98,7 @@ class Batch:
         The order is that of `numpy.argsort`: which place comes first, second and third. An order is
         missing if a statement belongs to another batch.
         """
-        bits = {each.key: bit for bit, each in enumerate(self.statements)}
-        found = {}
+        bits, found = self._bits, {}
         for order in permutations(range(self.arity)):
             ranks = [order.index(place) for place in range(self.arity)]
             keys = [replace(each, root=_moved(each.root, ranks)).key for each in self.statements]
@@ -119,9 +118,11 @@ class Batch:
 
     def bit(self, text: str) -> int | None:
         """Return the bit of the statement that says the same as a template; None: no such one."""
-        formula = parse(text, self.kind)
-        wanted = Statement(formula, tuple(range(self.arity)), formula.root).key
-        return next((bit for bit, each in enumerate(self.statements) if each.key == wanted), None)
+        return self._bits.get(_says(text, self.kind))
+
+    @cached_property
+    def _bits(self) -> dict[object, int]:
+        return {each.key: bit for bit, each in enumerate(self.statements)}
 
 
 @dataclass(frozen=True)
@@ -170,31 +171,7 @@ class TemplateSet:
         inference : bool
             Whether to add the hidden statements that inference about Booleans needs.
         """
-        batches = []
-        for kind in reversed(KINDS):
-            arities = sorted({len(each.names) for each in self._formulas if each.kind == kind})
-            needed = range(1, arities[-1]) if inference and kind == "boolean" and arities else ()
-            for arity in sorted({*arities, *needed}):
-                statements = self._statements(kind, arity)
-                if arity in needed:
-                    known = {each.key for each in statements}
-                    hidden = [_statement(parse(text, kind), True) for text in _AUXILIARY[arity]]
-                    statements += [each for each in hidden if each.key not in known]
-                batches += [
-                    Batch(kind, arity, tuple(statements[first : first + MOST]))
-                    for first in range(0, len(statements), MOST)
-                ]
-        return batches
-
-    def _statements(self, kind: str, arity: int) -> list[Statement]:
-        found: dict[object, Statement] = {}
-        for formula in self._formulas:
-            if (formula.kind, len(formula.names)) != (kind, arity):
-                continue
-            for order in permutations(range(arity)):
-                each = Statement(formula, order, _moved(formula.root, order))
-                found.setdefault(each.key, each)
-        return list(found.values())
+        return list(_batches(self, inference))
 
 
 SETS = {name: TemplateSet(**each, name=name) for name, each in (("I", _SET_I), ("II", _SET_II))}
@@ -214,6 +191,44 @@ def template_set(given: str | TemplateSet) -> TemplateSet:
         rule = f"a TemplateSet or one of {', '.join(SETS)}"
         raise ParameterError.of("templates", "mine", rule, given)
     return SETS[given]
+
+
+# Sets that are mined again, e.g. for each of many short traces, are taken apart once.
+@lru_cache(maxsize=64)
+def _batches(templates: TemplateSet, inference: bool) -> tuple[Batch, ...]:
+    batches = []
+    for kind in reversed(KINDS):
+        arities = sorted({len(each.names) for each in templates._formulas if each.kind == kind})
+        needed = range(1, arities[-1]) if inference and kind == "boolean" and arities else ()
+        for arity in sorted({*arities, *needed}):
+            statements = _statements(templates, kind, arity)
+            if arity in needed:
+                known = {each.key for each in statements}
+                hidden = [_statement(parse(text, kind), True) for text in _AUXILIARY[arity]]
+                statements += [each for each in hidden if each.key not in known]
+            batches += [
+                Batch(kind, arity, tuple(statements[first : first + MOST]))
+                for first in range(0, len(statements), MOST)
+            ]
+    return tuple(batches)
+
+
+def _statements(templates: TemplateSet, kind: str, arity: int) -> list[Statement]:
+    found: dict[object, Statement] = {}
+    for formula in templates._formulas:
+        if (formula.kind, len(formula.names)) != (kind, arity):
+            continue
+        for order in permutations(range(arity)):
+            each = Statement(formula, order, _moved(formula.root, order))
+            found.setdefault(each.key, each)
+    return list(found.values())
+
+
+@cache
+def _says(text: str, kind: str) -> object:
+    """Return the key of a template."""
+    formula = parse(text, kind)
+    return Statement(formula, tuple(range(len(formula.names))), formula.root).key
 
 
 def _statement(formula: Formula, hidden: bool) -> Statement:
