@@ -72,8 +72,8 @@ def simulate(
         Steps from one output to the next.
     parameters : mapping or pandas.DataFrame, optional
         Values for parameters and for initial values of states, by name. A frame has a set of values
-        in each row: the model is integrated for each of them, with "euler" or "rk4". The outputs of
-        a set whose states do not stay finite are NaN or infinite.
+        in each row: the model is integrated for each of them, with any method. By steps of equal
+        length, the outputs of a set whose states do not stay finite are NaN or infinite.
     engine : {"translator", "interpreter", "host"}
         "translator": a program for the model. "interpreter": bytecodes on the device, without
         compilation. "host": bytecodes on one core; needs Numba.
