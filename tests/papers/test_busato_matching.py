@@ -10,7 +10,7 @@ import pytest
 from pyapsp import papers
 from pyapsp.errors import VerificationError
 from pyapsp.matching.reading import write_network
-from pyapsp.papers.busato_matching import SOURCE, experiments, inputs
+from pyapsp.papers.busato_matching import SOURCE, claims, experiments, inputs
 from pyapsp.papers.busato_matching.exhibits import EXHIBITS
 from pyapsp.papers.exhibits import Measured
 
@@ -55,7 +55,63 @@ def test_every_exhibit_has_values(measured):
     assert set(times["matches"]) == {10, 50, 100}
     perturbed = made["figures-10.10-10.11"].table
     assert perturbed["increase, %: thesis"].notna().sum() == len(perturbed) / 5
+    answers = made["claims"].table.set_index("claim")["here: ours"]
+    # where all small exact queries are found, there is no cost that could increase
+    assert set(answers.drop(["M5, refined", "M5, one pass"])) <= {"yes", "no"}
     assert {name for name, _ in EXHIBITS} == set(SOURCE.experiments)
+
+
+def test_claims_follow_the_measurements():
+    right = {
+        "queries": {"exact": 4, "queries": 4, "cost": 0.3, "distinct": 0.95},
+        "complexes": {"cost": 0.5},
+        "perturbed": {0.0: 0.2, 0.05: 0.26, 0.5: 0.3},
+        "levels": {1: 0.4, 2: 0.3, 3: 0.35},
+        "scores": {"label": 0.6, "bfs": 0.4, "label+bfs": 0.35, "label+degree+bfs": 0.3},
+    }
+
+    def answers(**changed):
+        facts = {name: {**each, **changed.get(name, {})} for name, each in right.items()}
+        searches = [{"search": search} for search in experiments.SEARCHES]
+        device = {"method": "device"}
+        runs = {
+            "queries": [
+                {"label": {**device, **search, "matches": 100, "nodes": 64}, **facts["queries"]}
+                | {"distinct_with_cost": None}
+                for search in searches
+            ],
+            "complexes": [
+                {"label": {**device, **search}, **facts["complexes"]} for search in searches
+            ],
+            "perturbed": [
+                {"label": {**search, "part": part}, "cost": cost}
+                for search in searches
+                for part, cost in facts["perturbed"].items()
+            ],
+            **{
+                name: [
+                    {"label": {option: value}, "cost": cost} for value, cost in facts[name].items()
+                ]
+                for name, option in (("levels", "levels"), ("scores", "scores"))
+            },
+        }
+        documents = {f"busato-matching-{name}": {1: {"runs": each}} for name, each in runs.items()}
+        return {each.id: each.holds for each in claims.claims(Measured(documents))}
+
+    first = answers()
+    assert len(first) == 5 * len(experiments.SEARCHES) + 2
+    assert all(first.values())
+    for claim, changed in (
+        ("M1", {"queries": {"exact": 3}}),
+        ("M2", {"queries": {"cost": 0.56}}),
+        ("M3", {"complexes": {"cost": 0.56}}),
+        ("M4", {"queries": {"distinct": 0.89}}),
+        ("M5", {"perturbed": {0.05: 0.22}}),
+        ("M6", {"levels": {3: 0.2}}),
+        ("M7", {"scores": {"label+bfs": 0.2}}),
+    ):
+        wrong = {each for each, holds in answers(**changed).items() if not holds}
+        assert wrong == {each for each in first if each.startswith(claim)}
 
 
 def test_a_wrong_match_ends_the_experiment(device, monkeypatch):
@@ -80,6 +136,9 @@ def test_the_files_of_the_authors_are_used_if_they_are_there(tmp_path, monkeypat
     for each in ("PPI/32", "CORUM"):
         (folder / each).mkdir(parents=True)
     write_network(target, folder / "PPI" / "32" / "Danio_rerio.gfu")
+    shipped = folder / "PPI" / "32" / "queries" / "danio_rerio_udistr_32_6"
+    shipped.mkdir(parents=True)
+    write_network(query, shipped / "Danio_rerio_32_9.gfu")
     small, _, _ = inputs.complexes(1572, None)
     write_network(small, folder / "CORUM" / "10090_minimum.gfu")
     write_network(query, folder / "CORUM" / "77.9606_full.gfu")
@@ -92,6 +151,11 @@ def test_the_files_of_the_authors_are_used_if_they_are_there(tmp_path, monkeypat
         assert what == "Danio_rerio, file of the authors"
         assert np.array_equal(found.labels, target.labels)
         assert "drawn again" in inputs.physical(5720, 64, there)[1]
+        [theirs] = inputs.queries(found, 6, 32, 4, there)
+        assert np.array_equal(theirs.labels, query.labels)
+        # none of theirs has this size, or these labels
+        for nodes, labels in ((5, 32), (6, 64)):
+            assert len(inputs.queries(found, nodes, labels, 4, there)) == 4
         _, [(named, matrix)], _ = inputs.complexes(1572, there)
         assert (named.name, named.n, matrix.sum()) == ("77", 6, 6)
     with inputs.unpacked(600) as nothing:

@@ -372,15 +372,27 @@ def test_breakdowns_of_sweeps(swept):
 
 def flint(n, factor):
     """Runs of the three engines: 900, 30 and 10 us a step, times a factor."""
-    facts = {"bytecodes": [22, 3, 8], "shapes": [16, 3, 3], "error": 1e-16}
+    facts = {"bytecodes": [22, 3, 8], "shapes": [16, 3, 3], "error": 1e-16, "accesses": 1800}
     program = {"compile_seconds": 2.0, "characters": 40000, "groups": [64, 32]}
     runs = [run({"engine": "host"}, {"step": 0.9 * factor}, **facts)]
     for added in ("base", "merge", "sum"):
         label = {"engine": "interpreter", "with": added}
         runs.append(run(label, {"step": 0.03 * factor}, **facts))
+    memory = {"bytecodes": 3000, "constant table": 2000, "others": 1000, "results": 320}
+    runs[-1]["memory"] = memory
     label = {"engine": "translator", "program": "export"}
     runs.append(run(label, {"step": 0.01 * factor}, **facts, **program))
+    for name, seconds in (("host", 1.0), ("interpreter", 0.05), ("translator", 0.02)):
+        runs.append(run({"output": name}, {"step": seconds * factor}, setup_seconds=2.0))
     return document("okuyama-flint", n, runs, {"functions": 31, "equations": 8})
+
+
+def networks(n):
+    """The same runs for the network of Wang."""
+    label = {"model": "Wang"}
+    about = {"functions": 12 * n, "equations": 4 * n, "label": label}
+    runs = [{**each, "label": {**label, **each["label"]}} for each in flint(n, 1)["runs"]]
+    return {**document("okuyama-flint-networks", n, runs, about)}
 
 
 def test_tables_of_simulations(tmp_path):
@@ -400,3 +412,26 @@ def test_tables_of_simulations(tmp_path):
     ]
     assert report.rows("figure-5.12", n=5000)[0]["work-groups: Tesla C2070"] == "160 96 32"
     assert [row["up to"] for row in report.rows("figure-5.10", n=7)] == ["base", "merge", "sum"]
+
+
+def test_tables_of_networks(tmp_path):
+    report = Report(tmp_path, "okuyama", flint(1, 1), networks(100), networks(7))
+    (wang,) = report.rows("table-5.6-networks", model="Wang")
+    assert (wang["functions: ours"], float(wang["equations: thesis"])) == ("1200", 400)
+    assert wang["bytecodes: thesis"] == "1000 -> 100 -> 400"
+    assert wang["shapes, base: thesis"] == "7 -> 1 -> 1 -> 3"
+    (other,) = report.rows("table-5.6-networks", model="Wang, n = 7")
+    assert (other["functions: ours"], other["bytecodes: thesis"]) == ("84", "")
+    times = ["interpreter, us a step: ours", "interpreter, us a step: Tesla C2070"]
+    more = ["translator, error: thesis", "export, s of compilation: Tesla C2070"]
+    found = report.numbers("table-5.4-networks", times + more, model="Wang")
+    assert found == near(30, 60, 0.32, 2.3)
+    # 2 s to set up, and 100,000 steps of 20 us
+    output = ["translator, s: ours", "translator, s: Tesla C2070"]
+    assert report.numbers("table-5.2", output, model="Luo-Rudy") == near(2 + 2, 9.25)
+    assert report.numbers("table-5.2", output, model="Wang") == near(2 + 2, 11.3)
+    assert report.numbers("table-5.2", output, model="LR-1000") == near(None, 39.1)
+    memory = ["bytecodes, KB: ours", "constant table, KB: thesis", "results, KB: thesis"]
+    assert report.numbers("table-5.3", memory, model="Wang") == near(3, 37.8, 12.5)
+    rates = ["host, GB/s: ours", "host, GB/s: Core i7 930", "translator, GB/s: ours"]
+    assert report.numbers("table-5.5", rates, model="Wang") == near(0.002, 0.4, 0.18)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tarfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,8 +17,9 @@ from pyapsp.dense.batch import Pipeline
 from pyapsp.errors import CapabilityError, PyApspError, VerificationError
 from pyapsp.papers.busato_traversal.partition import stand_ins
 from pyapsp.papers.busato_traversal.partition.stand_ins import NAMES
-from pyapsp.papers.experiment import InTurns
+from pyapsp.papers.experiment import InTurns, Request
 from pyapsp.papers.ino import experiments as ino
+from pyapsp.papers.okuyama.flint import experiments as flint
 from pyapsp.papers.runner import Runner, require_equal, take_turns
 from pyapsp.papers.takafuji.batches import experiments as takafuji_batches
 from pyapsp.papers.takafuji.bulk import experiments as takafuji_bulk
@@ -32,6 +35,7 @@ SIZES = {
     "takafuji-warshall-groups": (5, {"groups": [3, 20]}),
     "takafuji-montgomery-groups": (96, {"groups": [3, 20]}),
     "okuyama-flint": (2, {}),
+    "okuyama-flint-networks": (2, {}),
     "ino-neural": (35, {}),
     "ino-paths": (40, {"tasks": [36]}),
     "ino-histogram": (1, {"pixels": [8]}),
@@ -130,10 +134,52 @@ def test_lines_of_cells_run_with_each_optimisation(device):
         ("host", None, None),
         *(("interpreter", name, None) for name in added),
         *(("translator", None, name) for name in ("export", "unify", "base")),
+        *[(None, None, None)] * 3,  # with output
     ]
     assert document["inputs"][0]["functions"] == 64
-    assert document["runs"][6]["bytecodes"] == [47, 7, 16]
-    assert all(run["error"] < 1e-12 for run in document["runs"])
+    runs = document["runs"]
+    assert runs[6]["bytecodes"] == [47, 7, 16]
+    assert all(run["error"] < 1e-12 for run in runs if "engine" in run["label"])
+    # eight bytes for each operand, which merging does not change; a sample of all variables
+    assert {run["accesses"] for run in runs if "accesses" in run} == {4840}
+    assert runs[7]["memory"]["results"] == 8 * (64 + 16)
+    assert runs[1]["memory"]["bytecodes"] > runs[7]["memory"]["bytecodes"]
+    output = [run for run in runs if "output" in run["label"]]
+    assert [run["label"]["output"] for run in output] == ["host", "interpreter", "translator"]
+    assert all(run["setup_seconds"] > 0 for run in output)
+
+
+def test_networks_run_with_each_optimisation(device):
+    document = measured("okuyama-flint-networks", device)
+    found = {each["label"]["model"]: each for each in document["inputs"]}
+    sizes = {name: (each["functions"], each["equations"]) for name, each in found.items()}
+    wang, ring, line = (2 * 12, 2 * 4), (33 * 18 + 2, 8 * 18), (64, 16)
+    joined = (wang[0] + line[0], wang[1] + line[1])
+    assert sizes == {"Wang": wang, "LR-Ring": ring, "Wang and line": joined}
+    errors = [run["error"] for run in document["runs"] if "engine" in run["label"]]
+    assert len(errors) == 3 * 11
+    assert max(errors) < 1e-12
+
+
+def test_the_network_of_rybak_is_read_from_flints_examples(device, tmp_path, monkeypatch):
+    """A small model stands in for it."""
+    model = Path(__file__).parents[1] / "simulation" / "models" / "pacemaker.phml"
+    with tarfile.open(tmp_path / "models.tar.xz", "w:xz") as archive:
+        archive.add(model, "models/pacemaker.phml")
+    monkeypatch.setattr(flint, "_PUBLISHED", 2)
+    monkeypatch.setattr(flint, "_RYBAK", "models/pacemaker.phml")
+    request = Request(device)
+
+    def systems():
+        return {case.about["label"]["model"]: case.about for case in flint._networks(2, request)}
+
+    monkeypatch.delenv("PYAPSP_DATA_MIRROR", raising=False)
+    assert list(systems()) == ["Wang", "LR-Ring", "Wang and line"]
+    monkeypatch.setenv("PYAPSP_DATA_MIRROR", str(tmp_path))
+    found = systems()
+    assert list(found) == ["Wang", "LR-Ring", "Rybak", "Mix"]
+    parts = found["Wang"]["functions"], found["Rybak"]["functions"], 64
+    assert found["Mix"]["functions"] == sum(parts)
 
 
 # --- [I] -----------------------------------------------------------------------------------------

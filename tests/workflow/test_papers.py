@@ -45,6 +45,7 @@ TINY = {
             "takafuji-warshall-groups": [4],
             "takafuji-montgomery-groups": [64],
             "okuyama-flint": [1],
+            "okuyama-flint-networks": [2],
             "ino-neural": [32],
             "ino-paths": [32],
             "ino-histogram": [1],
@@ -262,7 +263,8 @@ def test_the_targets_run_to_the_end(checkout):
         "okuyama": "figure-3.10 figure-3.11 section-3.5.1 figure-3.12 figure-3.13 table-3.1 "
         "figure-3.14 table-4.6 table-4.7 table-4.8 figure-4.13 figure-4.16 figure-4.17 "
         "figure-4.17-density figure-4.18 figure-4.19 figure-4.20 table-5.6 table-5.4 figure-5.10 "
-        "table-5.8 table-5.9 figure-5.12",
+        "table-5.8 table-5.9 figure-5.12 table-5.2 table-5.3 table-5.5 table-5.6-networks "
+        "table-5.4-networks",
         "takafuji": "table-3.1 table-3.2 table-3.3 table-3.4 table-3.6 table-3.7 table-3.8 "
         "table-3.9 table-3.10 figure-4.10 figure-4.10-model figure-4.11 figure-4.11-model "
         "figure-4.12 figure-4.12-model figure-4.15 figure-4.16 figure-4.17",
@@ -276,7 +278,7 @@ def test_the_targets_run_to_the_end(checkout):
         "table-9.1 table-9.2 table-9.3 figure-9.1 claims-9.3 figure-21.3 figure-21.4 figure-21.5 "
         "claims-21.3",
         "busato-matching": "table-10.1 figures-10.3-10.16 figures-10.7-10.8 figure-10.9 "
-        "figures-10.10-10.11 table-10.2 figures-10.4-10.21",
+        "figures-10.10-10.11 table-10.2 figures-10.4-10.21 claims",
         "ino": "figure-7a figure-8a figure-8b figure-8c figure-8d figure-9 figure-10 figure-11",
     }
     whole = expected.keys() - {"busato-traversal"}

@@ -1,8 +1,9 @@
 """The networks of chapter 10: the files of its authors, or networks like them.
 
 The authors' files are in ``matching.tar.xz``, in the folder that ``PYAPSP_DATA_MIRROR`` names. If
-it is there, a target with as many vertices as one of theirs is theirs. Otherwise it is a random
-network with a power law of degrees, and labels at random.
+it is there, a target with as many vertices as one of theirs is theirs, with their queries.
+Otherwise it is a random network with a power law of degrees, and labels at random; queries are
+parts of it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ import numpy as np
 from pyapsp.graph import generators
 from pyapsp.matching import Network, read_network, read_similarity
 
-__all__ = ["complexes", "part", "physical", "unpacked"]
+__all__ = ["complexes", "part", "physical", "queries", "unpacked"]
 
 _ARCHIVE = "matching.tar.xz"
 # vertices -> files of the physical networks, and of the functional ones
 _PHYSICAL = {5720: "Danio_rerio", 12575: "Homo_sapiens"}
 _FUNCTIONAL = {3131: "9606", 3214: "4932", 1572: "10090", 1920: "7227"}
-_LABELS = 32
+# labels -> file of a physical network with them: at random, and of the gene ontology
+_LABELLED = {32: "32/{}.gfu", 43: "{}_43.gfd"}
 # Average degrees of the stand-ins, near those of the authors' networks.
 _DEGREE, _DEGREE_FUNCTIONAL = 10, 6
 
@@ -51,20 +53,47 @@ def physical(n: int, labels: int, folder: Path | None) -> tuple[Network, str]:
     n : int
         Number of vertices.
     labels : int
-        Number of labels. The authors' files here have 32: with another number, the labels of their
-        vertices are drawn again.
+        Number of labels. If the authors have no file with so many, those of its vertices are drawn
+        again.
     folder : Path or None
         The unpacked archive.
     """
-    random = np.random.default_rng(labels)
     if folder is not None and n in _PHYSICAL:
         name = _PHYSICAL[n]
-        given = read_network(next(folder.rglob(f"{_LABELS}/{name}.gfu")))
-        if labels == _LABELS:
-            return given, f"{name}, file of the authors"
-        drawn = random.integers(0, labels, n)
+        if (path := _file(n, labels, folder)) is not None:
+            return read_network(path), f"{name}, file of the authors"
+        given = read_network(next(folder.rglob(_LABELLED[32].format(name))))
+        drawn = np.random.default_rng(labels).integers(0, labels, n)
         return Network.from_edges(given.edges, drawn, name=name), f"{name}, labels drawn again"
     return _stand_in(n, _DEGREE, labels), "stand-in: power law of degrees"
+
+
+def _file(n: int, labels: int, folder: Path) -> Path | None:
+    """Return the authors' file of a physical network with so many labels."""
+    name = _LABELLED.get(labels, "").format(_PHYSICAL[n])
+    return next(folder.rglob(name), None) if name else None
+
+
+def queries(
+    target: Network, nodes: int, labels: int, count: int, folder: Path | None
+) -> list[Network]:
+    """Return exact queries in a physical network: the authors', or parts of the target.
+
+    Parameters
+    ----------
+    target : Network
+    nodes, labels : int
+    count : int
+        The most queries.
+    folder : Path or None
+        The unpacked archive.
+    """
+    if folder is not None and target.n in _PHYSICAL:
+        path = _file(target.n, labels, folder)
+        name = f"{_PHYSICAL[target.n].lower()}_*_{labels}_{nodes}/*"
+        if path is not None and (found := sorted(folder.rglob(f"{name}{path.suffix}"))):
+            return [read_network(each) for each in found[:count]]
+    return [part(target, nodes, seed) for seed in range(count)]
 
 
 def _stand_in(n: int, degree: int, labels: int) -> Network:

@@ -14,6 +14,7 @@ import numpy as np
 from pyapsp.errors import PyApspError, VerificationError
 from pyapsp.mining import Invariants, Trace, mine
 from pyapsp.mining.evaluate import evaluate
+from pyapsp.mining.inference import Survivors, combinations
 from pyapsp.mining.planted import TRACES, planted
 from pyapsp.mining.sequential import sequential
 from pyapsp.mining.templates import SETS
@@ -42,6 +43,8 @@ PARTS: dict[str, dict[str, Any]] = {
 # Instants times statements up to which miners take some seconds: without an early exit on a CPU and
 # on another device, and the sequential miner where statements hold.
 _PARALLEL, _SEQUENTIAL = (10**9, 3 * 10**12), 4 * 10**9
+# Statements that NumPy checks in some seconds, one by one.
+_LOOP = 20_000
 # Entries of each batch that are verified by NumPy where the sequential miner takes too long.
 _SAMPLED = 20
 
@@ -76,6 +79,21 @@ class _Judge:
                         raise VerificationError(f"{what}: {statement.formula.text} is wrong")
 
 
+def _loop(trace: Trace, chosen: str, values: dict[str, np.ndarray]) -> Invariants:
+    """Check each statement about each entry with NumPy."""
+    found = []
+    for batch in SETS[chosen].batches():
+        rows = values[batch.kind]
+        entries = combinations(len(rows), batch.arity)
+        words = np.zeros(len(entries), np.uint32)
+        for place, entry in enumerate(entries):
+            some = [rows[row] for row in entry]
+            for bit, statement in enumerate(batch.statements):
+                words[place] |= np.uint32(bool(np.all(evaluate(statement.root, some))) << bit)
+        found.append((batch, Survivors(entries, words)))
+    return Invariants({kind: trace.names(kind) for kind in values}, trace.n, found)
+
+
 def _runner(label: dict[str, Any], judge: _Judge, run: Callable[[], Invariants]) -> Runner:
     def turn() -> Turn:
         started = time.perf_counter()
@@ -96,10 +114,11 @@ def _case(
     """Yield one trace and set with miners on the device, and the sequential one."""
     trace, recipe = planted(number, n), TRACES[number]
     label = {"trace": number, "set": chosen}
-    checks = n * sum(
+    statements = sum(
         comb(recipe.variables, batch.arity) * len(batch.statements)
         for batch in SETS[chosen].batches()
     )
+    checks = n * statements
     short = recipe.ordered == 0 or checks <= _SEQUENTIAL
     judge = _Judge(trace, chosen, short)
     runners = []
@@ -118,6 +137,10 @@ def _case(
     if short and forms is MINERS:
         given = {**label, "miner": "sequential"}
         runners.append(_runner(given, judge, lambda: sequential(trace, chosen)))
+        if statements <= _LOOP and checks <= _SEQUENTIAL:
+            values = {kind: trace.values(kind) for kind in ("boolean", "numeric")}
+            given = {**label, "miner": "NumPy"}
+            runners.append(_runner(given, judge, lambda: _loop(trace, chosen, values)))
     about = {
         "label": label,
         "variables": recipe.variables,
