@@ -36,18 +36,23 @@
 #define PYAPSP_BITS int
 #endif
 
-/* The path of length a followed by the paths of lengths b. */
-static inline strip_t extend(const value_t a, const strip_t b)
+/* Paths of lengths a, each followed by the path of length b in its place. */
+static inline strip_t extend_each(const strip_t a, const strip_t b)
 {
     const strip_t sum = a + b;
 #if PYAPSP_INTEGER && PYAPSP_GUARD
-    const strip_t first = (strip_t)(a);
     const strip_t infinite = (strip_t)(PYAPSP_INFINITY);
     const strip_t clamped = (sum < -infinite) ? -infinite : sum;
-    return ((first == infinite) | (b == infinite)) ? infinite : clamped;
+    return ((a == infinite) | (b == infinite)) ? infinite : clamped;
 #else
     return sum;
 #endif
+}
+
+/* The path of length a followed by the paths of lengths b. */
+static inline strip_t extend(const value_t a, const strip_t b)
+{
+    return extend_each((strip_t)(a), b);
 }
 
 #if PYAPSP_MIN_BITS && PYAPSP_WIDTH == 1

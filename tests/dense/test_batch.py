@@ -112,6 +112,35 @@ def test_a_core_in_rounds_of_rounds(n, parameters, dtype, device):
     np.testing.assert_array_equal(distances, by_scipy(weights, dtype))
 
 
+@pytest.mark.parametrize("n", [1, 2, 7, 15, 17, 20])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int16", "uint16", "int64"])
+def test_lanes_have_graphs_of_their_own(n, dtype, device):
+    if not device.traits.scalar_groups:
+        pytest.skip("for CPUs")
+    parts = weights_of(37, n, dtype), weights_of(33, n, dtype, negative=dtype != "uint16", seed=1)
+    weights = np.concatenate(parts)
+    distances, remarks = run(one_group(n, device, dtype, lanes=1), weights, device)
+    np.testing.assert_array_equal(distances, by_scipy(weights, dtype))
+    assert not remarks.any()
+
+
+@pytest.mark.parametrize("lanes", [0, 1])
+def test_remarks_are_those_of_the_graph(lanes, device):
+    if not device.traits.scalar_groups:
+        pytest.skip("for CPUs")
+    weights = weights_of(40, 5, "float32")
+    weights[3, 0, 1] = np.nan
+    weights[17, 2, 4] = 3e38
+    weights[22, 1, 2], weights[22, 2, 1] = 1, -2
+    weights[39, 4, 4] = -1
+    _, remarks = run(one_group(5, device, "float32", lanes=lanes), weights, device)
+    found = {place: Remark(int(remarks[place])) for place in np.flatnonzero(remarks)}
+    assert found.keys() == {3, 17, 22, 39}
+    assert found[3] & Remark.BAD
+    assert found[17] & Remark.LONG
+    assert found[22] & found[39] & Remark.CYCLE
+
+
 def rounds(method, n, device, dtype, **parameters):
     options = AllPairsOptions(device, np.dtype(dtype))
     return maker(pyapsp.method(method, **parameters), n, options)

@@ -1,4 +1,4 @@
-"""One work-group for each graph: in its registers on GPUs, in the caches of a core on CPUs."""
+"""Graphs in the registers of a work-group on GPUs, in the caches of a core on CPUs."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ _SHAPES = ((8, 4, 4), (8, 8, 8), (16, 16, 8))
 # Pivots of an outer round on a CPU, if the matrix is larger than the near cache of a core, and the
 # bytes of that cache.
 _BLOCK, _NEAREST = 64, 2**16
+# Each lane of a vector has a graph of its own if, in rows, padding made more than so many times the
+# updates of a graph.
+_PADDED = 2.5
 
 
 class OneGroup(Form):
@@ -33,8 +36,8 @@ class OneGroup(Form):
     n, options, negative
         As for `Form`.
     **parameters : int
-        Values that replace the automatic choice: group_x, group_y on GPUs; rows, strips, step,
-        block and unroll on CPUs.
+        Values that replace the automatic choice: group_x, group_y on GPUs; lanes, rows, strips,
+        step, block and unroll on CPUs. With lanes 1, each lane of a vector has a graph of its own.
 
     Raises
     ------
@@ -57,7 +60,7 @@ class OneGroup(Form):
             **raw_defines(options),
         }
         if self._cores:
-            kernels, mine = "dense/fw_onegroup.cpu.cl", self._of_core(device, parameters)
+            kernels, mine = self._of_core(device, parameters)
         else:
             kernels, mine = "dense/fw_onegroup.cl", self._of_registers(device, parameters)
         self.parameters = mine
@@ -76,15 +79,21 @@ class OneGroup(Form):
             f"and this has {self.n}"
         )
 
-    def _of_core(self, device: Device, given: dict[str, int]) -> dict[str, int]:
+    def _of_core(self, device: Device, given: dict[str, int]) -> tuple[str, dict[str, int]]:
         width = device.traits.lanes(self.dtype.itemsize)
         step = 4 if self.n <= 32 else 8
         # two strips are faster, unless they need more padding
         sizes = [_multiple(self.n, math.lcm(step, strips * width)) for strips in (1, 2)]
+        padded = self.n < width or sizes[0] ** 3 > _PADDED * self.n**3
+        if given.get("lanes", padded and width > 1):
+            self._size = self.n
+            self._values = self.n**2 * width
+            return "dense/fw_onegroup.lanes.cl", {"lanes": 1, "width": width}
         strips = 2 if sizes[1] == sizes[0] else 1
         # a matrix that fits in the near cache needs no outer rounds
         near = sizes[strips - 1] ** 2 * self.dtype.itemsize <= _NEAREST
         chosen = {
+            "lanes": 0,
             "rows": 4,
             "strips": strips,
             "width": width,
@@ -93,17 +102,14 @@ class OneGroup(Form):
             "block": sizes[strips - 1] if near else _BLOCK,
             **given,
         }
-        self._span = chosen["strips"] * width
-        self._size = _multiple(self.n, math.lcm(chosen["step"], self._span))
-        self._block = min(chosen["block"], self._size)
-        return chosen
+        span = chosen["strips"] * width
+        self._size = _multiple(self.n, math.lcm(chosen["step"], span))
+        self._values = self._size**2 + min(chosen["block"], self._size) * span
+        return "dense/fw_onegroup.cpu.cl", chosen
 
     def scratch(self, graphs: int) -> tuple[int, ...]:
-        """Count, on a CPU, the matrix of each core and the counter of graphs."""
-        if not self._cores:
-            return ()
-        values = self._size**2 + self._block * self._span
-        return (self._cores * values * self.dtype.itemsize, 4)
+        """Count, on a CPU, the matrices of each core and the counter of graphs."""
+        return (self._cores * self._values * self.dtype.itemsize, 4) if self._cores else ()
 
     def enqueue(
         self, queue: cl.CommandQueue, buffers: Buffers, graphs: int, *, zero_is_arc: bool

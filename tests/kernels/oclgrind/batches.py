@@ -26,9 +26,9 @@ def solved(weights, method="auto", **parameters):
         assert certificate(as_graph(graph), rows).ok, (method, each)
 
 
-def all_forms(methods):
-    weights = rng.integers(1, 9, (3, 19, 19)) * (rng.random((3, 19, 19)) < 0.3)
-    up = rng.integers(0, 9, (3, 19))
+def all_forms(methods, n=19):
+    weights = rng.integers(1, 9, (3, n, n)) * (rng.random((3, n, n)) < 0.3)
+    up = rng.integers(0, 9, (3, n))
     negative = np.where(weights == 0, 0, weights + up[:, :, None] - up[:, None, :])
     for method in methods:
         for dtype in ("float32", "int64"):
@@ -47,4 +47,5 @@ all_forms(
 solved(rng.integers(0, 3, (3, 19, 19)).astype("int32"), pyapsp.method("fw-packed8", tile=32))
 traits = model.traits_of
 model.traits_of = lambda *who: dataclasses.replace(traits(*who), scalar_groups=True)
-all_forms(["fw-onegroup"])
+all_forms(["fw-onegroup"], 5)  # a graph in each lane
+all_forms(["fw-onegroup"], 16)  # in rows
