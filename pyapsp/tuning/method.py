@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.registry import Method, Plan, check_memory
-from pyapsp.tuning.database import Match, tuned
+from pyapsp.tuning.lookup import Match, tuned
 
 __all__ = ["BufferedMethod", "TunableMethod"]
 

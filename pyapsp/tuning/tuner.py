@@ -39,8 +39,9 @@ from pyapsp.errors import (
 from pyapsp.kernels import source
 from pyapsp.registry import Answer, Check, Method, Plan, Problem, problem
 from pyapsp.timing import enough, in_turns
-from pyapsp.tuning.database import Row, matches
+from pyapsp.tuning.database import Row
 from pyapsp.tuning.journal import Journal, Outcome
+from pyapsp.tuning.lookup import matches
 from pyapsp.tuning.method import TunableMethod
 from pyapsp.tuning.space import Key, Space, key
 
