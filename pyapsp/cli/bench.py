@@ -61,12 +61,13 @@ _PEERS = (
     ),
     *(
         (problem, name)
-        for problem in ("bfs", "sssp", "scc", "triangles")
+        for problem in ("bfs", "sssp", "scc")
         for name in ("scipy", "igraph", "networkit")
     ),
+    ("partition", "scipy"),
+    *(("triangles", name) for name in ("scipy", "igraph", "networkit")),
     ("truss", "scipy"),
     ("truss", "networkx"),
-    ("partition", "scipy"),
 )
 _NAMES = tuple(dict.fromkeys(name for _, name in _PEERS))
 
