@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,14 @@ from pyapsp.registry.steps import Check, Choice, Plan, Request
 __all__ = ["Problem", "in_order"]
 
 
-def in_order(request: Request) -> Iterator[Choice]:
-    """Yield the method asked for; for ``"auto"`` all that can run, in order of registration.
+def in_order(request: Request, preferred: Sequence[str] = ()) -> Iterator[Choice]:
+    """Yield the method asked for; for ``"auto"`` all that can run.
+
+    Parameters
+    ----------
+    request : Request
+    preferred : sequence of str
+        Ids of methods that come first, in this order. The others are in order of registration.
 
     Raises
     ------
@@ -29,14 +35,16 @@ def in_order(request: Request) -> Iterator[Choice]:
             raise error
         yield Choice(asked, request.options, "as asked")
         return
+    order = {name: place for place, name in enumerate(preferred)}
+    known = [cls() for cls in methods(request.problem.id)]
     refused = []
-    for each in (cls() for cls in methods(request.problem.id)):
+    for each in sorted(known, key=lambda method: order.get(method.id, len(order))):
         error = each.unmet(request.input, request.options)
         if error is None:
             yield Choice(each, request.options, "auto, the first that can answer")
         else:
             refused.append(error)
-    if len(refused) == len(methods(request.problem.id)):
+    if len(refused) == len(known):
         raise refused[0] if refused else ParameterError(f"{request.problem.id} has no methods")
 
 
