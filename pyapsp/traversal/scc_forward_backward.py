@@ -96,11 +96,8 @@ class SccForwardBackward(ComponentMethod):
                 roots = search.run()
             more |= {"rounds": search.rounds, "levels": search.level, "trims": search.turns}
         labels = numbered(roots)
-        transfers = watch.seconds("transfer")
         stats = {
-            # by the clock of the host, because reading the state between launches counts as well
-            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
-            "transfer_seconds": transfers,
+            **watch.since(started),
             "kernel_hash": plan.state.hash,
             "more": more,
         }

@@ -120,11 +120,8 @@ class SccMultiStep(ComponentMethod):
             more |= {"rounds": search.rounds, "levels": search.level, "trims": search.turns}
             more["colourings"] = search.colourings
         labels = numbered(roots)
-        transfers = watch.seconds("transfer")
         stats = {
-            # by the clock of the host, because reading the state between launches counts as well
-            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
-            "transfer_seconds": transfers,
+            **watch.since(started),
             "kernel_hash": plan.state.steps.hash,
             "more": more,
         }
