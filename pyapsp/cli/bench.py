@@ -21,16 +21,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import (
-    add_json,
-    add_progress,
-    add_size,
-    check_outputs,
-    made,
-    print_json,
-    status,
-    write_json,
-)
+from pyapsp.cli.options import add_json, add_progress, add_size, status
+from pyapsp.cli.output import check_outputs, made, print_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
