@@ -21,16 +21,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import (
-    add_json,
-    add_progress,
-    add_size,
-    check_outputs,
-    made,
-    print_json,
-    status,
-    write_json,
-)
+from pyapsp.cli.options import add_json, add_progress, add_size, status
+from pyapsp.cli.output import check_outputs, made, print_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,12 +53,13 @@ _PEERS = (
     ),
     *(
         (problem, name)
-        for problem in ("bfs", "sssp", "scc", "triangles")
+        for problem in ("bfs", "sssp", "scc")
         for name in ("scipy", "igraph", "networkit")
     ),
+    ("partition", "scipy"),
+    *(("triangles", name) for name in ("scipy", "igraph", "networkit")),
     ("truss", "scipy"),
     ("truss", "networkx"),
-    ("partition", "scipy"),
 )
 _NAMES = tuple(dict.fromkeys(name for _, name in _PEERS))
 

@@ -26,4 +26,4 @@ def run(arguments: argparse.Namespace) -> int:
 
     graph, options = asked(arguments)
     found = pyapsp.bfs(graph, parents=arguments.output is not None, **options)
-    return tell(arguments, found.rows, "level")
+    return tell(arguments, found, "level")

@@ -23,7 +23,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_json, print_json
+from pyapsp.cli.options import add_json
+from pyapsp.cli.output import print_json
 
 if TYPE_CHECKING:
     from pyapsp.bulk import Translation

@@ -12,16 +12,8 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import (
-    add_device,
-    add_json,
-    add_method,
-    check_outputs,
-    commit,
-    method_of,
-    print_json,
-    write_json,
-)
+from pyapsp.cli.options import add_device, add_json, add_method, method_of
+from pyapsp.cli.output import check_outputs, commit, print_json, write_json
 
 __all__ = ["configure", "run"]
 

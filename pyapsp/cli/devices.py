@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_json, print_json
+from pyapsp.cli.options import add_json
+from pyapsp.cli.output import print_json
 
 if TYPE_CHECKING:
     from pyapsp.device import Device

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json, print_json
+from pyapsp.cli.options import add_json
+from pyapsp.cli.output import print_json
 
 __all__ = ["configure", "run"]
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json, check_outputs, print_json
+from pyapsp.cli.options import add_json
+from pyapsp.cli.output import check_outputs, print_json
 
 __all__ = ["configure", "run"]
 

@@ -13,7 +13,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_json, add_size, check_outputs, facts, print_json
+from pyapsp.cli.options import add_json, add_size
+from pyapsp.cli.output import check_outputs, facts, print_json
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph

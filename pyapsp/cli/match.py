@@ -20,15 +20,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import (
-    add_device,
-    add_json,
-    add_memory_limit,
-    check_outputs,
-    check_suffix,
-    commit,
-    print_json,
-)
+from pyapsp.cli.options import add_device, add_json, add_memory_limit
+from pyapsp.cli.output import check_outputs, check_suffix, commit, print_json
 
 if TYPE_CHECKING:
     from pyapsp.matching import Matches

@@ -15,10 +15,8 @@ For example:
 from __future__ import annotations
 
 import argparse
-import csv
-import sys
 from contextlib import nullcontext
-from typing import IO, Any
+from typing import Any
 
 from pyapsp.cli.options import (
     add_device,
@@ -26,12 +24,10 @@ from pyapsp.cli.options import (
     add_progress,
     add_sources,
     bytes_of,
-    check_outputs,
-    facts,
-    print_json,
     vertices,
     wants_progress,
 )
+from pyapsp.cli.output import check_outputs, facts, print_json, write_table
 
 __all__ = ["configure", "run"]
 
@@ -81,6 +77,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and print or write."""
+    import numpy as np
+
     import pyapsp
     from pyapsp.cluster.devices import own_device
     from pyapsp.distances import summaries
@@ -104,11 +102,11 @@ def run(arguments: argparse.Namespace) -> int:
         own = own_device(ranks, arguments.device)
         limits = [each for each in (own.memory, arguments.memory_limit) if each is not None]
         options |= {"device": own.device, "memory_limit": min(limits, default=None), "comm": ranks}
-    names = list(range(graph.n)) if graph.labels is None else graph.labels.tolist()
+    names = np.arange(graph.n) if graph.labels is None else graph.labels
     if arguments.sources is not None:
         chosen = vertices(graph.labels, graph.n, arguments.sources, "measure")
         options["sources"] = chosen
-        names = [names[vertex] for vertex in chosen]
+        names = names[chosen]
     found: dict[str, Any] = {}
     for measure in measures:
         more: dict[str, Any] = {"width": arguments.width} if measure == _HISTOGRAM else {}
@@ -121,26 +119,21 @@ def run(arguments: argparse.Namespace) -> int:
             found[measure] = function(graph, **options, **more)
     if ranks is not None and ranks.rank > 0:
         return 0
-    table: dict[str, list[Any]] = {}
+    table: dict[str, np.ndarray] = {}
     if _HISTOGRAM in found:
         counts = found.pop(_HISTOGRAM)
         bins = counts.nonzero()[0]
-        table = {"from": (bins * arguments.width).tolist(), "pairs": counts[bins].tolist()}
+        table = {"from": bins * arguments.width, "pairs": counts[bins]}
     elif any(measure in _OF_VERTICES for measure in measures):
         table = {"vertex": names}
-        table |= {name: found.pop(name).tolist() for name in measures if name in _OF_VERTICES}
+        table |= {name: found.pop(name) for name in measures if name in _OF_VERTICES}
     if arguments.json:
         print_json({"graph": facts(graph), **found, **table})
     else:
         for measure, value in found.items():
             print(f"{measure} {value}")
-    if arguments.output:
-        from pyapsp.files import atomic_write
-
-        with atomic_write(arguments.output) as file:
-            _write(table, file)
-    elif table and not arguments.json:
-        _write(table, sys.stdout)
+    if arguments.output or (table and not arguments.json):
+        write_table(table, arguments.output)
     return 0
 
 
@@ -162,13 +155,6 @@ def _check(measures: list[str], arguments: argparse.Namespace) -> None:
         raise ParameterError(f"-o is for {', '.join(_OF_VERTICES)} and {_HISTOGRAM}")
     if arguments.sources is not None and whole:
         raise ParameterError(f"{whole[0]} needs all vertices: leave out --sources")
-
-
-def _write(table: dict[str, list[Any]], file: IO[str]) -> None:
-    """Write a table as CSV."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(table)
-    writer.writerows(zip(*table.values(), strict=True))
 
 
 def _width(text: str) -> int | float:

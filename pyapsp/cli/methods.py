@@ -11,7 +11,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_json, print_json
+from pyapsp.cli.options import add_json
+from pyapsp.cli.output import print_json
 
 if TYPE_CHECKING:
     from pyapsp.registry import Method

@@ -17,14 +17,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pyapsp.cli.options import (
-    add_device,
-    add_json,
-    add_memory_limit,
-    check_outputs,
-    check_suffix,
-    print_json,
-)
+from pyapsp.cli.options import add_device, add_json, add_memory_limit
+from pyapsp.cli.output import check_outputs, check_suffix, print_json
 
 __all__ = ["configure", "run"]
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import math
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyapsp.graph import Graph
     from pyapsp.registry import Method
 
 __all__ = [
@@ -28,23 +22,16 @@ __all__ = [
     "add_memory_limit",
     "add_method",
     "add_progress",
+    "add_record",
     "add_size",
     "add_sources",
     "as_utf8",
     "bytes_of",
-    "check_outputs",
-    "check_suffix",
-    "commit",
-    "facts",
-    "is_special",
     "method_of",
     "parameter_of",
-    "print_json",
-    "printer",
     "status",
     "vertices",
     "wants_progress",
-    "write_json",
 ]
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
@@ -126,6 +113,13 @@ def add_progress(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="show progress on standard error: a line that is updated on a terminal, or a new "
         "line every few seconds elsewhere; the default is to show it on a terminal only",
+    )
+
+
+def add_record(parser: argparse.ArgumentParser) -> None:
+    """Add ``--record``, for `pyapsp.cli.output.recorded`."""
+    parser.add_argument(
+        "--record", metavar="FILE.json", help="also write the record of the run as JSON"
     )
 
 
@@ -248,126 +242,3 @@ def _listed(path: str) -> list[str]:
         return Path(path).read_text(encoding="utf-8").split()
     except UnicodeDecodeError as error:
         raise FormatError(path, None, f"not UTF-8: {error}") from None
-
-
-def facts(graph: Graph) -> dict[str, Any]:
-    """Return the facts about a graph that JSON documents contain."""
-    return {"name": graph.name, "n": graph.n, "m": graph.m, "directed": graph.directed}
-
-
-def printer(arguments: argparse.Namespace) -> Callable[[str], None]:
-    """Return a function that prints a line and flushes it; with ``--json`` it prints nothing."""
-    return (lambda text: None) if arguments.json else partial(print, flush=True)
-
-
-def print_json(content: Any) -> None:
-    """Print a JSON document."""
-    print(_json(content))
-
-
-def write_json(path: str | Path, content: Any) -> None:
-    """Write a JSON file under a temporary name, and rename it when it is complete."""
-    from pyapsp.files import atomic_write
-
-    with atomic_write(path) as file:
-        file.write(_json(content) + "\n")
-
-
-def _json(content: Any) -> str:
-    return json.dumps(_plain(content), indent=2, allow_nan=False)
-
-
-def _plain(content: Any) -> Any:
-    """Return a value with types that JSON has: no NumPy types, and None for nan and inf."""
-    if isinstance(content, dict):
-        return {str(key): _plain(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_plain(each) for each in content]
-    if hasattr(content, "tolist"):
-        return _plain(content.tolist())
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    return content
-
-
-def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
-    """Check before a run that its output files can be written.
-
-    Parameters
-    ----------
-    *paths : str or None
-        The files to write; None where the user named none.
-    inputs : iterable of str
-        Names of the input files, which must not be overwritten. Other texts are ignored.
-
-    Raises
-    ------
-    ParameterError
-        If two of the output files are the same, or one is an input.
-    OSError
-        If an output is a directory, has too long a name or is not writable, or if its directory
-        does not exist or is not writable.
-    """
-    from pyapsp.errors import ParameterError
-    from pyapsp.files import resolved
-
-    given = [Path(path) for path in paths if path is not None]
-    replaced = [path for path in given if not is_special(path)]
-    if len({resolved(path) for path in replaced}) < len(replaced):
-        raise ParameterError(f"the output files must differ: {', '.join(map(str, given))}")
-    for path in given:
-        if path.is_dir():
-            raise IsADirectoryError(f"{path}: is a directory")
-        if is_special(path):
-            if not os.access(path, os.W_OK):
-                raise PermissionError(f"{path}: cannot be written to")
-            continue
-        folder = resolved(path).parent
-        if not folder.is_dir():
-            raise FileNotFoundError(f"{path}: its folder does not exist")
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(f"{path}: its folder cannot be written to")
-        for each in inputs:
-            if path.exists() and os.path.exists(each) and os.path.samefile(path, each):
-                raise ParameterError(f"{path} is read: give the output another name")
-
-
-def check_suffix(arguments: argparse.Namespace, *suffixes: str) -> None:
-    """Check that the suffix of an output is one that the command writes.
-
-    Pipes and devices are not checked.
-
-    Raises
-    ------
-    ParameterError
-        If the suffix is another.
-    """
-    from pyapsp.errors import ParameterError
-
-    output = arguments.output
-    if output is not None and not output.endswith(suffixes) and not is_special(output):
-        rule = " or ".join(f"OUT{suffix}" for suffix in suffixes)
-        raise ParameterError.of("-o", arguments.command, rule, output)
-
-
-def is_special(path: str | Path) -> bool:
-    """Return whether a path is a pipe or a device, which is written to and not replaced."""
-    return os.path.exists(path) and not os.path.isfile(path)
-
-
-def made(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the origin of a document: command, date and commit."""
-    today = datetime.datetime.now(datetime.timezone.utc).date()
-    return {"command": arguments.line, "date": today.isoformat(), "commit": commit()}
-
-
-def commit() -> str | None:
-    """Return the commit of the checkout that this code is in; None in an installed package."""
-    top = Path(__file__).resolve().parents[2]
-    if not (top / ".git").exists():
-        return None
-    git = ["git", "-C", str(top), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

@@ -12,15 +12,8 @@ import argparse
 import re
 from typing import Any
 
-from pyapsp.cli.options import (
-    add_device,
-    add_progress,
-    add_size,
-    check_outputs,
-    made,
-    status,
-    write_json,
-)
+from pyapsp.cli.options import add_device, add_progress, add_size, status
+from pyapsp.cli.output import check_outputs, made, write_json
 
 __all__ = ["configure", "run"]
 

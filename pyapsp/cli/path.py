@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json, as_utf8, print_json
+from pyapsp.cli.options import add_json, as_utf8
+from pyapsp.cli.output import print_json
 
 __all__ = ["configure", "run"]
 

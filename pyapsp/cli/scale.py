@@ -18,15 +18,8 @@ import math
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import (
-    add_device,
-    add_json,
-    add_size,
-    bytes_of,
-    check_outputs,
-    print_json,
-    write_json,
-)
+from pyapsp.cli.options import add_device, add_json, add_size, bytes_of
+from pyapsp.cli.output import check_outputs, print_json, write_json
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,6 @@ For example:
 from __future__ import annotations
 
 import argparse
-import csv
 from typing import TYPE_CHECKING
 
 from pyapsp.cli.options import (
@@ -22,17 +21,14 @@ from pyapsp.cli.options import (
     add_memory_limit,
     add_method,
     add_progress,
-    check_outputs,
-    check_suffix,
-    commit,
+    add_record,
     method_of,
-    print_json,
     status,
-    write_json,
 )
+from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
 
 if TYPE_CHECKING:
-    from pyapsp.traversal.components import Components
+    pass
 
 __all__ = ["configure", "run"]
 
@@ -49,9 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_method(parser)
     add_device(parser)
     add_memory_limit(parser)
-    parser.add_argument(
-        "--record", metavar="FILE.json", help="also write the record of the run as JSON"
-    )
+    add_record(parser)
     add_progress(parser)
     add_json(parser)
 
@@ -74,12 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.output is not None:
         if arguments.output.endswith(".csv"):
-            _write(arguments.output, found)
+            write_table(found.to_columns(), arguments.output)
         else:
             found.save(arguments.output)
-    record = {**found.stats, "commit": commit()}
-    if arguments.record:
-        write_json(arguments.record, record)
+    record = recorded(arguments, found.stats)
     trivial = int((found.sizes == 1).sum())
     if arguments.json:
         facts = {"components": found.count, "largest": found.largest, "trivial": trivial}
@@ -91,20 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
         f"{found.count:,} strongly connected components of n = {graph.n:,}, m = {graph.m:,}: "
         f"the largest has {found.largest:,} vertices, {trivial:,} have one"
     )
-    print(
-        f"{record['wall_seconds']:.3f} s (kernels {record['kernel_seconds']:.3f} s"
-        + (f", {rate / 1e6:.1f} M arcs/s)" if rate else ")")
-        + (f" -> {arguments.output}" if arguments.output else "")
-    )
+    rates = [f"{rate / 1e6:.1f} M arcs/s"] if rate else []
+    print(took(record, arguments.output, *rates))
     return 0
-
-
-def _write(path: str, found: Components) -> None:
-    """Write the component of each vertex as CSV."""
-    from pyapsp.files import atomic_write
-
-    names = range(found.labels.size) if found.names is None else found.names.tolist()
-    with atomic_write(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("vertex", "component"))
-        writer.writerows(zip(names, found.labels.tolist(), strict=True))

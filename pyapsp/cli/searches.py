@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import (
@@ -11,18 +10,15 @@ from pyapsp.cli.options import (
     add_json,
     add_memory_limit,
     add_method,
-    check_outputs,
-    check_suffix,
-    commit,
+    add_record,
     method_of,
-    print_json,
     vertices,
-    write_json,
 )
+from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
-    from pyapsp.result import Result
+    from pyapsp.traversal.found import Found
 
 __all__ = ["add_search", "asked", "tell"]
 
@@ -46,9 +42,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     add_device(parser)
     parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
     add_memory_limit(parser)
-    parser.add_argument(
-        "--record", metavar="FILE.json", help="also write the record of the run as JSON"
-    )
+    add_record(parser)
     add_json(parser)
 
 
@@ -86,54 +80,34 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     }
 
 
-def tell(arguments: argparse.Namespace, rows: Result, length: str) -> int:
+def tell(arguments: argparse.Namespace, found: Found, length: str) -> int:
     """Save the row of the source, and print a summary of the run.
 
     Parameters
     ----------
     arguments : Namespace
-    rows : Result
-        The row of the source.
+    found : Found
+        The result of the search.
     length : str
-        The name of the distances in CSV files: ``"level"`` or ``"distance"``.
+        The name of the distances: ``"level"`` or ``"distance"``.
     """
+    rows = found.rows
     distances = rows.distances[0]
     names = range(distances.size) if rows.labels is None else rows.labels.tolist()
     if arguments.output is not None and arguments.output.endswith(".csv"):
-        _write_csv(arguments.output, rows, list(names), length)
+        write_table(found.to_columns(), arguments.output)
     elif arguments.output is not None:
         rows.save(arguments.output)
-    record = {**rows.stats, "commit": commit()}
-    if arguments.record:
-        write_json(arguments.record, record)
+    record = recorded(arguments, rows.stats)
     reached = distances[distances < rows.infinity]
     source, farthest = names[int(rows.sources[0])], reached.max()
     if arguments.json:
         print_json({**record, "reached": reached.size, f"largest_{length}": farthest})
         return 0
-    stats = rows.stats
-    rate = f", {stats['rate'] / 1e6:,.1f} M arcs/s" if stats["rate"] else ""
+    rates = [f"{record['rate'] / 1e6:,.1f} M arcs/s"] if record["rate"] else []
     print(rows.explain())
     print(
         f"from {source}: {reached.size:,} of {distances.size:,} vertices reached, largest {length} "
-        f"{farthest:,}, in {stats['wall_seconds']:.3f} s (kernels {stats['kernel_seconds']:.3f} s"
-        f"{rate})" + (f" -> {arguments.output}" if arguments.output else "")
+        f"{farthest:,}, in {took(record, arguments.output, *rates)}"
     )
     return 0
-
-
-def _write_csv(path: str, rows: Result, names: list[Any], length: str) -> None:
-    """Write a line for each vertex; fields are empty without a path or a predecessor."""
-    from pyapsp.files import atomic_write
-
-    assert rows.predecessors is not None
-    parent = "parent" if length == "level" else "predecessor"
-    found = zip(names, rows.distances[0].tolist(), rows.predecessors[0].tolist(), strict=True)
-    with atomic_write(path) as file:
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(["vertex", length, parent])
-        for name, distance, before in found:
-            reached = distance < rows.infinity
-            lines.writerow(
-                [name, distance if reached else "", names[before] if before >= 0 else ""]
-            )

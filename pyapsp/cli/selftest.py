@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_device, add_json, print_json, printer
+from pyapsp.cli.options import add_device, add_json
+from pyapsp.cli.output import print_json, printer
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,14 +17,8 @@ import argparse
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import (
-    add_device,
-    add_progress,
-    check_outputs,
-    check_suffix,
-    is_special,
-    wants_progress,
-)
+from pyapsp.cli.options import add_device, add_progress, wants_progress
+from pyapsp.cli.output import check_outputs, check_suffix, is_special
 
 if TYPE_CHECKING:
     import pandas as pd

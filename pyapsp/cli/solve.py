@@ -27,17 +27,20 @@ from pyapsp.cli.options import (
     add_memory_limit,
     add_method,
     add_progress,
+    add_record,
     add_sources,
-    check_outputs,
-    check_suffix,
-    commit,
-    facts,
-    is_special,
     method_of,
-    print_json,
     vertices,
     wants_progress,
-    write_json,
+)
+from pyapsp.cli.output import (
+    check_outputs,
+    check_suffix,
+    facts,
+    is_special,
+    print_json,
+    recorded,
+    took,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="folder for checkpoints, for methods that write them"
     )
-    parser.add_argument("--record", metavar="FILE.json", help="also write the record of the run")
+    add_record(parser)
     parser.add_argument(
         "--roof",
         action="store_true",
@@ -113,16 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     sources = None
     if arguments.sources is not None:
         sources = vertices(graph.labels, graph.n, arguments.sources, "solve")
-    asked = {
-        "sources": sources,
-        "cutoff": arguments.cutoff,
-        "directed": not arguments.undirected,
-        "dtype": arguments.dtype,
-        "predecessors": arguments.predecessors,
-        "device": arguments.device,
-        "memory_limit": arguments.memory_limit,
-        "checkpoint": arguments.checkpoint,
-    }
+    asked = {"sources": sources, **_asked(arguments)}
     if arguments.dry_run:
         with _mapped(graph, sources, arguments) as out:
             return _dry_run(graph, method, {**asked, "out": out}, arguments)
@@ -144,9 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
         result = replace(result, stats=roofs.with_roof(result.stats, roof))
     if out is None:
         result.save(arguments.output)
-    told = {**result.stats, "commit": commit()}
-    if arguments.record:
-        write_json(arguments.record, told)
+    told = recorded(arguments, result.stats)
     if arguments.json:
         print_json(told)
         return 0
@@ -155,15 +147,27 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `pyapsp.solve` that the command line gives."""
+    return {
+        "cutoff": arguments.cutoff,
+        "directed": not arguments.undirected,
+        "dtype": arguments.dtype,
+        "predecessors": arguments.predecessors,
+        "device": arguments.device,
+        "memory_limit": arguments.memory_limit,
+        "checkpoint": arguments.checkpoint,
+    }
+
+
 def _summary(stats: dict[str, Any], output: str) -> None:
     """Print what was solved, and how fast."""
     rate, fraction = stats["rate"], stats["fraction_of_roof"]
+    rates = [f"{rate / 1e9:.2f} G updates/s"] if rate else []
+    rates += [f"{100 * fraction:.1f} % of the roof"] if fraction else []
     print(
         f"solved n = {stats['input']['n']:,}, m = {stats['input']['m']:,} in "
-        f"{stats['wall_seconds']:.3f} s (kernels {stats['kernel_seconds']:.3f} s"
-        + (f", {rate / 1e9:.2f} G updates/s" if rate else "")
-        + (f", {100 * fraction:.1f} % of the roof)" if fraction else ")")
-        + f" -> {output}"
+        f"{took(stats, output, *rates)}"
     )
 
 
@@ -194,18 +198,10 @@ def _on_ranks(method: str | Method, arguments: argparse.Namespace) -> int:
             out=arguments.output,
             progress=progress,
             sources=sources,
-            cutoff=arguments.cutoff,
-            directed=not arguments.undirected,
-            dtype=arguments.dtype,
-            predecessors=arguments.predecessors,
-            device=arguments.device,
-            memory_limit=arguments.memory_limit,
-            checkpoint=arguments.checkpoint,
+            **_asked(arguments),
         )
     if first:
-        told = {**result.stats, "commit": commit()}
-        if arguments.record:
-            write_json(arguments.record, told)
+        told = recorded(arguments, result.stats)
         if arguments.json:
             print_json(told)
         else:

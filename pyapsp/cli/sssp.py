@@ -35,4 +35,4 @@ def run(arguments: argparse.Namespace) -> int:
         predecessors=arguments.output is not None,
         **options,
     )
-    return tell(arguments, found.rows, "distance")
+    return tell(arguments, found, "distance")

@@ -13,7 +13,6 @@ For example:
 from __future__ import annotations
 
 import argparse
-import csv
 from typing import TYPE_CHECKING
 
 from pyapsp.cli.options import (
@@ -21,16 +20,13 @@ from pyapsp.cli.options import (
     add_json,
     add_memory_limit,
     add_method,
-    check_outputs,
-    check_suffix,
-    commit,
+    add_record,
     method_of,
-    print_json,
-    write_json,
 )
+from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
 
 if TYPE_CHECKING:
-    from pyapsp.trusses.triangles import Triangles
+    pass
 
 __all__ = ["configure", "run"]
 
@@ -44,9 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_method(parser)
     add_device(parser)
     add_memory_limit(parser)
-    parser.add_argument(
-        "--record", metavar="FILE.json", help="also write the record of the run as JSON"
-    )
+    add_record(parser)
     add_json(parser)
 
 
@@ -62,10 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         graph, method, device=arguments.device, memory_limit=arguments.memory_limit
     )
     if arguments.output is not None:
-        _write(arguments.output, found)
-    record = {**found.stats, "commit": commit()}
-    if arguments.record:
-        write_json(arguments.record, record)
+        write_table(found.to_columns(), arguments.output)
+    record = recorded(arguments, found.stats)
     facts = {
         "triangles": found.total,
         "transitivity": found.transitivity,
@@ -79,19 +71,5 @@ def run(arguments: argparse.Namespace) -> int:
         f"{found.total:,} triangles of n = {graph.n:,} vertices and {record['work']:,} edges: "
         f"transitivity {found.transitivity:.6g}, average clustering {found.average_clustering:.6g}"
     )
-    print(
-        f"{record['wall_seconds']:.3f} s (kernels {record['kernel_seconds']:.3f} s)"
-        + (f" -> {arguments.output}" if arguments.output else "")
-    )
+    print(took(record, arguments.output))
     return 0
-
-
-def _write(path: str, found: Triangles) -> None:
-    """Write the columns as CSV."""
-    from pyapsp.files import atomic_write
-
-    columns = found.to_columns()
-    with atomic_write(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(each.tolist() for each in columns.values()), strict=True))

@@ -15,19 +15,10 @@ For example:
 from __future__ import annotations
 
 import argparse
-import csv
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import (
-    add_device,
-    add_json,
-    add_memory_limit,
-    add_method,
-    check_outputs,
-    check_suffix,
-    method_of,
-    print_json,
-)
+from pyapsp.cli.options import add_device, add_json, add_memory_limit, add_method, method_of
+from pyapsp.cli.output import check_outputs, check_suffix, print_json, took, write_table
 
 if TYPE_CHECKING:
     from pyapsp.trusses.truss import Trusses
@@ -74,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     found = pyapsp.truss_decomposition(graph, method, **where)
     if arguments.output is not None:
-        _write(arguments.output, found)
+        write_table(found.to_columns(), arguments.output)
     if arguments.json:
         print_json({"k_max": found.k_max, **found.stats})
         return 0
@@ -82,11 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     print("trussness: edges")
     for k, count in _sizes(found):
         print(f"{k:9,}: {count:,}")
-    record = found.stats
-    print(
-        f"{record['wall_seconds']:.3f} s (kernels {record['kernel_seconds']:.3f} s)"
-        + (f" -> {arguments.output}" if arguments.output else "")
-    )
+    print(took(found.stats, arguments.output))
     return 0
 
 
@@ -96,14 +83,3 @@ def _sizes(found: Trusses) -> list[tuple[int, int]]:
 
     values, counts = np.unique(found.trussness, return_counts=True)
     return list(zip(values.tolist(), counts.tolist(), strict=True))
-
-
-def _write(path: str, found: Trusses) -> None:
-    """Write the columns as CSV."""
-    from pyapsp.files import atomic_write
-
-    columns = found.to_columns()
-    with atomic_write(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(each.tolist() for each in columns.values()), strict=True))

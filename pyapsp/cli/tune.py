@@ -19,17 +19,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import (
-    add_device,
-    add_json,
-    add_progress,
-    add_size,
-    check_outputs,
-    commit,
-    print_json,
-    printer,
-    status,
-)
+from pyapsp.cli.options import add_device, add_json, add_progress, add_size, status
+from pyapsp.cli.output import check_outputs, commit, print_json, printer
 
 if TYPE_CHECKING:
     from pyapsp.registry import Method

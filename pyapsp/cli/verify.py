@@ -14,7 +14,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pyapsp.cli.options import add_device, add_json, check_outputs, print_json, write_json
+from pyapsp.cli.options import add_device, add_json
+from pyapsp.cli.output import check_outputs, print_json, write_json
 
 __all__ = ["configure", "run"]
 

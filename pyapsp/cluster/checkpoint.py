@@ -8,27 +8,26 @@ file have their numbers in the matrix, so that another number of ranks can read 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
-import shutil
 import time
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pyapsp import __version__
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.dense.outofcore import folders, manifest
 from pyapsp.dense.outofcore.files import POSITIONED, transfer
 from pyapsp.dense.outofcore.storage import Matrix
-from pyapsp.errors import CapabilityError, CheckpointError, DiskSpaceError
-from pyapsp.files import atomic_write, disk_space
+from pyapsp.errors import CapabilityError, CheckpointError
+from pyapsp.files import atomic_write
 
 __all__ = ["SharedCheckpoint"]
 
@@ -75,10 +74,10 @@ class SharedCheckpoint:
         self._lock: folders.Lock | None = None
         found = None
         if ranks.rank == 0:
-            with self._errors("use"):
+            with folders.errors_of(self._folder, "use"):
                 folders.make(self._folder)
                 self._lock = folders.Lock(self._folder)
-                found = self._read()
+                found = manifest.parsed(self._folder / _MANIFEST, _FORMAT, _SCHEMA, self._subject)
                 self._sweep(found)
         self._found: dict[str, Any] | None = ranks.share(found)
         if not self._folder.is_dir():
@@ -113,11 +112,7 @@ class SharedCheckpoint:
             On rank 0.
         """
         if self._ranks.rank == 0:
-            with self._errors("use"):
-                free = shutil.disk_usage(self._folder).free
-            needed *= 2 if self._found is None else 1
-            if needed > free:
-                raise DiskSpaceError(needed, free, self._hint)
+            folders.check_space(self._folder, needed * (2 if self._found is None else 1))
 
     def save(self, own: Matrix, state: Mapping[str, Any]) -> float:
         """Write a snapshot, and return the seconds it took.
@@ -136,19 +131,20 @@ class SharedCheckpoint:
         """
         started = time.perf_counter()
         token = self._ranks.share(secrets.token_hex(8) if self._ranks.rank == 0 else None)
-        with self._errors("write", own.nbytes):
+        with folders.errors_of(self._folder, "write", own.nbytes):
             part = self._write(own, f"rows-{token}-{self._ranks.rank}.bin")
         parts = [each for each in self._ranks.all(part) if each["first"] < each["last"]]
         content = {
             "format": _FORMAT,
             "schema": _SCHEMA,
+            "pyapsp": __version__,
             "subject": self._subject,
             "state": manifest.plain(state),
             "matrix": {"n": own.n, "dtype": own.dtype.str},
             "parts": parts,
         }
         if self._ranks.rank == 0:
-            with self._errors("write"):
+            with folders.errors_of(self._folder, "write"):
                 folders.sync(self._folder)
                 with atomic_write(self._folder / _MANIFEST, "wb") as file:
                     file.write(manifest.encoded(content))
@@ -174,61 +170,24 @@ class SharedCheckpoint:
             if part["first"] < own.last and part["last"] > own.first:
                 if part["first"] > covered:
                     break
-                with self._errors("read"):
+                with folders.errors_of(self._folder, "read"):
                     self._restore(own, part)
                 covered = part["last"]
         if covered < own.last:
-            raise self._damaged(f"it has no rows from {covered} on")
+            raise CheckpointError(
+                f"{self._folder / _MANIFEST} is damaged, it has no rows from {covered} on: "
+                f"{manifest.remedy(self._folder)}"
+            )
 
     def _remove(self) -> None:
         """Remove the snapshot when all ranks are done."""
         self._ranks.barrier()
         self._found = None
         if self._ranks.rank == 0:
-            with self._errors("clear"):
+            with folders.errors_of(self._folder, "clear"):
                 (self._folder / _MANIFEST).unlink(missing_ok=True)
                 folders.sync(self._folder)
                 self._sweep(None)
-
-    # ----------------------------------------------------------------------------------------
-
-    @property
-    def _hint(self) -> str:
-        return f"make room for the checkpoint in {self._folder}"
-
-    @contextmanager
-    def _errors(self, verb: str, needed: int = 0) -> Iterator[None]:
-        try:
-            with disk_space(self._folder, needed, self._hint):
-                yield
-        except DiskSpaceError:
-            raise
-        except OSError as error:
-            message = f"cannot {verb} the checkpoint {self._folder}: {error}"
-            raise CheckpointError(message) from error
-
-    def _damaged(self, what: str) -> CheckpointError:
-        path = self._folder / _MANIFEST
-        return CheckpointError(f"{path} is damaged, {what}: {manifest.remedy(self._folder)}")
-
-    def _read(self) -> dict[str, Any] | None:
-        """Return the manifest in the folder."""
-        try:
-            text = (self._folder / _MANIFEST).read_bytes()
-        except FileNotFoundError:
-            return None
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            raise self._damaged("no JSON") from None
-        if not isinstance(found, dict) or found.get("format") != _FORMAT:
-            path = self._folder / _MANIFEST
-            raise CheckpointError(f"{path} is not of a {_FORMAT}: choose another folder")
-        content = {key: value for key, value in found.items() if key != "sha256"}
-        if text != manifest.encoded(content) or found.get("schema") != _SCHEMA:
-            raise self._damaged("its checksum or its schema is wrong")
-        manifest.compare(self._folder, found["subject"], self._subject)
-        return content
 
     def _write(self, own: Matrix, name: str) -> dict[str, Any]:
         """Write the rows of this rank to a new file, and say what is in it."""

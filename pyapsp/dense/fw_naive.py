@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -41,14 +41,6 @@ class FwNaive(FloydWarshall):
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
         """Yield the only set; the method has no parameters."""
         yield {}
-
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
-        """Return True."""
-        return True
-
-    def rule(self, options: AllPairsOptions) -> str:
-        """Return that there is no condition."""
-        return "there are none"
 
     def configure(
         self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]

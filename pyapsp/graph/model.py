@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array
 
-from pyapsp.errors import GraphError, ParameterError, PrecisionError
-from pyapsp.graph import validation
+from pyapsp.errors import GraphError, ParameterError
+from pyapsp.graph import exports, validation
+from pyapsp.graph.facts import Facts, family_of
+from pyapsp.graph.rows import frozen, sealed, sorted_rows, starts_of, tails_of
 from pyapsp.graph.symmetry import is_symmetric
 from pyapsp.host import as_type
 
@@ -24,30 +24,6 @@ if TYPE_CHECKING:
     import pandas
 
 __all__ = ["Facts", "Graph"]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """The facts of a graph that decide which methods are suitable and fast.
-
-    Attributes
-    ----------
-    n, m, max_magnitude, has_negative, is_integer, is_unweighted, family
-        As in `Graph`.
-    """
-
-    n: int
-    m: int
-    max_magnitude: int | float
-    has_negative: bool
-    is_integer: bool
-    is_unweighted: bool
-    family: str = "uniform"
-
-
-# A graph is power-law if a vertex has more than this multiple of the mean number of arcs. In a mesh
-# a vertex has at most this many arcs, and the standard deviation is below this part of the mean.
-_SKEWED, _MESHED, _ALIKE = 16, 8, 0.4
 
 
 class Graph:
@@ -136,18 +112,18 @@ class Graph:
         if keep is None:
             self.__dict__["_extremes"] = spread
         else:
-            tails = _tails(starts)
+            tails = tails_of(starts)
             starts, heads, values = (
-                _starts(tails[keep], starts.size - 1),
+                starts_of(tails[keep], starts.size - 1),
                 heads[keep],
                 values[keep],
             )
         self.__dict__.update(
-            indptr=_frozen(starts, copy),
-            indices=_frozen(heads, copy),
-            weights=_frozen(values, copy),
+            indptr=frozen(starts, copy),
+            indices=frozen(heads, copy),
+            weights=frozen(values, copy),
             directed=directed,
-            labels=None if labels is None else _frozen(labels),
+            labels=None if labels is None else frozen(labels),
             name=name,
         )
 
@@ -233,29 +209,8 @@ class Graph:
         if not directed:
             tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
             given = np.concatenate([given, given])
-        # tail and head in one number: the tail in the high bits
-        bits = n.bit_length()
-        places = tail << bits
-        places |= head
-        if not (places[1:] > places[:-1]).all():
-            if spread[0] == spread[1]:  # the weights need not follow the arcs
-                places.sort()
-                places = places[np.flatnonzero(np.diff(places, prepend=-1))]
-                given = np.full(places.size, spread[0], given.dtype)
-            else:
-                order = np.argsort(places)
-                places, given = places[order], given[order]
-                firsts = np.flatnonzero(np.diff(places, prepend=-1))
-                places, given = places[firsts], np.minimum.reduceat(given, firsts)
-        head = (places & ((1 << bits) - 1)).astype(np.int32)
-        return cls(
-            _starts(places >> bits, n),
-            _sealed(head),
-            given,
-            directed=directed,
-            labels=labels,
-            name=name,
-        )
+        rows = sorted_rows(n, tail, head, given, spread)
+        return cls(*rows, directed=directed, labels=labels, name=name)
 
     @classmethod
     def from_dense(
@@ -305,7 +260,7 @@ class Graph:
                 arc &= ~np.isnan(values)
         starts = np.zeros(n + 1, np.int64)
         np.cumsum(np.count_nonzero(arc, axis=1), out=starts[1:])
-        heads = _sealed(np.nonzero(arc)[1].astype(np.int32))
+        heads = sealed(np.nonzero(arc)[1].astype(np.int32))
         graph = cls(starts, heads, values[arc], labels=labels, name=name)
         return graph if directed else graph.symmetrized()
 
@@ -392,15 +347,7 @@ class Graph:
     @cached_property
     def family(self) -> str:
         """The most similar family of `pyapsp.graph.families`, by the degrees; takes O(n)."""
-        if self.m == 0:
-            return "uniform"
-        degrees = np.diff(self.indptr)
-        mean, most = self.m / self.n, int(degrees.max())
-        if most > _SKEWED * mean:
-            return "power-law"
-        if most <= _MESHED and degrees.std() < _ALIKE * mean:
-            return "mesh"
-        return "uniform"
+        return family_of(self.indptr)
 
     @cached_property
     def content_hash(self) -> str:
@@ -427,11 +374,11 @@ class Graph:
     @cached_property
     def _numbers(self) -> dict[Any, int]:
         """The number of the vertex of each label."""
-        return {label: number for number, label in enumerate(self._names().tolist())}
+        return {label: number for number, label in enumerate(exports.names_of(self).tolist())}
 
     def arcs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """Return tails, heads and weights of all arcs, each of shape (m,), row by row."""
-        return _tails(self.indptr), self.indices, self.weights
+        return tails_of(self.indptr), self.indices, self.weights
 
     def reversed(self) -> Graph:
         """Return the graph with every arc reversed."""
@@ -493,7 +440,7 @@ class Graph:
         PrecisionError
             An integer dtype cannot hold a weight.
         """
-        matrix = self._to_fill(dtype, no_arc, out)
+        matrix = exports.array_to_fill(self, dtype, no_arc, out)
         self.fill_rows(0, self.n, matrix, no_arc)
         return matrix
 
@@ -504,37 +451,7 @@ class Graph:
         """
         arcs = slice(self.indptr[first], self.indptr[last])
         rows[...] = no_arc
-        rows[_tails(self.indptr[first : last + 1]), self.indices[arcs]] = self.weights[arcs]
-
-    def _to_fill(self, dtype: DTypeLike, no_arc: float, out: NDArray[Any] | None) -> NDArray[Any]:
-        """Return the array for `to_dense`; raise an error if it cannot hold the values."""
-        shape = (self.n, self.n)
-        if out is not None and (not isinstance(out, np.ndarray) or out.shape != shape):
-            raise ParameterError.of("out", "Graph.to_dense", f"an array of shape {shape}", out)
-        target: np.dtype[Any] = np.dtype(dtype) if out is None else out.dtype
-        if target.kind not in "iuf":
-            rule = "a type of integers or floats"
-            raise ParameterError.of("dtype", "Graph.to_dense", rule, target)
-        if not validation.is_real(no_arc):
-            raise ParameterError.of("no_arc", "Graph.to_dense", "a real number", no_arc)
-        if target.kind in "iu":
-            self._check_range(target, no_arc)
-        return np.empty(shape, dtype=target) if out is None else out
-
-    def _check_range(self, target: np.dtype[Any], no_arc: float) -> None:
-        """Raise an error if an integer type cannot hold the weights or `no_arc`."""
-        limits = np.iinfo(target)
-        if not (limits.min <= no_arc <= limits.max and no_arc == math.floor(no_arc)):
-            raise ParameterError.of("no_arc", "Graph.to_dense", f"a value of {target.name}", no_arc)
-        lowest = -self.max_magnitude if self.has_negative else 0
-        if self.is_integer and limits.min <= lowest and self.max_magnitude <= limits.max:
-            return
-        weights = self.weights
-        # float64 cannot hold 2**63 - 1, but 2**63
-        below = weights < int(limits.max) + 1
-        fits = (weights >= limits.min) & below & (weights == weights // 1)
-        if not fits.all():
-            raise PrecisionError(f"{target.name} cannot hold the weight {weights[~fits][0]}")
+        rows[tails_of(self.indptr[first : last + 1]), self.indices[arcs]] = self.weights[arcs]
 
     def to_scipy(self) -> csr_array:
         """Return a `scipy.sparse.csr_array` of shape (n, n), with its own copy of the data."""
@@ -545,44 +462,18 @@ class Graph:
 
     def to_networkx(self) -> networkx.Graph:
         """Return a `networkx.DiGraph` (or `Graph`) with the labels as nodes, and weights."""
-        import networkx
-
-        graph = networkx.DiGraph() if self.directed else networkx.Graph()
-        if self.name is not None:
-            graph.graph["name"] = self.name
-        graph.add_nodes_from(self._names().tolist())
-        tails, heads, weights = self._labelled_edges()
-        graph.add_weighted_edges_from(
-            zip(tails.tolist(), heads.tolist(), weights.tolist(), strict=True)
-        )
-        return graph
+        return exports.to_networkx(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with the columns source, target, weight.
 
         An undirected edge is one row; a vertex without arcs does not appear.
         """
-        import pandas
-
-        tails, heads, weights = self._labelled_edges()
-        return pandas.DataFrame({"source": tails, "target": heads, "weight": weights})
+        return exports.to_pandas(self)
 
     def to_igraph(self) -> igraph.Graph:
         """Return an `igraph.Graph` with the edge attribute weight and the vertex names."""
-        import igraph
-
-        tails, heads, weights = self._edges()
-        graph = igraph.Graph(
-            n=self.n,
-            edges=np.stack([tails, heads], axis=1).tolist(),
-            directed=self.directed,
-            edge_attrs={"weight": weights.tolist()},
-        )
-        if self.labels is not None:
-            graph.vs["name"] = self.labels.tolist()
-        if self.name is not None:
-            graph["name"] = self.name
-        return graph
+        return exports.to_igraph(self)
 
     def __eq__(self, other: object) -> bool:
         """Compare n, arcs, weights and their dtype, directedness and labels; not the name."""
@@ -609,54 +500,12 @@ class Graph:
         span = f" {self.min_weight}..{self.max_weight}" if self.m else ""
         return f"<Graph{name}: n={self.n}, m={self.m}, {kind}, {self.dtype.name} weights{span}>"
 
-    def _names(self) -> NDArray[Any]:
-        return np.arange(self.n) if self.labels is None else self.labels
-
-    def _edges(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return all arcs of a directed graph, or each edge of an undirected graph once."""
-        tails, heads, weights = self.arcs()
-        if self.directed:
-            return tails, heads, weights
-        once = tails <= heads
-        return tails[once], heads[once], weights[once]
-
-    def _labelled_edges(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        tails, heads, weights = self._edges()
-        names = self._names()
-        return names[tails], names[heads], weights
-
     def _reverse(self, weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return the compressed rows of the reversed graph, with these weights."""
         columns = csr_array((weights, self.indices, self.indptr), shape=(self.n, self.n)).tocsc()
         starts = columns.indptr.astype(np.int64, copy=False)
-        return _sealed(starts), _sealed(columns.indices), _sealed(columns.data)
+        return sealed(starts), sealed(columns.indices), sealed(columns.data)
 
     def _equals_reverse(self) -> bool:
         alike = self.min_weight == self.max_weight
         return is_symmetric(self.indptr, self.indices, None if alike else self.weights)
-
-
-def _starts(tails: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """Row pointers of arcs that are sorted by tail."""
-    starts = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(tails, minlength=n), out=starts[1:])
-    return starts
-
-
-def _tails(indptr: NDArray[np.int64]) -> NDArray[np.int32]:
-    return np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr))
-
-
-def _frozen(array: NDArray[Any], copy: bool = True) -> NDArray[Any]:
-    """Return `array` if it is read-only and owns its data, else a read-only copy or view."""
-    if not copy and array.flags.c_contiguous:
-        return _sealed(array.view())
-    if array.flags.writeable or array.base is not None or not array.flags.c_contiguous:
-        return _sealed(array.copy())
-    return array
-
-
-def _sealed(array: NDArray[Any]) -> NDArray[Any]:
-    """Make a new array read-only, so that :func:`_frozen` need not copy it."""
-    array.flags.writeable = False
-    return array

@@ -57,6 +57,21 @@ class Stopwatch:
         self._settle()
         return self._seconds[phase]
 
+    def since(self, started: float) -> dict[str, float]:
+        """Return the seconds of kernels and of transfers in a run.
+
+        Kernels are by the clock of the host, without transfers: what the host reads and decides
+        between launches counts as well.
+
+        Parameters
+        ----------
+        started : float
+            The value of `time.perf_counter` at the start.
+        """
+        transfers = self.seconds("transfer")
+        kernels = max(time.perf_counter() - started - transfers, 0.0)
+        return {"kernel_seconds": kernels, "transfer_seconds": transfers}
+
     def span(self, phase: str) -> float:
         """Return the seconds from the start of a phase's first command to the end of its last.
 

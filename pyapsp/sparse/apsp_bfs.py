@@ -49,14 +49,6 @@ class ApspBfs(TunableBlocks):
             if not (cpu and sources > 256):
                 yield {"sources": sources, "group": 1 if cpu else 32}
 
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
-        """Return whether the device supports this group size."""
-        return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
-
-    def rule(self, options: AllPairsOptions) -> str:
-        """Return the limit."""
-        return f"group must be at most {options.device.capabilities.max_work_group_size}"
-
     def buffers(
         self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
     ) -> list[int]:

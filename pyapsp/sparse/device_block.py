@@ -10,6 +10,7 @@ longer than the search.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,7 +27,7 @@ from pyapsp.kernels.transfer import download, in_place, read_back, shared
 from pyapsp.paths import AllPairsOptions
 from pyapsp.sparse.totals import Totals, bins_of
 
-__all__ = ["DeviceBlock", "RowsTarget"]
+__all__ = ["BlockSearch", "DeviceBlock", "RowsTarget"]
 
 _TILE = 32
 # Work-items of a group in kernels with a work-item for each source and vertex, if the device
@@ -255,6 +256,38 @@ class DeviceBlock:
 
     def _buffer(self, count: int) -> cl.Buffer:
         return cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, count)
+
+
+class BlockSearch(ABC):
+    """Base of the solvers that keep their costs in a `DeviceBlock`.
+
+    Parameters
+    ----------
+    block : DeviceBlock
+    size : int
+        As for `BlockSolver`.
+    """
+
+    def __init__(self, block: DeviceBlock, size: int) -> None:
+        self._block, self.size, self.converts = block, size, block.converts
+
+    @abstractmethod
+    def search(self, sources: np.ndarray) -> None:
+        """Find the costs from some sources."""
+
+    def solve_block(
+        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> None:
+        """Compute the rows of some sources."""
+        self.search(sources)
+        self._block.read_costs(distances)
+        if predecessors is not None:
+            self._block.read_predecessors(predecessors)
+
+    def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
+        """Compute the sums over the rows of some sources."""
+        self.search(sources)
+        return self._block.totals(sources.size, width)
 
 
 class RowsTarget:

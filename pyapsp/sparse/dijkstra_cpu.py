@@ -56,14 +56,6 @@ class DijkstraCpu(TunableBlocks):
         """Yield one thread for each core."""
         yield {"threads": cores()}
 
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
-        """Return True."""
-        return True
-
-    def rule(self, options: AllPairsOptions) -> str:
-        """Return that there is no condition."""
-        return "there are none"
-
     def buffers(
         self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
     ) -> list[int]:

@@ -28,7 +28,7 @@ from pyapsp.sparse.device_block import RowsTarget, sum_type
 from pyapsp.sparse.source_blocks import TunableBlocks
 from pyapsp.sparse.totals import Totals
 from pyapsp.tuning import tuned_rate
-from pyapsp.tuning.database import Match
+from pyapsp.tuning.lookup import Match
 
 __all__ = ["MsBfs"]
 

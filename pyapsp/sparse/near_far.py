@@ -21,9 +21,8 @@ from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
-from pyapsp.sparse.device_block import DeviceBlock
+from pyapsp.sparse.device_block import BlockSearch, DeviceBlock
 from pyapsp.sparse.source_blocks import TunableBlocks
-from pyapsp.sparse.totals import Totals
 
 __all__ = ["NearFar"]
 
@@ -128,19 +127,18 @@ class NearFar(TunableBlocks):
         return _Search(plan, watch)
 
 
-class _Search:
+class _Search(BlockSearch):
     """One launch for several blocks of sources."""
 
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         programs, width = plan.state, parameters["sources"]
         self._blocks = _blocks(graph, options, parameters)
-        self.size = self._blocks * width
         scratch = _scratch(options, parameters)
         shape = width, self._blocks
-        self._block = DeviceBlock(graph, options, *shape, programs.block, watch, **scratch)
-        self.converts = self._block.converts
-        context = self._block.queue.context
+        block = DeviceBlock(graph, options, *shape, programs.block, watch, **scratch)
+        super().__init__(block, self._blocks * width)
+        context = block.queue.context
         lists = _lists(graph, self._blocks)
         self._lists = cl.Buffer(context, cl.mem_flags.READ_WRITE, max(lists, 4))
         self._kernel = programs.search.kernel("near_far")
@@ -149,21 +147,8 @@ class _Search:
         self._values = programs.search.kernel("near_far_values") if self._narrow else None
         self._sizes = np.int32(graph.n), _delta(graph, options, parameters["delta"])
 
-    def solve_block(
-        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
-    ) -> None:
-        """Compute the rows of several blocks of sources."""
-        self._search(sources)
-        self._block.read_costs(distances)
-        if predecessors is not None:
-            self._block.read_predecessors(predecessors)
-
-    def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
-        """Compute the sums over the rows of several blocks of sources."""
-        self._search(sources)
-        return self._block.totals(sources.size, width)
-
-    def _search(self, sources: np.ndarray) -> None:
+    def search(self, sources: np.ndarray) -> None:
+        """Find the costs from some sources."""
         block = self._block
         block.begin(sources)
         words = block.words if self._narrow else block.costs

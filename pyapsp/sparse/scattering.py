@@ -13,9 +13,8 @@ from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.registry import Plan, register
-from pyapsp.sparse.device_block import DeviceBlock
+from pyapsp.sparse.device_block import BlockSearch, DeviceBlock
 from pyapsp.sparse.source_blocks import TunableBlocks
-from pyapsp.sparse.totals import Totals
 
 __all__ = ["ApspIterative", "ApspTasks", "ApspTasksUnshared"]
 
@@ -106,14 +105,13 @@ class _Scattering(TunableBlocks):
         return _Search(plan, self.sources(plan.parameters), watch)
 
 
-class _Search:
+class _Search(BlockSearch):
     """Rounds of updates and checks, until nothing changes."""
 
     def __init__(self, plan: Plan, width: int, watch: Stopwatch) -> None:
         programs, n, vertices = plan.state, plan.input.n, plan.parameters["vertices"]
-        self.size = width
-        self._block = DeviceBlock(plan.input, plan.options, width, 1, programs.block, watch)
-        self.converts = self._block.converts
+        block = DeviceBlock(plan.input, plan.options, width, 1, programs.block, watch)
+        super().__init__(block, width)
         self._kernels = [
             programs.search.kernel(f"scattering_{name}") for name in ("start", "scatter", "check")
         ]
@@ -121,21 +119,8 @@ class _Search:
         self._n, self._group = np.int32(n), (width, vertices)
         self._items = (width, -(-n // vertices) * vertices)
 
-    def solve_block(
-        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
-    ) -> None:
-        """Compute the rows of a block of sources."""
-        self._search(sources)
-        self._block.read_costs(distances)
-        if predecessors is not None:
-            self._block.read_predecessors(predecessors)
-
-    def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
-        """Compute the sums over the rows of a block of sources."""
-        self._search(sources)
-        return self._block.totals(sources.size, width)
-
-    def _search(self, sources: np.ndarray) -> None:
+    def search(self, sources: np.ndarray) -> None:
+        """Find the costs from some sources."""
         block, shape, n = self._block, (self._items, self._group), self._n
         start, scatter, check = self._kernels
         modified, costs, updates = block.marks, block.costs, block.words

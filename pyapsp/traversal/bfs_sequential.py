@@ -36,14 +36,6 @@ class BfsSequential(Search):
         """Yield the empty set: there are no parameters."""
         yield {}
 
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
-        """Return True."""
-        return True
-
-    def rule(self, options: PathOptions) -> str:
-        """Return that there is no rule."""
-        return "there are no parameters"
-
     def buffers(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
     ) -> list[int]:

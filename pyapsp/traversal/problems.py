@@ -61,15 +61,8 @@ def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
 def _choices(request: Request) -> Iterator[Choice]:
     """Yield the methods that can solve the problem, the preferred ones first."""
     scalar = request.options.device.traits.scalar_groups
-    preferred = _PREFERRED_ON_CPUS if scalar else _PREFERRED
-
-    def place(choice: Choice) -> int:
-        name = choice.method.id
-        if name == _LAST:
-            return len(preferred) + 1
-        return preferred.index(name) if name in preferred else len(preferred)
-
-    return iter(sorted(in_order(request), key=place))
+    choices = in_order(request, _PREFERRED_ON_CPUS if scalar else _PREFERRED)
+    return iter(sorted(choices, key=lambda choice: choice.method.id == _LAST))
 
 
 def _unweighted_oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:

@@ -89,14 +89,11 @@ class SccColouring(ComponentMethod):
 
     def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         """Return whether the work-items of a vertex fit in a group, and the device supports it."""
-        group: int = parameters["group"]
-        limit = options.device.capabilities.max_work_group_size
-        return bool(parameters["width"] <= group <= limit)
+        return parameters["width"] <= parameters["group"] and super().fits(parameters, options)
 
     def rule(self, options: Options) -> str:
         """Return the condition of `fits` as text."""
-        limit = options.device.capabilities.max_work_group_size
-        return f"width must be at most group, and group at most {limit}"
+        return f"{super().rule(options)}, and at least width"
 
     def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
         """Return the bytes of each buffer of a run."""

@@ -67,14 +67,11 @@ class SccForwardBackward(ComponentMethod):
 
     def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
         """Return whether the work-items of a vertex fit in a group, and the device supports it."""
-        group: int = parameters["group"]
-        limit = options.device.capabilities.max_work_group_size
-        return bool(parameters["width"] <= group <= limit)
+        return parameters["width"] <= parameters["group"] and super().fits(parameters, options)
 
     def rule(self, options: Options) -> str:
         """Return the condition of `fits` as text."""
-        limit = options.device.capabilities.max_work_group_size
-        return f"width must be at most group, and group at most {limit}"
+        return f"{super().rule(options)}, and at least width"
 
     def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
         """Return the bytes of each buffer of a run."""
@@ -99,11 +96,8 @@ class SccForwardBackward(ComponentMethod):
                 roots = search.run()
             more |= {"rounds": search.rounds, "levels": search.level, "trims": search.turns}
         labels = numbered(roots)
-        transfers = watch.seconds("transfer")
         stats = {
-            # by the clock of the host, because reading the state between launches counts as well
-            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
-            "transfer_seconds": transfers,
+            **watch.since(started),
             "kernel_hash": plan.state.hash,
             "more": more,
         }

@@ -59,14 +59,6 @@ class SccHooking(ComponentMethod):
         for group in (1,) if options.device.traits.scalar_groups else (1024, 256, 64, 1):
             yield {"group": group}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
-        """Return whether the device has groups of this size."""
-        return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
-
-    def rule(self, options: Options) -> str:
-        """Return the limit."""
-        return f"group must be at most {options.device.capabilities.max_work_group_size}"
-
     def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
         """Return the bytes of the arcs, of those of the trees, and of the numbers."""
         n, numbering = graph.n, Numbering(options.device, parameters["group"])

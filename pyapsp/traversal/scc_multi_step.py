@@ -87,14 +87,6 @@ class SccMultiStep(ComponentMethod):
         for group in (128, 32):
             yield {**common, "width": 4, "group": group}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
-        """Return whether the device has groups of this size."""
-        return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
-
-    def rule(self, options: Options) -> str:
-        """Return the limit."""
-        return f"group must be at most {options.device.capabilities.max_work_group_size}"
-
     def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
         """Return the bytes of each buffer of a run: of the searches, colours, queue, sizes."""
         n = graph.n
@@ -128,11 +120,8 @@ class SccMultiStep(ComponentMethod):
             more |= {"rounds": search.rounds, "levels": search.level, "trims": search.turns}
             more["colourings"] = search.colourings
         labels = numbered(roots)
-        transfers = watch.seconds("transfer")
         stats = {
-            # by the clock of the host, because reading the state between launches counts as well
-            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
-            "transfer_seconds": transfers,
+            **watch.since(started),
             "kernel_hash": plan.state.steps.hash,
             "more": more,
         }

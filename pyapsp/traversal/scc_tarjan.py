@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -32,19 +32,10 @@ class SccTarjan(ComponentMethod):
     id = "scc-tarjan"
     summary = "one work-item searches depth first: linear time for every graph"
     source = "Tarjan 1972, doi:10.1137/0201010"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
         """Yield the empty set: there are no parameters."""
         yield {}
-
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
-        """Return True."""
-        return True
-
-    def rule(self, options: Options) -> str:
-        """Return that there is no rule."""
-        return "there are no parameters"
 
     def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
         """Return the bytes of the arcs, words, path, and vertices that were left."""

@@ -135,14 +135,6 @@ class Search(BufferedMethod, PathMethod):
         for group in _CPU_GROUPS if options.device.traits.scalar_groups else _GPU_GROUPS:
             yield {"group": group}
 
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
-        """Return whether the device has groups of this size."""
-        return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
-
-    def rule(self, options: PathOptions) -> str:
-        """Return the limit."""
-        return f"group must be at most {options.device.capabilities.max_work_group_size}"
-
     @abstractmethod
     def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
         """Copy the graph to the device; the watch measures transfers."""

@@ -118,11 +118,8 @@ class TrussMethod(BufferedMethod):
                 more = self._removed(plan, watch, chosen, values)
         if options.progress is not None:
             options.progress(values.size, values.size)
-        transfers = watch.seconds("transfer")
         stats = {
-            # by the clock of the host, because the host decides between launches
-            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
-            "transfer_seconds": transfers,
+            **watch.since(started),
             "kernel_hash": plan.state.hash,
             "more": more,
         }

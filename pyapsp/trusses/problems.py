@@ -26,8 +26,7 @@ _PREFERRED_ON_CPUS = ("triangles-bitmap", "truss-peeling")
 def _choices(request: Request) -> Iterator[Choice]:
     """Yield the methods that can solve the problem, the preferred ones first."""
     scalar = request.options.device.traits.scalar_groups
-    preferred = _PREFERRED_ON_CPUS if scalar else _PREFERRED
-    return iter(sorted(in_order(request), key=lambda choice: choice.method.id not in preferred))
+    return in_order(request, _PREFERRED_ON_CPUS if scalar else _PREFERRED)
 
 
 def _edges(graph: Graph) -> int:

@@ -36,14 +36,6 @@ class TrianglesBitmap(TriangleMethod):
         for group in (1,) if options.device.traits.scalar_groups else (256, 64, 32, 1):
             yield {"group": group, "batch": 64 if group == 1 else 1}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
-        """Return whether the device has groups of this size."""
-        return bool(parameters["group"] <= options.device.capabilities.max_work_group_size)
-
-    def rule(self, options: Options) -> str:
-        """Return the limit."""
-        return f"group must be at most {options.device.capabilities.max_work_group_size}"
-
     def counter(self, options: TriangleOptions, parameters: Mapping[str, Any]) -> BitmapCounter:
         """Return the counter."""
         return BitmapCounter(options.device, options.what, parameters)

@@ -1,10 +1,12 @@
 """The fastest parameters of methods on a device: measured once, then read from a database.
 
 ``space`` has the legal parameter sets. ``tuner`` verifies and times them. ``journal`` stores each
-measurement, so that a killed tuner can continue. ``database`` finds the row for a device.
+measurement, so that a killed tuner can continue. ``database`` reads and writes rows. ``lookup``
+finds the row for a call.
 """
 
-from pyapsp.tuning.database import Match, Row, tuned, tuned_rate, user_folder
+from pyapsp.tuning.database import Row, user_folder
+from pyapsp.tuning.lookup import Match, tuned, tuned_rate
 from pyapsp.tuning.space import Space
 
 __all__ = ["Match", "Row", "Space", "tuned", "tuned_rate", "user_folder"]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.registry import Method, Plan, check_memory
-from pyapsp.tuning.database import Match, tuned
+from pyapsp.tuning.lookup import Match, tuned
 
 __all__ = ["BufferedMethod", "TunableMethod"]
 
@@ -33,13 +33,17 @@ class TunableMethod(Method):
     def candidates(self, options: Any) -> Iterator[dict[str, Any]]:
         """Yield complete parameter sets, from the likely fastest to the one that needs least."""
 
-    @abstractmethod
     def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
-        """Return whether parameters are a legal set within the limits of the device."""
+        """Return whether parameters are a legal set within the limits of the device.
 
-    @abstractmethod
+        By default: whether the device has groups of this size.
+        """
+        group: int = parameters.get("group", 1)
+        return bool(group <= options.device.capabilities.max_work_group_size)
+
     def rule(self, options: Any) -> str:
         """Return the conditions of `fits`, with the limits of the device, for messages."""
+        return f"group must be at most {options.device.capabilities.max_work_group_size}"
 
     def sets(
         self, n: int, family: str, options: Any, *, rows: bool = True

@@ -10,13 +10,11 @@ the kernels are built with other code. If a driver hangs, the process is ended (
 
 from __future__ import annotations
 
-import faulthandler
 import hashlib
 import math
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -37,12 +35,16 @@ from pyapsp.errors import (
     VerificationError,
 )
 from pyapsp.kernels import source
-from pyapsp.registry import Answer, Check, Method, Plan, Problem, problem
+from pyapsp.registry import Answer, Plan, problem
 from pyapsp.timing import enough, in_turns
-from pyapsp.tuning.database import Row, matches
+from pyapsp.tuning.database import Row
 from pyapsp.tuning.journal import Journal, Outcome
+from pyapsp.tuning.lookup import matches
 from pyapsp.tuning.method import TunableMethod
+from pyapsp.tuning.order import climb, every
+from pyapsp.tuning.sample import Sample
 from pyapsp.tuning.space import Key, Space, key
+from pyapsp.tuning.stopping import Hopeless, Pace, watched
 
 __all__ = ["STRATEGIES", "Report", "Tuner", "compared"]
 
@@ -55,11 +57,6 @@ _SMALL = 257
 _SLOW, _HOPELESS = 1.5, 3.0
 # The timing of a set ends when it is slower than the best by this factor.
 _CLEAR = 1.1
-# Only runs longer than this are stopped: wall time also contains work other than kernels.
-_GRACE_SECONDS = 0.25
-# Of a climb: the number of candidates at its start, the gain that ends a step, and the number of
-# random sets at each distance from a local optimum.
-_STARTS, _STEP, _WALKS = 4, 0.99, 50
 # Sets that are timed again at the end, and the gain that one needs to replace the default.
 _FINALISTS, _GAIN = 5, 1.03
 
@@ -90,50 +87,6 @@ class Report:
     outcomes: list[Outcome] = field(default_factory=list)
     resumed: int = 0
     complete: bool = False
-
-
-class _Hopeless(Exception):  # noqa: N818 - it is a signal, not an error
-    """A run was stopped because its progress showed that it is slow."""
-
-
-class _Sample:
-    """An input of a problem, with the options of a request and the oracle.
-
-    Parameters
-    ----------
-    problem : Problem
-    given : object
-        The input.
-    method : Method
-    asked : dict
-        Options for `Problem.ask`: dtype, device, ...
-    """
-
-    def __init__(
-        self, problem: Problem, given: Any, method: Method, asked: Mapping[str, Any]
-    ) -> None:
-        request = problem.ask(given, method, **asked)
-        self.input = request.input
-        self.options = problem.reusing(request.input, next(iter(problem.choices(request))).options)
-        self.n = problem.about(self.input)["n"]
-        self._oracle: Callable[[Any], Check] | None = None
-        self._problem = problem
-
-    def check(self, answer: Answer) -> None:
-        """Raise VerificationError when an answer is wrong."""
-        if self._oracle is None:
-            self._oracle = self._problem.oracle(self.input, self.options)
-        found = self._oracle(answer)
-        if not found.ok:
-            raise VerificationError(f"n = {self.n:,}: {found.fault}")
-
-    def forget(self) -> None:
-        """Free the right answer, with which answers were compared."""
-        self._oracle = None
-
-    def work(self, answer: Answer) -> int:
-        """Return the work of a run, in units of the problem."""
-        return self._problem.work(self.input, self.options, answer)
 
 
 class Tuner:
@@ -220,9 +173,9 @@ class Tuner:
         self._journal = Journal(journal, subject, restart=restart)
         self._first_failure: DeviceError | ParameterError | None = None
 
-    def _sample(self, size: int, seed: int) -> _Sample:
+    def _sample(self, size: int, seed: int) -> Sample:
         given = self._problem.sample(size, self._family, seed, self._method.requires)
-        return _Sample(self._problem, given, self._method(), self._asked)
+        return Sample(self._problem, given, self._method(), self._asked)
 
     def run(
         self,
@@ -273,7 +226,11 @@ class Tuner:
         outcomes = self._journal.outcomes
         resumed, seen = len(outcomes), set()
         complete = self.space.small
-        for parameters in self._all() if strategy == "all" else self._climb():
+        if strategy == "all":
+            order = every(self.space, self._seed)
+        else:
+            order = climb(self.space, self._seconds_of, self._seed)
+        for parameters in order:
             if key(parameters) in seen:
                 continue
             if key(parameters) not in outcomes:
@@ -281,52 +238,14 @@ class Tuner:
                 if spent or len(outcomes) >= limit:
                     complete = False
                     break
-                with _watched(stall):
+                with watched(stall):
                     outcome = self._measure(parameters)
                 told(outcome)
             seen.add(key(parameters))
-        with _watched(stall and stall * (_FINALISTS + 1)):
+        with watched(stall and stall * (_FINALISTS + 1)):
             report = self._decide()
         self._large.forget()
         return replace(report, resumed=resumed, complete=complete)
-
-    def _all(self) -> Iterator[dict[str, int | str]]:
-        yield from self.space.candidates()
-        yield from self.space.shuffled(self._seed)
-
-    def _climb(self) -> Iterator[dict[str, int | str]]:
-        """Yield sets; the choice of each depends on the times of those before."""
-        rng = np.random.default_rng(self._seed)
-        visited: dict[Key, dict[str, int | str]] = {}
-        for start in self.space.candidates()[:_STARTS]:
-            visited[key(start)] = start
-            yield start
-        climbing = bool(visited)
-        while climbing:
-            best = min(visited.values(), key=self._seconds_of)
-            for current in self._around(best, visited, rng):
-                visited[key(current)] = current
-                yield current
-                if self._seconds_of(current) < _STEP * self._seconds_of(best):
-                    break
-            else:
-                climbing = False
-        if self.space.small:  # the sets that the climb did not reach
-            yield from self.space.shuffled(self._seed)
-
-    def _around(
-        self,
-        best: dict[str, int | str],
-        visited: Mapping[Key, dict[str, int | str]],
-        rng: np.random.Generator,
-    ) -> Iterator[dict[str, int | str]]:
-        """Yield sets that were not visited: neighbours of the best, then sets farther away."""
-        yield from (each for each in self.space.neighbours(best, rng) if key(each) not in visited)
-        for steps in range(2, 8):
-            for _ in range(_WALKS):
-                end = self.space.away(best, rng, steps)
-                if key(end) not in visited:
-                    yield end
 
     def _seconds_of(self, parameters: dict[str, int | str]) -> float:
         outcome = self._journal.outcomes.get(key(parameters))
@@ -361,7 +280,7 @@ class Tuner:
             self._first_failure = self._first_failure or error
             return Outcome(parameters, "failed", None, str(error))
 
-    def _verify(self, parameters: dict[str, int | str], sample: _Sample) -> None:
+    def _verify(self, parameters: dict[str, int | str], sample: Sample) -> None:
         method = self._method(**parameters)
         sample.check(method.run(method.plan(sample.input, sample.options)))
 
@@ -376,8 +295,8 @@ class Tuner:
     def _time(self, parameters: dict[str, int | str], method: TunableMethod, plan: Plan) -> Outcome:
         """Time a set: a warm-up run, which shows whether it can be the best, then timed runs."""
         best = self._best_seconds()
-        pace = _Pace(_HOPELESS * best)
-        with suppress(_Hopeless):
+        pace = Pace(_HOPELESS * best)
+        with suppress(Hopeless):
             first = method.run(replace(plan, options=replace(plan.options, progress=pace)))
             self._large.check(first)
             pace.projected = float(first.stats["kernel_seconds"])
@@ -525,37 +444,6 @@ def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
         replace(row, rate=tuner._rate(seconds))
         for tuner, row, seconds in zip(tuners, rows, taken, strict=True)
     ]
-
-
-class _Pace:
-    """A progress function that stops a run which will take longer than some seconds."""
-
-    def __init__(self, allowed: float) -> None:
-        self._allowed, self._started = allowed, 0.0
-        self.projected = 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.perf_counter()
-        if done == 1:
-            self._started = now
-            return
-        elapsed = now - self._started
-        self.projected = elapsed / (done - 1) * total
-        if elapsed > _GRACE_SECONDS and self.projected > self._allowed:
-            raise _Hopeless
-
-
-@contextmanager
-def _watched(seconds: float | None) -> Iterator[None]:
-    """End the process if the block takes longer, even if a driver holds the interpreter."""
-    if seconds is None:
-        yield
-        return
-    faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__ or sys.stderr)
-    try:
-        yield
-    finally:
-        faulthandler.cancel_dump_traceback_later()
 
 
 def _kernels_hash(area: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 import pyapsp
 from pyapsp import cli
-from pyapsp.cli import completion, main, options
+from pyapsp.cli import completion, main, output
 from pyapsp.graph import Graph, generators
 
 
@@ -181,7 +181,7 @@ def test_json_is_where_facts_are_printed():
 
 def test_json_has_neither_nan_nor_types_of_numpy(tmp_path):
     content = {"a": float("nan"), "b": [np.float64("inf"), np.int64(2**60)], 3: np.arange(2)}
-    options.write_json(tmp_path / "a.json", content)
+    output.write_json(tmp_path / "a.json", content)
     text = (tmp_path / "a.json").read_text()
     assert strictly(text) == {"a": None, "b": [None, 2**60], "3": [0, 1]}
 

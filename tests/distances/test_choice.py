@@ -16,6 +16,7 @@ from pyapsp.graph.generators import random_graph
 from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning import database
 from pyapsp.tuning.database import Row, merge
+from pyapsp.tuning.lookup import tuned_rate
 
 
 @pytest.fixture
@@ -92,14 +93,14 @@ def test_the_fastest_at_this_size(halves, rows, device):
 def test_the_rate_lies_between_those_of_two_rows(rows, device):
     rows(("fw-blocked", "float64", 64, 1e9), ("fw-blocked", "float64", 256, 4e9))
     method, options = pyapsp.method("fw-blocked"), AllPairsOptions(device, np.dtype("float64"))
-    assert database.tuned_rate(method, 128, options) == pytest.approx(2e9)
-    assert database.tuned_rate(method, 40, options) == pytest.approx(1e9 * 40 / 64)
-    assert database.tuned_rate(method, 512, options) == pytest.approx(4e9)
-    assert database.tuned_rate(method, 10**6, options) is None
+    assert tuned_rate(method, 128, options) == pytest.approx(2e9)
+    assert tuned_rate(method, 40, options) == pytest.approx(1e9 * 40 / 64)
+    assert tuned_rate(method, 512, options) == pytest.approx(4e9)
+    assert tuned_rate(method, 10**6, options) is None
     rows(("fw-blocked", "float64", 256, 1e9))
-    assert database.tuned_rate(method, 40, options) == pytest.approx(1e9)  # no slower than it was
+    assert tuned_rate(method, 40, options) == pytest.approx(1e9)  # no slower than it was
     rows(("fw-blocked", "float64", 256, 1e12))
-    seconds = 40**3 / database.tuned_rate(method, 40, options)
+    seconds = 40**3 / tuned_rate(method, 40, options)
     assert seconds == pytest.approx(64**3 / 1e9)  # a smaller one does not take longer
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csgraph, csr_array
 
 import pyapsp
-from pyapsp.distances import many
+from pyapsp.distances import batch
 from pyapsp.errors import (
     CapabilityError,
     DeviceMemoryError,
@@ -374,7 +374,7 @@ def test_each_as_they_finish(device):
 
 
 def test_an_iterable_without_end(device, monkeypatch):
-    monkeypatch.setattr(many, "_WINDOW", 8 * 10 * 6**2)
+    monkeypatch.setattr(batch, "_WINDOW", 8 * 10 * 6**2)
     given = []
 
     def graphs():

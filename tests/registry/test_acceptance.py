@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp import registry, runs
+from pyapsp import runs
 from pyapsp.cli import main
 from pyapsp.errors import ParameterError
 from pyapsp.graph import generators
+from pyapsp.registry import Check, index
 from pyapsp.report import write_report
 from pyapsp.tuning.tuner import Tuner
 
@@ -31,8 +32,8 @@ TOY = Path(__file__).with_name("toy.py")
 def toy(monkeypatch):
     """The problem, for this test alone."""
     pyapsp.methods()  # all others are registered before
-    monkeypatch.setattr(registry, "_methods", dict(registry._methods))
-    monkeypatch.setattr(registry, "_problems", dict(registry._problems))
+    monkeypatch.setattr(index, "_methods", dict(index._methods))
+    monkeypatch.setattr(index, "_problems", dict(index._problems))
     spec = importlib.util.spec_from_file_location("toy", TOY)
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "toy", module)
@@ -109,12 +110,12 @@ def test_it_is_part_of_the_self_test(toy, device, monkeypatch):
 
     assert selftest._outcome(dict(selftest._checks())["toy-degrees"], device) == ("ok", None)
     wrong = dataclasses.replace(toy.TOY, oracle=lambda *given: lambda answer: BROKEN)
-    monkeypatch.setitem(registry._problems, "toy", wrong)
+    monkeypatch.setitem(index._problems, "toy", wrong)
     state, fault = selftest._outcome(dict(selftest._checks())["toy-degrees"], device)
     assert (state, "broken" in fault) == ("FAILED", True)
 
 
-BROKEN = registry.Check(False, "broken", "nothing")
+BROKEN = Check(False, "broken", "nothing")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Snakemake 9 needs Python 3.11")

@@ -17,7 +17,7 @@ import pyapsp
 from pyapsp import trials
 from pyapsp.dense.fw_minplus import FwMinplus
 from pyapsp.device import doctor, verdicts
-from pyapsp.distances import many
+from pyapsp.distances import batch
 from pyapsp.errors import DeviceError, DiskSpaceError, KernelBuildError, NegativeCycleError
 from pyapsp.graph import generators
 from pyapsp.tuning import database
@@ -169,7 +169,7 @@ def test_batches_try_their_form(device, monkeypatch, caplog):
     monkeypatch.setattr(verdicts, "_known", {})
     monkeypatch.setattr(verdicts, "_read", lambda path: None)
     check = type("Check", (), {"ok": False, "fault": "wrong"})
-    monkeypatch.setattr(many, "oracle", lambda graph, options: lambda answer: check)
+    monkeypatch.setattr(batch, "oracle", lambda graph, options: lambda answer: check)
     with caplog.at_level(logging.WARNING):
         np.testing.assert_array_equal(pyapsp.solve_many(weights, **asked), expected)
     assert "for batches failed its self test" in caplog.text

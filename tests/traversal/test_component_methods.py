@@ -394,7 +394,7 @@ def test_arguments_outside_their_rules(arguments, rule, device):
 
 def test_parameters_outside_their_rules(device):
     method = pyapsp.method("scc-forward-backward", width=64, group=32)
-    with pytest.raises(ParameterError, match="width must be at most group"):
+    with pytest.raises(ParameterError, match="at least width"):
         pyapsp.strongly_connected_components(GRAPHS["two"], method, device=device)
     with pytest.raises(ParameterError, match="one of 0, 1, 2, 3, full"):
         pyapsp.method("scc-forward-backward", trim=4)

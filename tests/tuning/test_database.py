@@ -16,7 +16,8 @@ from pyapsp.errors import FormatError
 from pyapsp.graph import generators
 from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning import database
-from pyapsp.tuning.database import Row, load, matches, merge
+from pyapsp.tuning.database import Row, load, merge
+from pyapsp.tuning.lookup import matches, tuned_rate
 
 ROW = Row(
     method="tuned",
@@ -155,8 +156,8 @@ def test_what_is_kept_for_one_question_answers_no_other(folders):
         tiles = [[match.row.parameters["tile"] for match in some] for some in found]
         assert tiles == [[8, 32], [8, 32], [16]]
         assert matches(METHOD, 512, options(), "mesh")[0].row.parameters == {"tile": 32}
-        assert database.tuned_rate(METHOD, 512, options(), "mesh") == pytest.approx(4e9)
-        assert database.tuned_rate(METHOD, 1024, options()) == pytest.approx(ROW.rate)
+        assert tuned_rate(METHOD, 512, options(), "mesh") == pytest.approx(4e9)
+        assert tuned_rate(METHOD, 1024, options()) == pytest.approx(ROW.rate)
         assert matches(METHOD, 1024, options(plain_name="Device B"))[0].level == "architecture"
 
 
@@ -243,9 +244,9 @@ def test_databases_are_looked_at_once_where_that_is_said(folders):
     with database.Unchanging():
         ship(folders, row(8))
         assert not served()
-        assert database.tuned_rate(*asked) is None
+        assert tuned_rate(*asked) is None
     assert served() == [(8, "device")]
-    assert database.tuned_rate(*asked) == pytest.approx(ROW.rate)
+    assert tuned_rate(*asked) == pytest.approx(ROW.rate)
 
 
 def test_shipped_databases_are_sound():

@@ -21,7 +21,7 @@ from pyapsp.errors import (
     VerificationError,
 )
 from pyapsp.paths import AllPairsOptions
-from pyapsp.tuning import Space, tuner
+from pyapsp.tuning import Space, stopping, tuner
 from pyapsp.tuning.journal import Outcome
 from pyapsp.tuning.space import key
 from pyapsp.tuning.tuner import Tuner
@@ -326,7 +326,7 @@ def test_a_tie_goes_to_the_default(tune, monkeypatch):
 
 
 def test_a_hopeless_run_is_cut_short(tune, monkeypatch):
-    monkeypatch.setattr(tuner, "_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(stopping, "_GRACE_SECONDS", 0.0)
     monkeypatch.setattr(Tuner, "_best_seconds", lambda self: 1e-9)
     runs = []
     plain = Few._run

@@ -11,12 +11,11 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from queue import SimpleQueue
@@ -27,8 +26,8 @@ import numpy as np
 from pyapsp.dense.outofcore import folders, manifest
 from pyapsp.dense.outofcore.files import POSITIONED, transfer
 from pyapsp.dense.outofcore.storage import THREADS, Matrix
-from pyapsp.errors import CapabilityError, CheckpointError, DiskSpaceError
-from pyapsp.files import atomic_write, disk_space
+from pyapsp.errors import CapabilityError, CheckpointError
+from pyapsp.files import atomic_write
 
 __all__ = ["Checkpoint"]
 
@@ -70,7 +69,7 @@ class Checkpoint:
             raise CapabilityError("this system has no os.pwritev, which checkpoints need")
         self._folder = Path(folder)
         self._subject = manifest.plain(subject)
-        with self._errors("use"):
+        with folders.errors_of(self._folder, "use"):
             folders.make(self._folder)
             self._lock = folders.Lock(self._folder)
             try:
@@ -111,11 +110,7 @@ class Checkpoint:
         DiskSpaceError
             If there is less room.
         """
-        with self._errors("use"):
-            free = shutil.disk_usage(self._folder).free
-        needed *= 2 if self._manifest is None else 1
-        if needed > free:
-            raise DiskSpaceError(needed, free, self._hint)
+        folders.check_space(self._folder, needed * (2 if self._manifest is None else 1))
 
     def predict(self, matrix: Matrix) -> float:
         """Return the predicted seconds of `save`, measured by writing a small part.
@@ -127,7 +122,7 @@ class Checkpoint:
         """
         last = min(matrix.n, _TRIAL * _block_rows(matrix))
         started = time.perf_counter()
-        with self._errors("write", matrix.nbytes):
+        with folders.errors_of(self._folder, "write", matrix.nbytes):
             try:
                 self._write(matrix, last)
             finally:
@@ -160,7 +155,7 @@ class Checkpoint:
         """
         started = time.perf_counter()
         state = manifest.plain(state)
-        with self._errors("write", matrix.nbytes):
+        with folders.errors_of(self._folder, "write", matrix.nbytes):
             if not self._lock.in_place:
                 raise CheckpointError(f"{self._folder} was removed while the run used it")
             try:
@@ -198,7 +193,7 @@ class Checkpoint:
         data = found["data"]
         row_bytes = matrix.n * matrix.dtype.itemsize
         path, remedy = self._folder / data["file"], manifest.remedy(self._folder)
-        with self._errors("read"):
+        with folders.errors_of(self._folder, "read"):
             if not path.is_file():
                 raise CheckpointError(f"{path} is missing: {remedy}")
             size = path.stat().st_size
@@ -231,29 +226,12 @@ class Checkpoint:
         CheckpointError
             If it cannot be removed.
         """
-        with self._errors("clear"):
+        with folders.errors_of(self._folder, "clear"):
             # first what names the data
             (self._folder / _MANIFEST).unlink(missing_ok=True)
             folders.sync(self._folder)
             self._manifest = None
             self._sweep()
-
-    @property
-    def _hint(self) -> str:
-        return f"make room for the checkpoint in {self._folder}"
-
-    @contextmanager
-    def _errors(self, verb: str, needed: int = 0) -> Iterator[None]:
-        """Say in errors of the system which checkpoint they are about."""
-        try:
-            with disk_space(self._folder, needed, self._hint):
-                yield
-        except DiskSpaceError:
-            raise
-        except OSError as error:
-            raise CheckpointError(
-                f"cannot {verb} the checkpoint {self._folder}: {error}"
-            ) from error
 
     def _read(self) -> dict[str, Any] | None:
         """Return the manifest in the folder, if it is one of this run."""

@@ -1,15 +1,18 @@
-"""Locked folders, and syncing of the names in a folder to the disk."""
+"""Folders of checkpoints: locks, errors, and syncing of the names in a folder to the disk."""
 
 from __future__ import annotations
 
 import os
 import platform
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pyapsp.errors import CheckpointError
+from pyapsp.errors import CheckpointError, DiskSpaceError
+from pyapsp.files import disk_space
 
-__all__ = ["Lock", "make", "sync"]
+__all__ = ["Lock", "check_space", "errors_of", "make", "sync"]
 
 
 class Lock:
@@ -90,3 +93,36 @@ def sync(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def errors_of(folder: Path, verb: str, needed: int = 0) -> Iterator[None]:
+    """Say in errors of the system which checkpoint they are about.
+
+    Parameters
+    ----------
+    folder : Path
+    verb : str
+        What the block does with the checkpoint.
+    needed : int
+        Number of bytes that will be written.
+    """
+    try:
+        with disk_space(folder, needed, _hint(folder)):
+            yield
+    except DiskSpaceError:
+        raise
+    except OSError as error:
+        raise CheckpointError(f"cannot {verb} the checkpoint {folder}: {error}") from error
+
+
+def check_space(folder: Path, needed: int) -> None:
+    """Raise an error if the disk of a folder has less room than this many bytes."""
+    with errors_of(folder, "use"):
+        free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise DiskSpaceError(needed, free, _hint(folder))
+
+
+def _hint(folder: Path) -> str:
+    return f"make room for the checkpoint in {folder}"

@@ -15,7 +15,7 @@ from typing import Any
 from pyapsp import __version__
 from pyapsp.errors import CheckpointError
 
-__all__ = ["DATA", "SCHEMA", "compare", "encoded", "of", "plain", "read", "remedy"]
+__all__ = ["DATA", "SCHEMA", "compare", "encoded", "of", "parsed", "plain", "read", "remedy"]
 
 #: Names of data files.
 DATA = re.compile(r"distances-[0-9a-f]{16}\.bin")
@@ -61,6 +61,20 @@ def read(path: Path, subject: Mapping[str, Any]) -> dict[str, Any] | None:
     CheckpointError
         If it is damaged, or has another schema or another subject.
     """
+    found = parsed(path, _FORMAT, SCHEMA, subject)
+    if found is not None and not _is_whole(found):
+        raise CheckpointError(f"{path} is damaged, it lacks a field: {remedy(path.parent)}")
+    return found
+
+
+def parsed(path: Path, form: str, schema: int, subject: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a manifest of this format and schema, None if there is no such file.
+
+    Raises
+    ------
+    CheckpointError
+        If it is damaged, or has another format, schema or subject.
+    """
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -70,20 +84,18 @@ def read(path: Path, subject: Mapping[str, Any]) -> dict[str, Any] | None:
         found = json.loads(text)
     except (ValueError, RecursionError):
         raise CheckpointError(f"{path} is damaged, no JSON: {way_out}") from None
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
-        raise CheckpointError(f"{path} is not of a {_FORMAT}: choose another folder")
-    if found.get("schema") != SCHEMA:
+    if not isinstance(found, dict) or found.get("format") != form:
+        raise CheckpointError(f"{path} is not of a {form}: choose another folder")
+    if found.get("schema") != schema:
         raise CheckpointError(
             f"{path} has schema {found.get('schema')!r} and pyapsp {__version__} reads "
-            f"{SCHEMA}: continue with pyapsp {found.get('pyapsp')}, or {way_out}"
+            f"{schema}: continue with pyapsp {found.get('pyapsp')}, or {way_out}"
         )
     content = {key: value for key, value in found.items() if key != "sha256"}
     if text != encoded(content):
         raise CheckpointError(f"{path} is damaged, its checksum is wrong: {way_out}")
     compare(path.parent, found.get("subject"), subject)
-    if not _is_whole(found):
-        raise CheckpointError(f"{path} is damaged, it lacks a field: {way_out}")
-    return found
+    return content
 
 
 def compare(folder: Path, theirs: Any, ours: Any, name: str = "") -> None:

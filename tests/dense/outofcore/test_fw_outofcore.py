@@ -464,7 +464,7 @@ def test_a_full_disk_is_an_error_and_the_checkpoint_stays(device, tmp_path, monk
 def test_no_room_for_checkpoints_is_refused_before_any_work(device, tmp_path, monkeypatch):
     graph = generators.random_graph(100, seed=1)
     usage = type("usage", (), {"free": 1000})
-    monkeypatch.setattr("pyapsp.dense.outofcore.checkpoint.shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr("pyapsp.dense.outofcore.folders.shutil.disk_usage", lambda _: usage)
     with pytest.raises(errors.DiskSpaceError) as caught:
         pyapsp.solve(graph, outofcore(), dtype="int32", checkpoint=tmp_path, device=device)
     assert (caught.value.needed, caught.value.available) == (2 * 4 * 100 * 100, 1000)

@@ -21,6 +21,7 @@ from pyapsp.errors import (
     PrecisionError,
 )
 from pyapsp.graph import Graph, as_graph, generators
+from pyapsp.graph.exports import edges_of
 
 BY_SOURCE = [each for each in pyapsp.methods("all-pairs") if each.by_source]
 METHODS = [each.id for each in BY_SOURCE if not each.requires.unweighted]
@@ -84,7 +85,7 @@ def test_eccentricity_and_radius(graph, device):
 def test_average_shortest_path_length(graph, device):
     found = summaries.average_shortest_path_length(graph, device=device)
     theirs = graph.to_igraph()
-    weights = None if graph.m == 0 else graph._edges()[2].tolist()
+    weights = None if graph.m == 0 else edges_of(graph)[2].tolist()
     expected = theirs.average_path_length(directed=graph.directed, unconn=True, weights=weights)
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 

@@ -1,0 +1,90 @@
+"""Distances and predecessors in the form of SciPy."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csgraph as scipy_csgraph
+from scipy.sparse import csr_array
+
+from pyapsp.distances.one import from_one
+from pyapsp.distances.solver import solve
+from pyapsp.graph import Graph
+from pyapsp.result import NO_PREDECESSOR
+
+__all__ = ["Distances", "Predecessors", "nearest_of", "reached", "solved"]
+
+Distances: TypeAlias = NDArray[np.float64]
+Predecessors: TypeAlias = NDArray[np.int32]
+
+
+def solved(
+    graph: Graph,
+    directed: bool,
+    rows: np.ndarray | None,
+    with_predecessors: bool,
+    cutoff: float | None = None,
+    out: np.ndarray | None = None,
+) -> Distances | tuple[Distances, Predecessors]:
+    """Return the rows of these vertices, or all, with `pyapsp.solve` or by a search from one."""
+    options: dict[str, Any] = {
+        "directed": directed,
+        "predecessors": bool(with_predecessors),
+        "cutoff": cutoff,
+    }
+    if rows is not None and rows.size == 1:
+        result = from_one(graph, rows.item(), **options)
+    else:
+        sources = None if rows is None else rows.ravel()
+        result = solve(graph, sources=sources, out=out, **options)
+    shape = result.distances.shape if rows is None else (*rows.shape, graph.n)
+    distances = result.distances.reshape(shape)
+    if not with_predecessors:
+        return distances
+    assert result.predecessors is not None
+    return distances, result.predecessors.reshape(shape)
+
+
+def reached(graph: Graph, rows: np.ndarray) -> Graph:
+    """Return the graph without the arcs that these vertices cannot reach.
+
+    Then negative cycles that they cannot reach raise no error.
+    """
+    if not graph.has_negative:
+        return graph
+    tails, heads, weights = graph.arcs()
+    ones = csr_array((np.ones(graph.m), graph.indices, graph.indptr), shape=(graph.n, graph.n))
+    steps = scipy_csgraph.dijkstra(ones, indices=rows.ravel(), min_only=True)
+    taken = np.isfinite(steps)[tails]
+    return Graph.from_arcs(graph.n, tails[taken], heads[taken], weights[taken])
+
+
+def nearest_of(
+    graph: Graph, starts: np.ndarray, cutoff: float | None, with_predecessors: bool
+) -> Distances | tuple[Distances, Predecessors, Predecessors]:
+    """Return distances from the nearest start.
+
+    They are the distances from an added vertex that has an arc of weight zero to each start.
+    """
+    n = graph.n
+    tails, heads, weights = graph.arcs()
+    joined = Graph.from_arcs(
+        n + 1,
+        np.append(tails, np.full(starts.size, n)),
+        np.append(heads, starts),
+        np.append(weights, np.zeros(starts.size)),
+    )
+    result = solve(joined, sources=[n], cutoff=cutoff, predecessors=with_predecessors)
+    distances = result.distances[0, :n].copy()
+    if not with_predecessors:
+        return distances
+    assert result.predecessors is not None
+    before = result.predecessors[0, :n].copy()
+    before[starts] = NO_PREDECESSOR  # a start has none, also if another start is at distance 0
+    nearest = np.where(before < 0, np.arange(n), before)
+    for _ in range(n.bit_length()):
+        nearest = nearest[nearest]
+    nearest[np.isinf(distances)] = NO_PREDECESSOR
+    return distances, before, nearest.astype(np.int32)

@@ -1,0 +1,89 @@
+"""The arguments of SciPy's functions, as the other modules need them."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
+from pyapsp.graph import Graph, as_graph, validation
+from pyapsp.graph.dense import from_array
+
+__all__ = ["can_hold_distances", "check_non_negative", "cutoff_of", "graph_of", "rows_of"]
+
+
+def graph_of(csgraph: Any, unweighted: bool) -> Graph:
+    """Return the graph, with weights rounded to float64, as SciPy does."""
+    if isinstance(csgraph, Graph):
+        graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
+    elif issparse(csgraph):
+        validation.sparse(csgraph)  # SciPy's conversions do not check index arrays
+        graph = as_graph(_rounded(csgraph), copy=False)
+    else:
+        try:
+            values = csgraph if isinstance(csgraph, np.ma.MaskedArray) else np.asarray(csgraph)
+            graph = from_array(_rounded(values), nan_is_no_arc=True)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, GraphError):
+                raise
+            raise GraphError(f"no matrix of weights: {error}") from None
+    return graph.with_weights(np.ones(graph.m)) if unweighted else graph
+
+
+def _rounded(values: Any) -> Any:
+    """Convert an array or sparse array of numbers to float64; `Graph` refuses any other array.
+
+    SciPy accepts object arrays only if they are masked, and converts None to NaN.
+    """
+    numbers = values.dtype.kind in "biuf"
+    if values.dtype.kind == "O" and isinstance(values, np.ma.MaskedArray):
+        numbers = all(isinstance(each, Real) for each in values.compressed())
+    return values.astype(np.float64, copy=False) if numbers else values
+
+
+def cutoff_of(limit: Any) -> float | None:
+    """Return `limit` as a cutoff; None if there is none."""
+    try:
+        cutoff = math.nan if isinstance(limit, str | bytes | np.timedelta64) else float(limit)
+    except (TypeError, ValueError, OverflowError):
+        cutoff = math.nan
+    if not cutoff >= 0:
+        raise ParameterError.of("limit", "dijkstra", "a non-negative number", limit)
+    return None if cutoff == np.inf else cutoff
+
+
+def rows_of(indices: Any, n: int, owner: str) -> np.ndarray:
+    """Return `indices` as vertices in 0..n-1, in the same shape."""
+    try:
+        rows = np.asarray(indices)
+    except ValueError:  # rows of different lengths
+        raise ParameterError.of("indices", owner, "integers", indices) from None
+    if np.ma.is_masked(indices) or (rows.size and rows.dtype.kind not in "iu"):
+        raise ParameterError.of("indices", owner, "integers", indices)
+    rows = np.where(rows < 0, rows + n, rows).astype(np.int64)
+    if rows.size and (rows.min() < 0 or rows.max() >= n):
+        rule = f"vertices in [-{n}, {n})" if n else "empty for a graph without vertices"
+        raise ParameterError.of("indices", owner, rule, indices)
+    return rows
+
+
+def check_non_negative(graph: Graph) -> None:
+    """Raise an error for a negative weight."""
+    if graph.has_negative:
+        raise NegativeWeightError(
+            f"dijkstra needs non-negative weights, and one is {graph.min_weight}: use johnson"
+        )
+
+
+def can_hold_distances(csgraph: Any) -> bool:
+    """Return whether distances can be written into an argument."""
+    return (
+        type(csgraph) is np.ndarray
+        and csgraph.dtype == np.float64
+        and csgraph.flags.c_contiguous
+        and csgraph.flags.writeable
+    )

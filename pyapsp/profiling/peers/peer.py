@@ -1,0 +1,89 @@
+"""A package to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from pyapsp.graph import Graph
+from pyapsp.registry import Check
+
+__all__ = ["Peer", "Prepared", "networkit_graph"]
+
+#: A call, and a function that makes an answer from its result.
+Prepared = tuple[Callable[[], Any], Callable[[Any], Any]]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A package to compare with.
+
+    Attributes
+    ----------
+    name : str
+        Its name in tables.
+    dtype : str
+        The number type in which it computes.
+    calls : str
+        The name of the function, for tables.
+    prepare : callable
+        Takes an input and the options of a request; returns the call to be timed, and a function
+        that makes an `Answer` from its result.
+    problem : str
+        The id of the problem that it solves.
+    what : {"answer", "product"}
+        What a call computes: the answer, or one min-plus product of two n x n matrices.
+        Floyd-Warshall needs at least as many updates as the product.
+    package : str
+        Its name on PyPI. Default: `name`.
+    some : bool
+        Whether it can compute only the rows of some sources.
+    unweighted : bool
+        Whether it counts arcs, so that all weights must be 1.
+    oracle : callable or None
+        A function like `Problem.oracle`, if a call computes something other than the answer.
+    """
+
+    name: str
+    dtype: str
+    calls: str
+    prepare: Callable[[Any, Any], Prepared]
+    problem: str = "all-pairs"
+    what: str = "answer"
+    package: str = ""
+    some: bool = False
+    unweighted: bool = False
+    oracle: Callable[[Any, Any], Callable[[Any], Check]] | None = None
+
+    @property
+    def version(self) -> str | None:
+        """The installed version; None if it is not installed."""
+        try:
+            return version(self.package or self.name)
+        except PackageNotFoundError:
+            return None
+
+    def unfit(self, graph: Graph, options: Any) -> str | None:
+        """Return why it cannot run on this input; None if it can."""
+        if self.version is None:
+            return "not installed"
+        if graph.n == 0:
+            return "nothing to do"
+        if getattr(options, "sources", None) is not None and not self.some:
+            return "computes all rows"
+        if self.unweighted and not graph.is_unweighted:
+            return "counts arcs"
+        return None
+
+
+def networkit_graph(graph: Graph, *, weighted: bool) -> Any:
+    """Return the graph in the form of NetworKit."""
+    import networkit
+
+    tails, heads, weights = graph.arcs()
+    arcs = weights.astype(np.float64), (tails.astype(np.uint64), heads.astype(np.uint64))
+    return networkit.GraphFromCoo(arcs, n=graph.n, weighted=weighted, directed=True)

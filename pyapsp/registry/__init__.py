@@ -1,0 +1,42 @@
+"""Problems, and the methods that solve them.
+
+A `Problem` defines how inputs are made, how much work a run did, and whether an answer is right. A
+`Method` is an algorithm for one problem. Both are registered here. Tests, tuner, bench, command
+line, workflow, tables and documentation enumerate the registry.
+"""
+
+from pyapsp.registry.algorithm import Method, Requirements
+from pyapsp.registry.descriptor import Problem, in_order
+from pyapsp.registry.index import (
+    method,
+    method_of,
+    methods,
+    problem,
+    problems,
+    register,
+    register_problem,
+)
+from pyapsp.registry.limits import check_limits, check_memory
+from pyapsp.registry.steps import Answer, Check, Choice, Options, Plan, Request
+
+__all__ = [
+    "Answer",
+    "Check",
+    "Choice",
+    "Method",
+    "Options",
+    "Plan",
+    "Problem",
+    "Request",
+    "Requirements",
+    "check_limits",
+    "check_memory",
+    "in_order",
+    "method",
+    "method_of",
+    "methods",
+    "problem",
+    "problems",
+    "register",
+    "register_problem",
+]

@@ -1,0 +1,131 @@
+"""The base class of all methods."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar
+
+from pyapsp.errors import CapabilityError, ParameterError, PyApspError
+from pyapsp.registry.steps import Answer, Plan
+
+__all__ = ["Method", "Requirements"]
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """The requirements of a method for inputs and devices.
+
+    Attributes
+    ----------
+    capabilities : tuple of str
+        Names of `Capabilities` that the device must have, in addition to those of the dtype.
+    """
+
+    capabilities: tuple[str, ...] = ()
+
+
+class Method(ABC):
+    """One algorithm for a problem, with its parameters.
+
+    Parameters
+    ----------
+    **parameters : int or str
+        Values of parameters in `choices`. The others are chosen for the device.
+
+    Attributes
+    ----------
+    id : str
+        The short name, e.g. ``"fw-blocked"``.
+    problem : str
+        The id of the `Problem` that it solves.
+    area : str
+        The folder of its module: ``dense``, ``sparse`` or ``traversal``.
+    summary : str
+        One line for tables.
+    source : str
+        Paper and section.
+    requires : Requirements
+    choices : mapping of str to sequence of int or str
+        The allowed values of each parameter: a list or a range.
+    tunable : bool
+        Whether the tuner can choose parameters. It is a `pyapsp.tuning.method.TunableMethod`.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter does not exist, or its value is not allowed.
+    """
+
+    id: ClassVar[str]
+    problem: ClassVar[str]
+    area: ClassVar[str]
+    summary: ClassVar[str]
+    source: ClassVar[str]
+    requires: ClassVar[Requirements] = Requirements()
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    tunable: ClassVar[bool] = False
+
+    def __init__(self, **parameters: int | str) -> None:
+        for name, value in parameters.items():
+            if name not in self.choices:
+                known = ", ".join(self.choices) or "none"
+                raise ParameterError(f"{self.id} has no parameter {name!r}; it has: {known}")
+            is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+            if not (is_integer or isinstance(value, str)) or value not in self.choices[name]:
+                raise ParameterError.of(name, self.id, _legal(self.choices[name]), value)
+        self.parameters: dict[str, Any] = {
+            name: value if isinstance(value, str) else int(value)
+            for name, value in parameters.items()
+        }
+
+    def __repr__(self) -> str:
+        given = "".join(f", {name}={value}" for name, value in self.parameters.items())
+        return f"method({self.id!r}{given})"
+
+    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+        """Return the error of the first requirement that the input or the device does not meet.
+
+        Parameters
+        ----------
+        about : object
+            The input, or its facts.
+        options : Options
+        """
+        device = options.device
+        for capability in self.requires.capabilities:
+            if not getattr(device.capabilities, capability):
+                return CapabilityError(
+                    f"{self.id} needs {capability}: {device.without(capability)}"
+                )
+        return None
+
+    @abstractmethod
+    def plan(self, given: Any, options: Any) -> Plan:
+        """Check the request against the device, choose parameters and build the kernels.
+
+        Parameters
+        ----------
+        given : object
+            The input.
+        options : Options
+
+        Raises
+        ------
+        ParameterError
+            If the given parameters contradict each other, or the device does not support them.
+        DeviceMemoryError
+            If the run needs more memory than the device has, or than the limit.
+        """
+
+    @abstractmethod
+    def run(self, plan: Plan) -> Answer:
+        """Run a plan of this method."""
+
+
+def _legal(values: Sequence[Any]) -> str:
+    if isinstance(values, range):
+        return f"a multiple of {values.step} in [{values[0]}, {values[-1]}]"
+    return f"one of {', '.join(map(str, values))}"

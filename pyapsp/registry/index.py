@@ -1,0 +1,181 @@
+"""The registered problems and methods."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pyapsp.errors import ParameterError
+from pyapsp.registry.algorithm import Method
+
+if TYPE_CHECKING:
+    from pyapsp.registry.descriptor import Problem
+
+__all__ = [
+    "method",
+    "method_of",
+    "methods",
+    "problem",
+    "problems",
+    "register",
+    "register_problem",
+]
+
+# The module that registers each problem. It is imported when the problem is first used.
+_MODULES = {
+    "all-pairs": "pyapsp.distances.problem",
+    "bfs": "pyapsp.traversal.problems",
+    "sssp": "pyapsp.traversal.problems",
+    "scc": "pyapsp.traversal.problems",
+    "partition": "pyapsp.traversal.partitioning.problem",
+    "triangles": "pyapsp.trusses.problems",
+    "truss": "pyapsp.trusses.problems",
+}
+# Former names of methods, and their present names.
+_RENAMED = {
+    "bfs-all": "apsp-bfs",
+    "sssp-iterative": "apsp-iterative",
+    "sssp-tasks": "apsp-tasks",
+    "sssp-tasks-unshared": "apsp-tasks-unshared",
+}
+
+_methods: dict[str, type[Method]] = {}
+_problems: dict[str, Problem] = {}
+_M = TypeVar("_M", bound=type[Method])
+
+
+def register(cls: _M) -> _M:
+    """Class decorator: register a method under its id."""
+    _methods[cls.id] = cls
+    return cls
+
+
+def register_problem(new: Problem) -> Problem:
+    """Register a problem under its id."""
+    _problems[new.id] = new
+    return new
+
+
+def problems() -> tuple[Problem, ...]:
+    """Return all problems, for instance all-pairs shortest paths.
+
+    Returns
+    -------
+    tuple of Problem
+        Each has ``id``, ``summary``, ``unit`` (of work), ``dtypes`` and ``families``.
+    """
+    return tuple(problem(name) for name in dict.fromkeys([*_MODULES, *_problems]))
+
+
+def problem(name: str) -> Problem:
+    """Return a problem by its id, e.g. ``"bfs"``.
+
+    Raises
+    ------
+    ParameterError
+        If there is no problem of this name.
+    """
+    if name not in _problems and name in _MODULES:
+        importlib.import_module(_MODULES[name])
+    if name not in _problems:
+        known = ", ".join(dict.fromkeys([*_MODULES, *_problems]))
+        raise ParameterError.of("problem", "registry", f"one of {known}", name)
+    return _problems[name]
+
+
+@cache
+def _import_areas(areas: tuple[str, ...]) -> None:
+    for area in areas:
+        importlib.import_module(area)
+
+
+def methods(problem: str | None = None) -> tuple[type[Method], ...]:
+    """Return the classes of the methods of a problem, in the order in which the areas list them.
+
+    Parameters
+    ----------
+    problem : str, optional
+        The id of a problem, e.g. ``"all-pairs"``; by default all problems.
+
+    Returns
+    -------
+    tuple of Method classes
+        Each has ``id``, ``problem``, ``area``, ``summary``, ``source``, ``requires`` and
+        ``choices``.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such problem.
+    """
+    if problem is None:
+        return tuple(cls for each in problems() for cls in methods(each.id))
+    _import_areas(_problem_of(problem).areas)
+    return tuple(cls for cls in _methods.values() if cls.problem == problem)
+
+
+_problem_of = problem
+
+
+def method(name: str, **parameters: int | str) -> Method:
+    """Return a method with given parameters.
+
+    Parameters
+    ----------
+    name : str
+        A method id, see `methods`.
+    **parameters : int or str
+        For example ``tile=16``. The other parameters are chosen for the device.
+
+    Returns
+    -------
+    Method
+        For the ``method`` argument of `solve` and of the functions of the other problems.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such method, parameter or value.
+    """
+    for each in problems() if name not in _methods else ():
+        methods(each.id)
+        if name in _methods:
+            break
+    if name not in _methods:
+        raise _unknown(name, "method", _methods)
+    return _methods[name](**parameters)
+
+
+def method_of(problem: str, asked: str | Method, owner: str) -> str | Method:
+    """Return the `method` argument of a function: ``"auto"`` or an instance of a method.
+
+    Parameters
+    ----------
+    problem : str
+        The id of the problem.
+    asked : str or Method
+    owner : str
+        Name of the function, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such method, or it is a method of another problem.
+    """
+    if asked == "auto":
+        return "auto"
+    known = [cls.id for cls in methods(problem)]
+    name = asked.id if isinstance(asked, Method) else asked
+    if isinstance(asked, Method) and asked.problem == problem:
+        return asked
+    if name not in known:
+        raise _unknown(name, owner, known)
+    return method(name)
+
+
+def _unknown(name: object, owner: str, known: Sequence[str] | Mapping[str, Any]) -> ParameterError:
+    if name in _RENAMED:
+        return ParameterError(f"the method {name!r} is called {_RENAMED[str(name)]!r} now")
+    return ParameterError.of("method", owner, f"'auto' or one of {', '.join(known)}", name)

@@ -1,0 +1,62 @@
+"""Checks of the limits of a call: memory and progress."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.registry.steps import Options
+
+__all__ = ["check_limits", "check_memory"]
+
+
+def check_limits(memory_limit: int | None, progress: Any, owner: str) -> None:
+    """Check the arguments `memory_limit` and `progress`.
+
+    Parameters
+    ----------
+    memory_limit : int or None
+    progress : callable or None
+    owner : str
+        Name of the function, for messages.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if memory_limit is not None and not (isinstance(memory_limit, Integral) and memory_limit > 0):
+        raise ParameterError.of("memory_limit", owner, "a positive number of bytes", memory_limit)
+    if progress is not None and not callable(progress):
+        raise ParameterError.of("progress", owner, "a function of (done, total)", progress)
+
+
+def check_memory(buffers: Sequence[int], options: Options) -> None:
+    """Raise an error if the buffers of a run do not fit, before any is allocated.
+
+    Parameters
+    ----------
+    buffers : sequence of int
+        The bytes of each buffer.
+    options : Options
+
+    Raises
+    ------
+    DeviceMemoryError
+        If their sum is above the memory of the device or the limit, or one is above the largest
+        allocation.
+    """
+    capabilities = options.device.capabilities
+    available = capabilities.global_memory
+    hint = f"use a narrower dtype or a device with more memory than {options.device.name}"
+    if options.memory_limit is not None and options.memory_limit < available:
+        available, hint = options.memory_limit, "raise memory_limit or use a narrower dtype"
+    if sum(buffers) > available:
+        raise DeviceMemoryError(sum(buffers), available, hint)
+    if max(buffers, default=0) > capabilities.max_allocation:
+        raise DeviceMemoryError(
+            max(buffers),
+            capabilities.max_allocation,
+            f"that is the largest single allocation of {options.device.name}",
+        )
