@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 # The module that registers each problem. It is imported when the problem is first used.
-_ROOMS = {
+_MODULES = {
     "all-pairs": "pyapsp.distances.problem",
     "bfs": "pyapsp.traversal.problems",
     "sssp": "pyapsp.traversal.problems",
@@ -492,7 +492,7 @@ def problems() -> tuple[Problem, ...]:
     tuple of Problem
         Each has ``id``, ``summary``, ``unit`` (of work), ``dtypes`` and ``families``.
     """
-    return tuple(problem(name) for name in dict.fromkeys([*_ROOMS, *_problems]))
+    return tuple(problem(name) for name in dict.fromkeys([*_MODULES, *_problems]))
 
 
 def problem(name: str) -> Problem:
@@ -503,10 +503,10 @@ def problem(name: str) -> Problem:
     ParameterError
         If there is no problem of this name.
     """
-    if name not in _problems and name in _ROOMS:
-        importlib.import_module(_ROOMS[name])
+    if name not in _problems and name in _MODULES:
+        importlib.import_module(_MODULES[name])
     if name not in _problems:
-        known = ", ".join(dict.fromkeys([*_ROOMS, *_problems]))
+        known = ", ".join(dict.fromkeys([*_MODULES, *_problems]))
         raise ParameterError.of("problem", "registry", f"one of {known}", name)
     return _problems[name]
 

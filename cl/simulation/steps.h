@@ -33,7 +33,7 @@
 #include "common/meeting.h"
 #endif
 
-enum { DOOR, ARRIVED, STALLED };
+enum { ENTERED, ARRIVED, STALLED };
 
 /* What the work-items of all groups wrote is there for all of them. */
 #if PYAPSP_CREW
@@ -60,7 +60,7 @@ steps(__global real *y0, __global real *a, __global real *b, __global real *f, _
 #if PYAPSP_CREW
     __local int pair[2];
     int turn = 0;
-    mine = enter(crew + DOOR, get_num_groups(0), &groups, pair);
+    mine = enter(crew + ENTERED, get_num_groups(0), &groups, pair);
     together = mine >= 0;
 #endif
     const int item = mine * PYAPSP_STEPS + get_local_id(0), items = groups * PYAPSP_STEPS;

@@ -273,7 +273,7 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
     /* march: the groups of the crew find level after level, and claim in NOW as in a walk */
     int crew = 0, rank = -1;
     if (marches && group < PYAPSP_CREW)
-        rank = enter(&record[DOOR], min(PYAPSP_CREW, groups), &crew, waiting);
+        rank = enter(&record[ENTERED], min(PYAPSP_CREW, groups), &crew, waiting);
     int marching = rank >= 0;
     for (int i = rank * PYAPSP_GROUP + item; marching && i < width; i += crew * PYAPSP_GROUP) {
         const int u = queue[from + i];

@@ -133,7 +133,7 @@ __kernel GROUP void helix_level(__global const row_t *rows, __global const int *
     search.mask = mask;
     int groups = get_num_groups(0), mine = get_group_id(0), now = level;
 #if PYAPSP_LEVELS == 2
-    mine = enter(state + DOOR, groups, &groups, tile.common.slots);
+    mine = enter(state + ENTERED, groups, &groups, tile.common.slots);
 #endif
 #if PYAPSP_LEVELS
     const int last = mine < 0 ? level : level + levels_ahead;

@@ -13,7 +13,7 @@
  *             PYAPSP_PASS 0  the triangles of edges are counted: the matches of N(u) and N(v)
  *
  *           With three removed edges, no edge is left. What is left is in compressed rows that are
- *           written in each step, or in a container that follows (left.h).
+ *           written in each step, or in a container that follows (remaining.h).
  *
  * Layout    Rows have both arcs of an edge, with its number. u = 1, v = 4, and 4-7 is removed too:
  *
@@ -23,7 +23,7 @@
  *
  *           Items are the removed edges; in pass 2, item i is the edge i / 2, turned if i is odd.
  *
- * Parameters  those of intersect.h and left.h, and
+ * Parameters  those of intersect.h and remaining.h, and
  *             PYAPSP_PASS  1  the pass
  *
  * Cost      For each removed edge three intersections, two of them with the removed part of a row.
@@ -34,14 +34,14 @@
  *           edges in place of those of arcs: ours.
  */
 #include "traversal/partitioning/chunks.h"
-#include "trusses/left.h"
+#include "trusses/remaining.h"
 #include "trusses/weak.h"
 #ifndef PYAPSP_PASS
 #define PYAPSP_PASS 1
 #endif
 
 typedef struct {
-    LEFT_FIELDS /* N */
+    REMAINING_FIELDS /* N */
     __global const int *removed, *removed_heads;
     __global const int *tails, *ends, *list; /* the vertices of edges, and the removed edges */
     __global int *supports;
@@ -98,9 +98,9 @@ static inline void done(context_t *c, const int item)
 #include "trusses/intersect.h"
 
 #define ARRAYS                                                                                     \
-    LEFT_ROWS, INPUT removed, INPUT removed_heads, INPUT tails, INPUT ends, INPUT list,            \
+    REMAINING_ROWS, INPUT removed, INPUT removed_heads, INPUT tails, INPUT ends, INPUT list,       \
         __global int *supports
-#define CONTEXT {LEFT_NAMES, removed, removed_heads, tails, ends, list, supports, 0}
+#define CONTEXT {REMAINING_NAMES, removed, removed_heads, tails, ends, list, supports, 0}
 
 #if PYAPSP_DIVIDE < 2
 __kernel GROUP void intersect_run(ARRAYS, const int start, const int items)

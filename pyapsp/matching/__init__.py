@@ -4,10 +4,10 @@
 `experiments` the tools with which results are judged, `picture` the drawing of a match.
 """
 
-from pyapsp.matching.door import match, match_many, probabilities
 from pyapsp.matching.matches import Matches
 from pyapsp.matching.network import Network
 from pyapsp.matching.reading import read_network, read_similarity
+from pyapsp.matching.search import match, match_many, probabilities
 
 __all__ = [
     "Matches",
