@@ -1,7 +1,7 @@
-"""Approximate subgraph isomorphism: where a query network is found in a target network.
+"""Approximate subgraph isomorphism: find a query network in a target network.
 
-`match` is the algorithm APPAGATO. `network` has the networks, `reading` the files of its authors,
-`experiments` the tools with which results are judged, `picture` the drawing of a match.
+`match` runs the algorithm APPAGATO. Modules: `network` (labelled networks), `reading` (its authors'
+file formats), `experiments` (tools to judge results), `picture` (a drawing of a match).
 """
 
 from pyapsp.matching.matches import Matches
