@@ -7,8 +7,7 @@ loop, and by pyapsp at once. Last, myokit integrates a strand of cells on the sa
 same steps of Euler's method.
 
 The extra ``peers`` has libRoadRunner and myokit. myokit compiles its host code: it needs a compiler
-and the headers of OpenCL and Python. A package that is not installed is
-reported as missing.
+and the headers of OpenCL and Python. A package that is not installed is reported as missing.
 """
 
 from __future__ import annotations
