@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
-    from pyapsp.matching.door import match as match
-    from pyapsp.matching.door import match_many as match_many
+    from pyapsp.matching.search import match as match
+    from pyapsp.matching.search import match_many as match_many
     from pyapsp.mining.miner import mine as mine
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
@@ -98,8 +98,8 @@ _PUBLIC: dict[str, tuple[str, str | None]] = {
     "errors": ("pyapsp.errors", None),
     "explain": ("pyapsp.distances.solver", "explain"),
     "k_truss": ("pyapsp.trusses.truss", "k_truss"),
-    "match": ("pyapsp.matching.door", "match"),
-    "match_many": ("pyapsp.matching.door", "match_many"),
+    "match": ("pyapsp.matching.search", "match"),
+    "match_many": ("pyapsp.matching.search", "match_many"),
     "matching": ("pyapsp.matching", None),
     "method": ("pyapsp.registry", "method"),
     "methods": ("pyapsp.registry", "methods"),

@@ -1,21 +1,21 @@
 /* Groups of a launch that wait for each other, for launches that do the work of several.
  *
  * OpenCL does not promise that all groups of a launch run at the same time, and a group that is not
- * running cannot come to a barrier. So the groups that take part are found out at the start. Each
- * enters through a door, and waits a little while for the others; the first that has waited long
- * enough closes it. Groups that come later find it closed. The groups inside are running, so they
- * can wait for each other.
+ * running cannot come to a barrier. So the launch first finds out which groups are running. Each
+ * group adds itself to a counter, and polls until all have done so or PYAPSP_WAIT polls are over.
+ * Then it closes the counter, and groups that start later take no part. All groups that are counted
+ * are running, so they can wait for each other.
  *
  * The counters are ints, all 0 before the launch:
  *
- *     door     number of groups inside, plus CLOSED
+ *     entered  number of groups that take part, plus CLOSED
  *     arrived  how often groups have come to the barrier
  *     stalled  1: a group has waited for PYAPSP_PATIENCE turns, and all groups give up
  *
  *     macro             default    meaning
  *     PYAPSP_PATIENCE   268435456  polls at a barrier before a group gives up
- *     PYAPSP_DOOR       20000      polls at the door
- *     PYAPSP_WITHHOLD   0          for tests: 1: a group inside never comes to the barrier
+ *     PYAPSP_WAIT       20000      polls for other groups at the start
+ *     PYAPSP_WITHHOLD   0          for tests: 1: one of the groups never comes to the barrier
  *
  * The host builds a file that includes this one as OpenCL C 2.0 or later, and refuses devices
  * without fences between groups. The other forms are there so that any tool can parse the file.
@@ -29,8 +29,8 @@
 #ifndef PYAPSP_PATIENCE
 #define PYAPSP_PATIENCE 268435456
 #endif
-#ifndef PYAPSP_DOOR
-#define PYAPSP_DOOR 20000
+#ifndef PYAPSP_WAIT
+#define PYAPSP_WAIT 20000
 #endif
 #ifndef PYAPSP_WITHHOLD
 #define PYAPSP_WITHHOLD 0
@@ -42,25 +42,25 @@
 
 /* Return the number of this group among those that take part, at most `all`, or -1; *groups is how
  * many there are. Called by the whole group; `slots` has two ints. */
-static inline int enter(counters_t door, const int all, int *groups, __local int *slots)
+static inline int enter(counters_t entered, const int all, int *groups, __local int *slots)
 {
     if (get_local_id(0) == 0) {
-        int inside = look(door), mine = -1;
+        int inside = look(entered), mine = -1;
         while (inside < CLOSED) {
-            const int old = atomic_cmpxchg(door, inside, inside + 1);
+            const int old = atomic_cmpxchg(entered, inside, inside + 1);
             if (old == inside) {
                 mine = inside;
                 break;
             }
             inside = old;
         }
-        for (int poll = 0; mine >= 0 && poll < PYAPSP_DOOR; poll++) {
-            const int now = look(door);
+        for (int poll = 0; mine >= 0 && poll < PYAPSP_WAIT; poll++) {
+            const int now = look(entered);
             if (now >= CLOSED || now == all)
                 break;
         }
         slots[0] = mine;
-        slots[1] = (mine < 0 ? look(door) : atomic_or(door, CLOSED)) & ~CLOSED;
+        slots[1] = (mine < 0 ? look(entered) : atomic_or(entered, CLOSED)) & ~CLOSED;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const int mine = slots[0];

@@ -11,27 +11,27 @@
  *
  *             (S(q, t) * CPsim(q, t))^power,   with GUIDED also * score(q, t)
  *
- *     CPsim = the part of the matched pairs (p, s) for which q is beside p if and only if t is
- *             beside s
+ *     CPsim = the fraction of the matched pairs (p, s) for which q is a neighbour of p if and only
+ *             if t is a neighbour of s
  *
  * If all weights are 0, STRICT leaves q unmatched. Otherwise the factors that are 0 for all
- * candidates do not count. Afterwards, in each of `rounds` rounds, a query node with a mismatch is
- * drawn, it and some nodes around it lose their partners, and the chain grows again. The round is
- * undone if the cost is higher.
+ * candidates are ignored. Afterwards there are `rounds` rounds. A round draws a query node with a
+ * mismatch, removes the partners of this node and of some nodes around it, and grows the match
+ * again. The round is undone if the cost is higher.
  *
- * Layout    A group runs one chain at a time, and takes the next one from a counter: which group runs
- * a chain does not matter, because random numbers depend on the chain alone.
+ * Layout    A group runs one chain at a time, and takes the next one from a counter. Which group
+ * runs a chain does not matter, because random numbers depend on the chain alone.
  *
  *     local    match[q]   the partner of q, FREE or ASIDE; kept[q]: the same before the round;
  *              bad[q]     q has a mismatch
  *     scratch  seen[t]    USED | matched neighbours that q also has | matched neighbours
  *              list       the vertices with seen != 0, in any order: the draw has no order
  *
- * The matched nodes are shared out. The neighbours of a partner are sorted, and the candidates with
- * the label of q are a range of them, found by bisection. Only if this range is empty for all
- * partners, all their neighbours are looked at.
+ * The work-items divide the matched nodes among them. The neighbours of a partner are sorted, and
+ * the candidates with the label of q are a range of them, found by bisection. If this range is
+ * empty for all partners, all their neighbours are candidates.
  *
- * Facts of a query and ranges of labels are as in scores.cl.
+ * The arrays of a query, and the ranges of labels, are those of scores.cl.
  *
  * Parameters  are macros:
  *
@@ -40,13 +40,14 @@
  *     PYAPSP_NODES       64       largest number of nodes of a query, a multiple of 32
  *     PYAPSP_GIVEN       0        1: similarities are given
  *
- * Cost      of a chain: |V| steps, each with log deg for every matched node and work for every candidate
- * of the label; a round as much for the nodes that it frees. A seed costs n random numbers.
+ * Cost      A chain has |V| steps. A step takes log deg for every matched node, and constant time
+ * for every candidate. A round takes the same for the nodes that it frees. A seed costs n random
+ * numbers.
  *
- * Source    V. Bonnici, F. Busato, G. Micale, N. Bombieri, A. Pulvirenti and R. Giugno, APPAGATO: an
- * approximate parallel and stochastic graph querying tool for biological networks, 2016. The powers,
- * the guidance and the rounds are ours: with power 1 and without the others it is the published
- * search.
+ * Source    V. Bonnici, F. Busato, G. Micale, N. Bombieri, A. Pulvirenti and R. Giugno, APPAGATO:
+ * an approximate parallel and stochastic graph querying tool for biological networks, 2016.
+ * The powers, the guidance and the rounds are ours: with power 1 and without the others it is the
+ * published algorithm.
  */
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 64

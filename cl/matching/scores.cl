@@ -1,10 +1,11 @@
 /* APPAGATO, phase 1: how well each target vertex suits each query node.
  *
- * Purpose   score(q, t) = S + D + BFS in fixed point, for all queries of a call. S is the similarity,
- * D is 1 if deg(q) <= deg(t). For BFS both graphs are searched from q and from t. A query arc (u, v)
- * at level l, that is u has distance l - 1 from q, is matchable if the search from t has an arc
- * (u', v') at level l with S(u, u') and S(v, v') not 0 and, with `degrees`, deg(u) <= deg(u')
- * and deg(v) <= deg(v'). BFS is the part of the arcs that is matchable; level l counts l times.
+ * Purpose   score(q, t) = S + D + BFS in fixed point, for all queries of a call. S is the
+ * similarity. D is 1 if deg(q) <= deg(t). For BFS both graphs are searched from q and from t. A query arc (u,
+ * v) at level l, that is u has distance l - 1 from q, is matchable if the search from t has an arc
+ * (u', v') at level l with S(u, u') and S(v, v') not 0 and, with `degrees`, deg(u) <= deg(u') and
+ * deg(v) <= deg(v'). BFS is the fraction of the arcs that are matchable, where an arc at level l
+ * has the weight l.
  *
  * Layout    The query nodes that a target vertex may stand for are a row of bits:
  *
@@ -17,11 +18,11 @@
  *     matchable arcs of u = popcount(M[u] & row u of the query's adjacency matrix)
  *     of q = sum over l of l * (sum over the nodes u at distance l - 1 from q)    `scores`
  *
- * So a visited vertex costs a few words, whatever its degree, and arcs of the target are read once,
- * by `surroundings`. For levels up to 2 the vertices to visit are t and its row of the graph. For
- * more levels a queue is filled, in scratch memory of the group.
+ * So visiting a vertex reads a few words, whatever its degree, and each arc of the target is read
+ * only once, by `surroundings`. For up to 2 levels, the vertices to visit are t and its neighbours.
+ * For more levels there is a queue, in scratch memory of the group.
  *
- * A query has `words` words of 32 nodes. Its facts are a row of `info`:
+ * A query has `words` words of 32 nodes. `info` has a row for each query:
  *
  *     0 nodes | 1 first node of the call | 2 words | 3 first word (of mask and around, times n)
  *     4 first word of its adjacency matrix
@@ -37,11 +38,11 @@
  *     PYAPSP_DEEP      0        1: the searches have more than 2 levels
  *     PYAPSP_GIVEN     0        1: similarities are given
  *
- * Cost      of a query: n |V| for the masks, m words for the surroundings, for each visited vertex a
- * word for each bit of its mask, and n (|V| + |E|) for the sums.
+ * Cost      For each query: n |V| for the masks, m words for the surroundings, one word for each
+ * bit of the mask of a visited vertex, and n (|V| + |E|) for the sums.
  *
- * Source    V. Bonnici, F. Busato, G. Micale, N. Bombieri, A. Pulvirenti and R. Giugno, APPAGATO: an
- * approximate parallel and stochastic graph querying tool for biological networks, 2016.
+ * Source    V. Bonnici, F. Busato, G. Micale, N. Bombieri, A. Pulvirenti and R. Giugno, APPAGATO:
+ * an approximate parallel and stochastic graph querying tool for biological networks, 2016.
  */
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 64

@@ -14,10 +14,11 @@
  *             row 2   |########|........|....|           slab: their rows stay in the cache
  *             alive[entry]  <- 1101 -> and -> 0101
  *
- *           One slab as long as the trace is the mapping of the paper, a group for each entry.
- *           In a slab the group takes GROUP * TILE vectors at a time, loads all of them, and then
- *           checks one statement after the other, so that a bit is tested once for TILE vectors.
- *           Another group may clear bits of the same word meanwhile; those are read atomically.
+ *           With one slab as long as the trace this is the mapping of the paper: a group for each
+ *           entry. In a slab the group loads GROUP * TILE vectors at a time, and checks one
+ *           statement after the other on them. So a bit of the word is tested once for TILE
+ *           vectors. Other groups may clear bits of the same word at the same time, so it is read
+ *           atomically.
  *
  * Parameters  PYAPSP_BOOLEAN 0      1: rows are words of bits
  *             PYAPSP_REAL    float  type of numbers; PYAPSP_MASK int: integer of the same size;
@@ -26,12 +27,13 @@
  *             PYAPSP_WIDTH   4      numbers or words of a vector: 1, 2, 4, 8 or 16
  *             PYAPSP_ARITY   2      rows of an entry
  *             PYAPSP_GROUP   64     work-items of a group
- *             PYAPSP_TILE    4      vectors of a work-item between two looks at the word
+ *             PYAPSP_TILE    4      vectors of a work-item between two reads of the word
  *             PYAPSP_EARLY   1      0: every statement is checked at every instant
  *             PYAPSP_FORMULAS       the statements, as CHECK(bit, expression over a, b and c)
  *
- * Cost      ARITY loads for each vector of an entry that is alive; the later entries of a slab find
- *           them in the cache. Groups of several work-items meet twice for each tile.
+ * Cost      ARITY loads for each vector of an entry whose word is not zero. Only the first entry of
+ *           a slab loads from memory, the others from the cache. Groups of several work-items have
+ *           two barriers for each tile.
  *
  * Source    F. Busato's thesis, 2018, chapter 20: vectors, a group for each entry, a shared word.
  *           Slabs are ours. check_by_item is the mapping that it compares with: one work-item for

@@ -1,8 +1,8 @@
 /* ensemble: one trajectory of a model for each set of parameters.
  *
  * Purpose     The body of a sweep. Each task integrates the whole model with steps of equal length,
- *             by Euler's method or the classical one of Runge and Kutta. What it returns is
- *             gathered on the way: values at the times of output, or what reduces them.
+ *             by Euler's method or the classical Runge-Kutta method. It stores values at the
+ *             times of output, or updates one value for each reduction.
  *
  * Layout      start [STATES]  the states at the start         given [GIVEN]  values of this set
  *             clock [4]       time at the start, step         counts [2]     steps, output interval

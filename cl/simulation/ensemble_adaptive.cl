@@ -1,24 +1,25 @@
 /* ensemble_adaptive: one trajectory of a model for each set of parameters, with steps of its own.
  *
  * Purpose     The body of a sweep, as simulation/ensemble.cl. Each task chooses its steps by an
- *             embedded pair of Runge and Kutta, whose last stage is at the new states. Steps end at
- *             the times of output, and a step is taken if its error is as allowed.
+ *             embedded Runge-Kutta pair whose last stage is at the new states. Steps end at the
+ *             times of output. A step is accepted if its error is within the tolerances.
  *
  * Layout      That of simulation/ensemble.cl, and
  *
  *             clock [4]       time at the start, longest first step, tolerances: absolute, relative
  *             tableau [.]     nodes, rows of weights, weights of the error
- *             found [FOUND]   behind the outputs: 1 if the steps vanished
+ *             found [FOUND]   behind the outputs: 1 if steps became too short
  *
- *             A real may be a vector of several tasks. Lanes that are at the time of output wait.
+ *             A real may be a vector of several tasks. Lanes that have reached the time of output
+ *             wait for the others.
  *
  * Parameters  Those of simulation/ensemble.cl; PYAPSP_STAGES is 7.
  *
  * Cost        All expressions of the model, PYAPSP_STAGES - 1 times for each step that is tried.
  *
- * Source      J. R. Dormand, P. J. Prince, Journal of Computational and Applied Mathematics 6, 1980,
- *             doi:10.1016/0771-050X(80)90013-3; E. Hairer, S. P. Norsett and G. Wanner, Solving
- *             ordinary differential equations I, 1993, sections II.4 and II.5.
+ * Source      J. R. Dormand, P. J. Prince, Journal of Computational and Applied Mathematics 6,
+ *             1980, doi:10.1016/0771-050X(80)90013-3; E. Hairer, S. P. Norsett and G. Wanner,
+ *             Solving ordinary differential equations I, 1993, sections II.4 and II.5.
  */
 #include "simulation/ensemble.h"
 #include "simulation/one_state.h"

@@ -9,7 +9,7 @@
  * y + h (w0 k0 + ... + wi ki), added in this order. In the phase of resets, stage is -1, and the
  * value goes to out.
  *
- * Products and sums are not contracted, so that every form of a program gives the same numbers.
+ * Fused multiply-adds are switched off, so that every form of a program gives the same numbers.
  */
 #ifndef SIMULATION_STAGES_H
 #define SIMULATION_STAGES_H

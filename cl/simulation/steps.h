@@ -5,9 +5,9 @@
  *     MODEL_STAGE   the phases of a stage, with MEET after each; SAMPLE is before the slopes. If
  *                   `resets` is 1 the phase of the resets takes the place of the slopes.
  *
- * Work-item `item` of `items`, or group `mine` of `groups`, takes its part of each phase. The arrays
- * are those of simulation/stages.h; y, a and b take turns, and y0 has the states in the end, unless
- * keep is 0.
+ * Work-item `item` of `items`, or group `mine` of `groups`, takes its part of each phase. The
+ * arrays are those of simulation/stages.h; y, a and b take turns, and y0 has the states in the end,
+ * unless keep is 0.
  *
  *     times [steps][stages + 1]  the time of each stage, and of the end of the step
  *     rows  [rows][count]        outputs before each step whose number is a multiple of every
@@ -15,7 +15,8 @@
  *
  *     PYAPSP_STEPS  work-items of a group       PYAPSP_CREW  1: several groups; 0: one
  *
- * If a group of the crew waits for too long, crew[STALLED] is 1, and what the launch wrote is void.
+ * If a group of the crew waits for too long, crew[STALLED] is 1, and the host discards what the
+ * launch wrote.
  *
  * Source  F. Okuyama's thesis, 2013, section 5.6.1: with small models, launches take most of the
  *         time.
@@ -33,7 +34,7 @@
 #include "common/meeting.h"
 #endif
 
-enum { DOOR, ARRIVED, STALLED };
+enum { ENTERED, ARRIVED, STALLED };
 
 /* What the work-items of all groups wrote is there for all of them. */
 #if PYAPSP_CREW
@@ -60,7 +61,7 @@ steps(__global real *y0, __global real *a, __global real *b, __global real *f, _
 #if PYAPSP_CREW
     __local int pair[2];
     int turn = 0;
-    mine = enter(crew + DOOR, get_num_groups(0), &groups, pair);
+    mine = enter(crew + ENTERED, get_num_groups(0), &groups, pair);
     together = mine >= 0;
 #endif
     const int item = mine * PYAPSP_STEPS + get_local_id(0), items = groups * PYAPSP_STEPS;

@@ -34,8 +34,8 @@
  *               induced coalescence   0 1 2 3 | 0 1 1 3        one of each lane, then the rest
  *
  * Parameters  those of frontier_queues.h, duplicates.h and logical_warp.h, and
- *             PYAPSP_STATISTICS  0   1: count frontiers, duplicates and conflicts of each level, in
- *                                    told[3 * level ..]
+ *             PYAPSP_STATISTICS  0   1: count the frontier, duplicates and conflicts of each level,
+ *                                    in told[3 * level ..]
  *           Arguments: `coalesce`: the least number of vertices of each lane from which writes are
  *           coalesced, 0: never. Vertices with `heavy` arcs or more go to the list of heavy ones if
  *           there is room; those with `strip` arcs or more are expanded by the whole group.

@@ -33,9 +33,9 @@
  *
  *           A vertex with more than PYAPSP_CHUNK arcs is not in the queue. It is in pieces: pairs of
  *           a vertex and a number, for each PYAPSP_CHUNK of its arcs. So all groups share its arcs.
- *           With groups of 1 and without pull, each group has a bit map of its own in `mine`, of the
- *           vertices that it has met. In a level with most of the arcs, most lead to vertices that
- *           are found in this level, and these would need an atomic each.
+ *           With groups of 1 and without pull, each group has a bit map in `mine` of the vertices
+ *           that it has seen. In a level with most of the arcs, most arcs lead to vertices of the
+ *           next level. Without the bit map each of these arcs would take an atomic operation.
  *           state: see bfs_direction_optimising.h, which has the macros' defaults, too.
  *
  * Parameters  PYAPSP_GROUP         64          work-items of a group: 1 or a multiple of 32
@@ -50,8 +50,8 @@
  *                                              prefetched; 0 without Clang's builtin for it
  *             PYAPSP_PROBE         16          with larger groups: arcs that a work-item pulls from
  *                                              alone, before 32 share the others
- *             PYAPSP_STROLL        131072      a frontier with more arcs is pulled from if it may be,
- *                                              even if it has few enough for a walk
+ *             PYAPSP_STROLL        131072      a frontier with more arcs is pulled from if that is
+ *                                              allowed, even if it is small enough for a walk
  *             PYAPSP_CREW          0           with larger groups: groups of a crew; 0: no march
  *           and with a crew those of common/meeting.h.
  *           Arguments of bfs_step: a frontier of at most `walk` vertices and arcs is left to one
@@ -273,7 +273,7 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
     /* march: the groups of the crew find level after level, and claim in NOW as in a walk */
     int crew = 0, rank = -1;
     if (marches && group < PYAPSP_CREW)
-        rank = enter(&record[DOOR], min(PYAPSP_CREW, groups), &crew, waiting);
+        rank = enter(&record[ENTERED], min(PYAPSP_CREW, groups), &crew, waiting);
     int marching = rank >= 0;
     for (int i = rank * PYAPSP_GROUP + item; marching && i < width; i += crew * PYAPSP_GROUP) {
         const int u = queue[from + i];

@@ -54,7 +54,7 @@
 #define FOUND 2    /* vertices */
 #define ARCS 3     /* arcs that leave them */
 #define TICKET 4   /* blocks taken by the launch that finds them */
-#define DOOR 5     /* of the crew of the launch that finds them, see common/meeting.h */
+#define ENTERED 5  /* of the crew of the launch that finds them, see common/meeting.h */
 #define ARRIVED 6
 #define SUMS 7
 #define LEVEL 7    /* their level */

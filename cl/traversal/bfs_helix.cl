@@ -28,7 +28,7 @@
  *           for each arc and writes no indices.
  *
  *           Vertices with at least 2^BASE arcs are in bin i if they have 2^(BASE + i) or more, and
- *           helix_bins has 2^(BASE + i) work-items for each. So nobody has more than two arcs,
+ *           helix_bins has 2^(BASE + i) work-items for each. So a work-item has at most two arcs,
  *           except in the last bin, which has no upper limit.
  *
  * Parameters  those of bfs_helix.h and common/meeting.h, and
@@ -43,12 +43,12 @@
  *             PYAPSP_LEVELS   0  0: a launch is a level, 1: several, by one group, 2: by groups that
  *                                wait for each other
  *             PYAPSP_SLOTS    8  scan, search: indices of a work-item in local memory
- *             PYAPSP_SHORT    0  for tests: lists have room for so many entries; 0: all the room
+ *             PYAPSP_SHORT    0  for tests: the number of entries that fit in a list; 0: no limit
  *
  * Cost      O(n + m) in all, a launch for each level or fewer. Vertex queue: 2 n accesses to queues,
  *           edge queue: 2 m, two-phase: 2 n + 2 m. An update is one atomic operation a warp or
- *           group. The update is compiled once in each kernel, because its barriers are what takes
- *           compilers long.
+ *           group. Each kernel contains the update only once, because compilers need much time for
+ *           its barriers.
  *
  * Source    F. Busato, High-Performance and Power-Aware Graph Processing on GPUs, thesis, Verona
  *           2018, chapter 7, https://iris.univr.it/handle/11562/979445. Ours: widths other than 32,
@@ -133,7 +133,7 @@ __kernel GROUP void helix_level(__global const row_t *rows, __global const int *
     search.mask = mask;
     int groups = get_num_groups(0), mine = get_group_id(0), now = level;
 #if PYAPSP_LEVELS == 2
-    mine = enter(state + DOOR, groups, &groups, tile.common.slots);
+    mine = enter(state + ENTERED, groups, &groups, tile.common.slots);
 #endif
 #if PYAPSP_LEVELS
     const int last = mine < 0 ? level : level + levels_ahead;

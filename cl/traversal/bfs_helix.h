@@ -6,7 +6,7 @@
  *     STOP       the first level in which a list was too short; NEVER if all had room
  *     STALLED    1: a group waited for the others for too long (common/meeting.h)
  *     REACHED    the level after the last one of a launch that runs several
- *     DOOR       groups that take part in such a launch, and whether it is closed
+ *     ENTERED    groups that take part in such a launch, and whether the number is final
  *     ARRIVED    how often groups have come to a barrier of the device
  *     SIZES      ring: vertices (edge queue: entries) found at a level
  *     ARCS       ring: entries of the edge queue between the two phases
@@ -93,7 +93,7 @@
 #define STOP 0
 #define STALLED 1
 #define REACHED 2
-#define DOOR 3
+#define ENTERED 3
 #define ARRIVED 4
 #define SIZES 64
 #define ARCS 128

@@ -1,4 +1,4 @@
-/* bfs_helix_device: Helix, where all arcs of a frontier are shared out over the whole device.
+/* bfs_helix_device: Helix, where the arcs of a frontier are divided equally over the whole device.
  *
  * Purpose   Levels, where every arc has length 1. The arcs of the frontier are numbered through, and
  *           divided into chunks of equal size, whatever the degrees are. Three launches find a level:

@@ -1,8 +1,8 @@
 /* bfs_luo: breadth-first search with a hierarchy of queues.
  *
- * Purpose   Levels, where every arc has length 1. The vertices that a group finds go through queues
- *           that are larger and shared by more work-items from step to step: BUCKETS small queues of
- *           the group, each for some of its work-items; one queue of the group; the queue of the
+ * Purpose   Levels, where every arc has length 1. Vertices that a group finds are put into one of
+ *           BUCKETS small queues in local memory, each of which some work-items of the group use.
+ *           Then these are joined to one queue of the group, which is appended to the queue of the
  *           device. So few work-items compete for a counter, and neighbouring work-items write
  *           neighbouring places.
  *             bfs_luo_single   few vertices: one group goes on from level to level

@@ -2,13 +2,14 @@
  *
  * Purpose   Each vertex has a label. `in` of a vertex is the largest label among the vertices that
  *           reach it, `out` that among those that it reaches. Vertices of one component have the
- *           same pair; a pair of twice the same label is the component of that vertex. An arc
- *           between different pairs is in no component. So a round finds the pairs, settles the
- *           components of the second kind, and keeps only the arcs within a pair whose component is
- *           not settled. The end is a round without arcs: every vertex left is alone.
- *             Before the rounds, one vertex with many arcs in and out searches forward and backward
- *           for its component, which in many graphs has most of the arcs. Only bits are needed for
- *           that. If the searches are deeper than a few levels, they are given up.
+ *           same pair (in, out). If in = out, the vertices with this pair are the component of the
+ *           vertex with that label. The ends of an arc between different pairs are in different
+ *           components. So a round finds the pairs, stores the components with in = out, and keeps
+ *           only the arcs within the other pairs. When no arc is left, each remaining vertex is a
+ *           component.
+ *             Before the rounds, two searches, forward and backward from a vertex with many arcs,
+ *           find its component, which in many graphs has most of the arcs. They need only bit maps.
+ *           If they are deeper than a few levels, they are stopped and ignored.
  *
  * Layout    Sides: 2 v is a vertex as seen by `in`, 2 v + 1 as seen by `out`. An arc (u, w) is an
  *           arc from side 2 u to 2 w, and from 2 w + 1 to 2 u + 1. So both pairs of a search are
@@ -23,12 +24,12 @@
  *             rows, ends   the arcs of side s lead to ends[rows[s] .. rows[s + 1]]
  *             queue        two lists of sides that changed on this level, and on the next
  *             stamps       the last level whose list has this side
- *           A level that the local memory of one group can hold is left to that group, which goes
- *           on with the next levels, as long as they are so small.
+ *           If a level fits in the local memory of one group, that group processes it, and the next
+ *           levels as long as they fit too.
  *
- *           Labels are a permutation of the vertices, of which also the inverse is computed: the
- *           label that a vertex has got is that of an ancestor, and what has reached that one
- *           reaches the vertex. Each sweep looks there as well.
+ *           Labels are a permutation of the vertices, and its inverse is also computed. The label
+ *           that a vertex has received belongs to an ancestor. A label that has reached the ancestor
+ *           reaches the vertex too, so each sweep also reads that one.
  *
  *           state: CHANGED + t % 3   whether sweep t changed something. Sweep t clears that of t +
  *                                    1. A sweep after one without changes does nothing.

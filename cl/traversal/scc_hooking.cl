@@ -4,12 +4,11 @@
  *           tree. An arc between two trees hooks the larger root to the smaller one. In the end
  *           every tree is a component, and its root is its smallest vertex. The directions of arcs
  *           do not matter.
- *             The first arc of each vertex, or the first three if there are many, join most
- *           vertices of most graphs. Then a vote among a few vertices finds the largest tree. If
- *           the graph is symmetric, the arcs of its vertices need not be read: an arc to another
- *           tree has its reverse there. And a vertex of another tree is done when it meets a
- *           neighbour in the largest one: its other neighbours find it there, or are there
- *           themselves. One launch reads all other arcs.
+ *             In most graphs the first arc of each vertex (or the first three, if there are many
+ *           arcs) joins most vertices to one tree. A sample of vertices finds this largest tree. If
+ *           the graph is symmetric, the arcs of its vertices need not be read, because an arc to
+ *           another tree has its reverse there. For the same reason a vertex of another tree stops
+ *           at its first neighbour in the largest tree. One launch reads all other arcs.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v.
  *           Three arrays of parents. A launch that shortens trees reads one and writes another, or
@@ -21,19 +20,19 @@
  *             next    0 0 0 0 3 . .     3 is hooked to 0
  *             now     0 0 0 0 0 . .     shortened
  *
- *           While joins go on, a root of `now` has in `next` itself or a smaller root of its tree,
- *           however old the word is that was read: a join never takes a vertex out of a tree. So a
- *           walk ends at a vertex that was the root, and a compare-and-exchange tells whether it
- *           still is one.
- *           giant: the root that most of the voters have, or -1.
+ *           While trees are joined, the entry of a root in `next` is the root itself or a smaller
+ *           root of its tree, even if an outdated word is read: a join never removes a vertex from
+ *           a tree. So following the entries ends at a vertex that was a root, and a
+ *           compare-and-exchange shows whether it still is one.
+ *           giant: the root that most vertices of the sample have, or -1.
  *
  * Parameters  PYAPSP_GROUP   64    work-items of a group
  *             PYAPSP_OFFSET  long  type of first: int or long
  *
- * Cost      A few steps for each vertex, then the arcs outside the largest tree of a symmetric
- *           graph, or all arcs of another one. The host reads nothing in between. To shorten a tree
- *           to an eighth of its depth takes a launch; on a grid, whose first tree has the depth of
- *           a row and a column, neighbouring work-items take neighbouring paths.
+ * Cost      A few steps for each vertex; then, in a symmetric graph, the arcs outside the largest
+ *           tree, otherwise all arcs. The host reads nothing in between. A launch shortens a tree
+ *           to an eighth of its depth. On a grid the first tree is as deep as a row and a column
+ *           are long, and neighbouring work-items follow neighbouring paths.
  *
  * Source    Y. Shiloach, U. Vishkin, J. Algorithms 3, 1982, doi:10.1016/0196-6774(82)90008-6
  *           (hooking and shortening); J. Jaiganesh, M. Burtscher, HPDC 2018,

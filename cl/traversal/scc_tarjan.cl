@@ -2,16 +2,16 @@
  *
  * Purpose   A search gives each vertex an index when it meets it. `low` of a vertex is the smallest
  *           index that is known to be reached from it, among vertices whose component is not
- *           complete. A vertex that the search leaves with its own index as `low` is the root of a
- *           component: the vertices that were left after it was met, and are not yet in a
- *           component.
+ *           complete. If `low` of a vertex equals its own index when the search leaves it, the
+ *           vertex is the root of a component. The component has the root and all vertices that the
+ *           search has left since it met the root and that are not yet in a component.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. words has a uint
- *           for each vertex, so that one access tells all about the end of an arc:
+ *           for each vertex, so that one read shows the state of the end of an arc:
  *
  *             0               not met
  *             1 .. n          its index
- *             SETTLED + c     in component c: never smaller than a `low`, so no case of its own
+ *             SETTLED + c     in component c; not below any `low`, so a minimum ignores it
  *
  *           path: the vertices that the search is in, with the next arc and `low` of each. left:
  *           the vertices that were left, and are in no component yet. A component of one vertex is

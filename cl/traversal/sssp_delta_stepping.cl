@@ -28,15 +28,15 @@
  *               next near list   <--------------------+    them in the next launch
  *               far list         <------------------------ offers above the threshold
  *
- *           So a frontier of few arcs takes no launch for each round: most of what happens between
- *           two thresholds is one launch, in all groups at once. A group may relax an entry before
- *           another group lowers that vertex further. Who lowers a distance makes an entry, so the
- *           vertex is relaxed again. An entry above the distance of its vertex is skipped. Nothing
- *           depends on the order in which a group sees the atomics of others: an entry carries the
- *           distance, and an outdated distance of a neighbour is only too large.
- *           A vertex with more than PYAPSP_CHUNK arcs is cut into pieces for the next launch, so
- *           that all groups share its arcs. An entry without a place sets the bit of its vertex.
- *           The next raise looks for bits, and reads the distances.
+ *           So a round with few arcs does not need its own launch: one launch does most of the work
+ *           between two thresholds. A group may relax an entry before another group lowers that
+ *           vertex further. Each decrease of a distance makes a new entry, so the vertex is relaxed
+ *           again. An entry with more than the distance of its vertex is skipped. The order in
+ *           which a group sees the atomic operations of others does not matter: an entry contains
+ *           the distance, and an outdated distance of a neighbour is only too large.
+ *           A vertex with more than PYAPSP_CHUNK arcs is divided into pieces for the next launch,
+ *           so that all groups share its arcs. If a list is full, the bit of the vertex is set
+ *           instead. When the threshold is raised, vertices with set bits become entries.
  *
  * Parameters  those of sparse/words.h, common/types.h with PYAPSP_WIDTH 1, common/semiring.h, and
  *             PYAPSP_GROUP   64     work-items of a group: 1 or a power of two

@@ -19,9 +19,10 @@
  *           hbf_mark the two highest bits of a head are the class of the arc:
  *             NORMAL  atomic minimum
  *             SINGLE  no other arc enters the head: a store, and the head enters the frontier
- *             LEAF    no arc leaves the head (or in an undirected graph, only one back): nothing.
- *                     hbf_leaves finds these distances at the end, from the entering arcs
- *             LOOP    head and tail are the same: nothing. A negative loop is NORMAL
+ *             LEAF    no arc leaves the head (or in an undirected graph, only the reverse): the arc
+ *                     is skipped. hbf_leaves finds these distances at the end, from the entering
+ *                     arcs
+ *             LOOP    head and tail are the same: the arc is skipped. A negative loop is NORMAL
  *           The source is in the first frontier alone, and its arcs need a store. Offers to it are
  *           ignored; a negative one is a negative cycle, and sets NEGATIVE.
  *

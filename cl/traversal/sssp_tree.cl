@@ -8,14 +8,15 @@
  *             parents  n   ints; NO_PREDECESSOR for the source and vertices that are not reached
  *             state    2   flags: a vertex lacks a parent; a vertex has found one
  *
- *             tree_fall    each vertex takes one that is nearer to the source, over a tight arc
- *             tree_level   a vertex without one takes one at the same distance that has a parent,
- *                          or the source, over an arc of weight zero (or lost in rounding)
- *             tree_count   whether a vertex lacks a parent
+ *             tree_fall    a vertex takes as its parent a vertex nearer to the source, over an arc
+ *                          as long as the difference of the distances
+ *             tree_level   a vertex without a parent takes one at the same distance that has a
+ *                          parent (or the source), over an arc of weight zero (or lost in rounding)
+ *             tree_count   whether a vertex has no parent yet
  *
- *           Distances fall along the parents of the first kind. Those of the second kind had a
- *           parent before. So parents form no cycle. A vertex may follow one that has found its
- *           parent in the same launch, and then several levels take one launch.
+ *           A parent of the first kind has a smaller distance. A parent of the second kind had a
+ *           parent before. So parents form no cycle. A vertex may take a parent that has found its
+ *           own parent in the same launch, so one launch may process several levels.
  *
  * Parameters  those of sparse/words.h, common/types.h with PYAPSP_WIDTH 1, common/semiring.h, and
  *             PYAPSP_GROUP   64     work-items of a group

@@ -1,7 +1,7 @@
-/* symmetry: a number that is zero if every arc has its reverse, and else almost never.
+/* symmetry: a random test of whether every arc has its reverse.
  *
- * Purpose   Tells whether the rows of a graph without parallel arcs are also its columns, without
- *           making the columns.
+ * Purpose   Tests whether the adjacency matrix of a graph without parallel arcs is symmetric,
+ *           without transposing it.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. Work-item i reads the
  *           i-th of equal parts of the arcs; partial has two sums for each group.

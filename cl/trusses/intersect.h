@@ -1,7 +1,7 @@
 /* Intersections of many pairs of rows, with the ways to do one and to divide them all.
  *
- * Purpose   For each of many *items* (arcs, removed edges) two sorted rows are intersected. How one
- *           intersection is done, and which work-items do it, are chosen apart:
+ * Purpose   For each of many *items* (arcs, removed edges) two sorted rows are intersected. Two
+ *           independent macros choose how one intersection is done, and which work-items do it:
  *
  *             PYAPSP_INTERSECT 0  merge: both rows are read from their beginning, by one work-item
  *                              1  binary search: each entry of the shorter row, in the longer one

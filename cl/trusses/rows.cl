@@ -6,8 +6,8 @@
  *             PYAPSP_BY 0  orientation: from the end with fewer arcs to the one with more, and from
  *                          the smaller vertex if both have as many. Each edge is left once, and
  *                          self-loops are left out. A vertex keeps at most sqrt(2 m) arcs
- *             PYAPSP_BY 1  arcs whose edge has a given mark: what is left of a graph while edges
- *                          are removed, or what was removed
+ *             PYAPSP_BY 1  arcs whose edge has a given mark: the remaining edges of a graph, or
+ *                          the removed ones
  *
  *           The arcs, not the vertices, are divided among groups (two phases), so that a vertex with
  *           most of the arcs costs no more than others. rows_ids gives both arcs of an edge its

@@ -1,4 +1,4 @@
-/* triangles_bitmap: triangles by a map of all vertices, with the neighbours of one of them.
+/* triangles_bitmap: triangles by a bit map that marks the neighbours of one vertex at a time.
  *
  * Purpose   The same triangles in the same order as triangles_hash.cl, for CPUs: a work-item has a
  *           large cache, and local memory is no faster. For each vertex x, a map marks the heads of

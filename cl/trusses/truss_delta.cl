@@ -1,19 +1,19 @@
-/* truss_delta: after a removal of edges, only the triangles of removed edges are taken away.
+/* truss_delta: after edges are removed, the supports of other edges are decreased, not recounted.
  *
- * Purpose   The k-truss, as in truss_iterative.cl, but the triangles of the edges that are left are
- *           not counted again. A triangle that is lost has one, two or three removed edges. Let N be
- *           the rows of what is left, and R those of the edges that the step removed:
+ * Purpose   The k-truss, as in truss_iterative.cl, but the triangles of the remaining edges are not
+ *           counted again. A triangle that is lost has one, two or three removed edges. Let N be
+ *           the rows of the remaining edges, and R those of the edges that the step removed:
  *
- *             PYAPSP_PASS 1  one: for each removed edge u-v, each match w of N(u) and N(v) takes a
- *                            triangle from the edges u-w and v-w
+ *             PYAPSP_PASS 1  one: for each removed edge u-v, each match w of N(u) and N(v)
+ *                            decreases the support of the edges u-w and v-w
  *             PYAPSP_PASS 2  two: for each removed edge u-v and in both directions, each match w of
- *                            N(u) and R(v) takes one from u-w. The other removed edge, v-w, leads to
- *                            u-w too: it is taken where u < w
+ *                            N(u) and R(v) decreases that of u-w. The other removed edge, v-w,
+ *                            leads to u-w too, so only the one with u < w counts
  *
  *             PYAPSP_PASS 0  the triangles of edges are counted: the matches of N(u) and N(v)
  *
- *           With three removed edges, no edge is left. What is left is in compressed rows that are
- *           written in each step, or in a container that follows (left.h).
+ *           With three removed edges, no edge remains. The remaining edges are in compressed rows
+ *           that are rewritten in each step, or in a container that is updated (remaining.h).
  *
  * Layout    Rows have both arcs of an edge, with its number. u = 1, v = 4, and 4-7 is removed too:
  *
@@ -23,7 +23,7 @@
  *
  *           Items are the removed edges; in pass 2, item i is the edge i / 2, turned if i is odd.
  *
- * Parameters  those of intersect.h and left.h, and
+ * Parameters  those of intersect.h and remaining.h, and
  *             PYAPSP_PASS  1  the pass
  *
  * Cost      For each removed edge three intersections, two of them with the removed part of a row.
@@ -34,14 +34,14 @@
  *           edges in place of those of arcs: ours.
  */
 #include "traversal/partitioning/chunks.h"
-#include "trusses/left.h"
+#include "trusses/remaining.h"
 #include "trusses/weak.h"
 #ifndef PYAPSP_PASS
 #define PYAPSP_PASS 1
 #endif
 
 typedef struct {
-    LEFT_FIELDS /* N */
+    REMAINING_FIELDS /* N */
     __global const int *removed, *removed_heads;
     __global const int *tails, *ends, *list; /* the vertices of edges, and the removed edges */
     __global int *supports;
@@ -98,9 +98,9 @@ static inline void done(context_t *c, const int item)
 #include "trusses/intersect.h"
 
 #define ARRAYS                                                                                     \
-    LEFT_ROWS, INPUT removed, INPUT removed_heads, INPUT tails, INPUT ends, INPUT list,            \
+    REMAINING_ROWS, INPUT removed, INPUT removed_heads, INPUT tails, INPUT ends, INPUT list,       \
         __global int *supports
-#define CONTEXT {LEFT_NAMES, removed, removed_heads, tails, ends, list, supports, 0}
+#define CONTEXT {REMAINING_NAMES, removed, removed_heads, tails, ends, list, supports, 0}
 
 #if PYAPSP_DIVIDE < 2
 __kernel GROUP void intersect_run(ARRAYS, const int start, const int items)

@@ -4,13 +4,13 @@
  *           edges of support L, and those whose support falls to L because of it, in rounds. They
  *           are in the (L + 2)-truss, and in no higher one. For one truss, a single level removes
  *           all edges of support k - 3 or less. Only the triangles of removed edges are visited;
- *           but if those are most of the edges, peel_count counts the others' again.
+ *           but if most edges are removed, peel_count counts the triangles of the others again.
  *
  *           A round has two launches, because no work-item may read a mark while another writes it:
- *           peel_settle marks the edges of the round, peel_round takes their triangles away from
- *           the edges that are left. A triangle with several edges in the round is counted once:
- *           by the one with the smallest number. The host enqueues several rounds, which may be
- *           empty, before it reads how many edges were removed.
+ *           peel_settle marks the edges of the round, and peel_round decreases the supports of the
+ *           remaining edges of their triangles. If several edges of a triangle are in the round,
+ *           the one with the smallest number counts the triangle. The host enqueues several rounds,
+ *           which may be empty, before it reads how many edges were removed.
  *
  * Layout    The rows have both arcs of each edge, with its number. The edge e = u-v in round 7, its
  *           neighbours w, and the marks of the other two edges (u-w, v-w):

@@ -77,7 +77,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--problem",
         default="all-pairs",
         metavar="PROBLEM",
-        help="all-pairs (default), bfs, sssp, scc",
+        help="all-pairs (default), or another from 'pyapsp methods'",
     )
     parser.add_argument(
         "--method",

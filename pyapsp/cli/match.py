@@ -1,9 +1,9 @@
 """Find a query network in a target network, approximately.
 
-The files are networks with labels at their vertices: '#' and a name, the number of vertices, a
-label a line, the number of edges, and two vertex numbers from 0 a line. Several queries are
-searched together. For each, the command prints the cheapest matches: the cost is the part of the
-nodes and edges of the query that do not match.
+The files are networks whose vertices have labels. A file has these lines: '#' and a name; the
+number of vertices; a label for each vertex; the number of edges; two vertex numbers, from 0, for
+each edge. Several queries are searched together. For each query, the command prints the cheapest
+matches. The cost is the fraction of the nodes and edges of the query that do not match.
 
 OUT.csv has a line for each node of the distinct matches. A picture shows the first query beside its
 cheapest match.
@@ -38,7 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "queries", metavar="QUERY.gfu", nargs="+", help="a network to find, of at most 512 nodes"
     )
-    parser.add_argument("-o", "--output", metavar="OUT.csv", help="the matches, a line a node")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT.csv", help="the matches, a line for each node"
+    )
     parser.add_argument(
         "--picture", metavar="OUT.svg", help="the first query beside its cheapest match; or OUT.png"
     )
@@ -53,14 +55,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--similarity",
         metavar="MATRIX.txt",
         nargs="+",
-        help="a matrix for each query: a line a query node, a number from 0 to 1 a target vertex; "
-        "without it, vertices with the same label are similar",
+        help="a matrix for each query, with a line for each query node, and in it a number from 0 "
+        "to 1 for each target vertex; without it, vertices with the same label are similar",
     )
     parser.add_argument(
         "--threshold",
         type=float,
         metavar="P",
-        help="keep the similarities of this part of the target vertices only, e.g. 0.05",
+        help="keep the largest similarities of each query node only: this fraction, e.g. 0.05",
     )
     parser.add_argument(
         "--levels", type=int, metavar="N", help="depth of the compared surroundings, 2 by default"
@@ -77,13 +79,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--published",
         action="store_true",
-        help="the search as published: each draw goes by plain weights, and no mismatch is mended",
+        help="the algorithm as published: focus 1, 0 rounds, unguided draws in random order",
     )
     parser.add_argument(
-        "--rounds", type=int, metavar="N", help="rounds that mend mismatches, 100 by default"
+        "--rounds", type=int, metavar="N", help="rounds that repair mismatches, 100 by default"
     )
     parser.add_argument(
-        "--focus", type=float, metavar="P", help="power of the weights of draws, 64 by default"
+        "--focus",
+        type=float,
+        metavar="P",
+        help="exponent of the weights of random draws, 64 by default",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed, 0 by default")
     parser.add_argument(

@@ -3,8 +3,8 @@
 A trace has the values of variables over time: a value change dump (.vcd), or a table with an
 instant in each row (.csv, .parquet, .npy, .npz). Template set I has relations of two numbers, and
 constant Booleans; set II also has equal Booleans, and formulas of two and three variables. Own
-templates are formulas over one to three variables, such as 'a -> b' or 'a < b + 2 * c'; then a set
-is only used if it is named.
+templates are formulas over one to three variables, such as 'a -> b' or 'a < b + 2 * c'. With own
+templates, no set is used unless --templates names it.
 
 For example:
   pyapsp mine design.vcd
@@ -49,16 +49,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unknown",
         choices=("drop", "zero", "error"),
-        help=".vcd: leave out instants at which a variable is unknown (default), take zero, or end",
+        help=".vcd, for instants at which a variable is unknown: drop (default) leaves them out, "
+        "zero takes 0, error stops",
     )
     parser.add_argument(
         "--numbers",
         choices=("auto", "float32", "float64"),
         default="auto",
-        help="type of numbers: the shortest that holds them (default), or one of these",
+        help="type of numbers; auto (default): float32 if it holds all of them exactly",
     )
     parser.add_argument(
-        "--no-inference", action="store_true", help="check also what follows from earlier answers"
+        "--no-inference",
+        action="store_true",
+        help="also check statements that follow from earlier answers",
     )
     add_device(parser)
     add_memory_limit(parser)

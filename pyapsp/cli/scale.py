@@ -1,10 +1,12 @@
 """Predict the time of Floyd-Warshall on ranks of MPI, from measured rates.
 
-Started with mpiexec, the rates of the slowest rank are measured, in seconds: products, copies,
-broadcasts, and writing to the current folder. -o writes them, and --rates reads them again, also
-without MPI. The columns of the table: ranks; pivots of a pass; seconds of the passes, and those of
-updates, pivot blocks and broadcasts, which overlap; what bounds the passes; seconds to write the
-distances; and the seconds of a grid of ranks, for comparison.
+Started with mpiexec, the command measures rates for a few seconds: products, copies, broadcasts,
+and writing to the current folder. The slowest rank counts. -o writes the rates to a file, and
+--rates reads them, also without MPI.
+
+The columns of the table are: ranks; pivots of a pass; seconds of all passes; seconds of updates, of
+pivot blocks and of broadcasts, which overlap; which of these limits the speed; seconds to write the
+distances; seconds if the ranks formed a grid, for comparison.
 
 For example:
   mpiexec -n 2 pyapsp scale -n 100000 -o rates.json

@@ -45,13 +45,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--integrator",
         choices=("rk4", "euler", "dopri5"),
         default="rk4",
-        help="Runge and Kutta's method of order 4 (default), Euler's, or the one of Dormand and "
-        "Prince, which chooses its steps",
+        help="rk4: Runge-Kutta of order 4 (default); euler; dopri5: Dormand-Prince, with steps of "
+        "variable length",
     )
     parser.add_argument(
         "--tolerance",
         type=float,
-        metavar="LENGTH",
+        metavar="T",
         default=1e-6,
         help="absolute and relative tolerance of dopri5 (default: 1e-6)",
     )
@@ -78,14 +78,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_reduction,
         metavar="NAME=KIND:QUANTITY",
-        help="keep the last, min or max of a quantity, or with :VALUE behind it the time of the "
-        "crossing of a value; may be repeated; needs --parameters",
+        help="keep one value of each run: last, min or max of a quantity; crossing:QUANTITY:VALUE "
+        "is the time at which it rises above VALUE; may be repeated; needs --parameters",
     )
     parser.add_argument(
         "--engine",
         choices=("translator", "interpreter", "host"),
         default="translator",
-        help="how expressions are evaluated (default: translator, by a program for the model)",
+        help="translator (default): a program is compiled for the model; interpreter: the device "
+        "interprets bytecode; host: one core",
     )
     parser.add_argument(
         "--single", action="store_true", help="compute in float32 instead of float64"

@@ -1,1 +1,1 @@
-"""Runs on several processes, which MPI starts: one rank for each device, on one host or many."""
+"""Runs on several processes of MPI (ranks): one for each device, on one host or many."""

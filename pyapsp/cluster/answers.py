@@ -1,4 +1,4 @@
-"""Where the rows of a rank go: into its memory, one file of all ranks, or a file of its own."""
+"""Where a rank stores its rows: in its memory, in one file of all ranks, or in its own file."""
 
 from __future__ import annotations
 

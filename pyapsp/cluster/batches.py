@@ -1,4 +1,4 @@
-"""Batches on ranks: each takes the next graphs when it has done the last."""
+"""Batches on ranks: a rank takes the next graphs when it has solved its last ones."""
 
 from __future__ import annotations
 

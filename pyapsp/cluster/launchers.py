@@ -1,4 +1,4 @@
-"""What launchers of MPI tell the processes that they start."""
+"""The environment variables that launchers of MPI set for the processes that they start."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""The connections between ranks that tell of errors and of ranks that have died.
+"""Connections between ranks that report errors and ended ranks.
 
 MPI does not report that a process has died, and a rank that waits for a broadcast waits for ever.
-So each rank keeps a connection to rank 0, the *hub*. The system closes it when the process ends,
-however it ends. Over it a rank tells its error; the hub tells the first one to all. The hub also
-serves numbers: the next sources to search from. A thread does this, so that rank 0 can compute.
+So each rank keeps a connection to rank 0, the *hub*. The operating system closes it when the
+process ends in any way. A rank sends its error over it, and the hub sends the first error to all
+ranks. The hub also hands out the next sources to search from. A thread does this, so that rank 0
+can compute.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Measurements of a rank, of what connects ranks, and of the disk that they write to."""
+"""Measurements of a rank, of the network between ranks, and of the disk that they write to."""
 
 from __future__ import annotations
 

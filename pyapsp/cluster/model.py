@@ -13,10 +13,10 @@ use the device of the owner. A pass takes as long as the slowest of
     the chain that leads to the next panel: b rows are updated, opened, broadcast and fetched.
 
 **Rows or a grid.** With rows, each rank receives all n^2 values once. On a grid of R x C ranks it
-receives n^2 / C values of row panels and n^2 / R of column panels, but the owners of a panel wait
-for each other, and answers, predecessors and files are cut in two directions. As long as the
-broadcast is shorter than the update, P < n rate / (bandwidth of a value), the grid gains nothing.
-So ranks have rows. `predict` computes both, to show where the grid would be faster.
+receives only n^2 / C values of row panels and n^2 / R of column panels. But the owners of a panel
+wait for each other, and answers, predecessors and files are divided in two directions. A grid saves
+time only if the broadcast takes longer than the update: P > n rate / (bandwidth of a value). So
+ranks have rows. `predict` computes both, to show where the grid would be faster.
 """
 
 from __future__ import annotations

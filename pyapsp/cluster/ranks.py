@@ -1,7 +1,7 @@
 """The ranks of a run: collective operations that end when a rank has failed.
 
-A blocking call of MPI waits for ever for a rank that has died, and its thread keeps a core busy.
-Here every wait looks at requests, sleeps, and looks whether a rank has failed (`lifeline`).
+A blocking call of MPI waits for ever for a rank that has ended, and keeps a core busy. Here every
+wait polls the requests, sleeps, and checks whether a rank has failed (`lifeline`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Searches on ranks: each takes the next sources when it has done the last, until none are left."""
+"""Searches on ranks: a rank takes the next sources when it is done, until there are no more."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Libraries of MPI move a broadcast in small pieces, each when all ranks call the library, so that its
 speed depends on how often they do. Here the root copies a piece into shared memory, and the others
-copy it from there; MPI only says when. There are two slots: a slot is used again when all ranks
-have passed a barrier behind their copies.
+copy it from there; MPI is used only to synchronise. There are two slots: a slot is reused when all
+ranks have passed the barrier after their copies.
 """
 
 from __future__ import annotations

@@ -27,16 +27,16 @@ def _work(graph: Graph, options: AllPairsOptions, answer: Any) -> int:
 
 
 # One matrix of each size is shared by all methods that are timed one after the other.
-_rooms: WeakValueDictionary[tuple[int, int], np.ndarray] = WeakValueDictionary()
+_matrices: WeakValueDictionary[tuple[int, int], np.ndarray] = WeakValueDictionary()
 
 
 def _reusing(graph: Graph, options: AllPairsOptions) -> AllPairsOptions:
     """Return options with memory for the matrix, which may be shared with other options."""
     n, size = graph.n, options.dtype.itemsize
-    room = _rooms.get((n, size))
-    if room is None:
-        room = _rooms[n, size] = np.empty((n, n), f"V{size}")
-    return replace(options, out=room.view(options.dtype))
+    memory = _matrices.get((n, size))
+    if memory is None:
+        memory = _matrices[n, size] = np.empty((n, n), f"V{size}")
+    return replace(options, out=memory.view(options.dtype))
 
 
 ALL_PAIRS = register_problem(

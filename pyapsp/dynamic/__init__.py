@@ -3,7 +3,7 @@
 :class:`Hornet` is a container to which edges and vertices are added, and from which they are
 deleted, in batches. :mod:`~pyapsp.dynamic.analytics` has searches, products, ranks and components,
 with the same kernels for a container and for compressed sparse rows. :mod:`~pyapsp.dynamic.formats`
-has other formats with the same face, for comparison.
+has other formats with the same methods, to compare the time of updates.
 """
 
 from pyapsp.dynamic import analytics, formats

@@ -1,4 +1,4 @@
-"""What a container tells about itself."""
+"""The results of calls of a container: neighbours, rows, memory in use."""
 
 from __future__ import annotations
 

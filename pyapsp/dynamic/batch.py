@@ -1,7 +1,7 @@
 """Updates of a container: the kernels of a batch, in order.
 
-Everything that can fail comes before the first change: memory is allocated, blocks are reserved.
-So a batch that fails leaves the graph as it was.
+Memory is allocated and blocks are reserved before the first change. So a batch that fails leaves
+the graph as it was.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Edges are in *slots*, which are numbered. Slots come in *regions* of 2^bits; consecutive regions are
 an *arena*, one buffer of the device for each column. A *block array* is one region, cut into blocks
-of one class, or several regions that are one block, if it is larger than a region. So the place of
-a block tells its block array::
+of one class, or several regions that are one block, if it is larger than a region. So the block
+array of a block is found from its place::
 
     slot     0               8               16              24              32
     region   |0              |1              |2              |3              |
@@ -16,7 +16,7 @@ Each block array has a Vec-Tree, a tree of bits whose leaves are its free blocks
 the device; kernels take and return many blocks at once (``cl/dynamic/batch.cl``). The manager on
 the host knows the number of free blocks of each block array. For each class a B+ tree sorts the
 block arrays by that number, and blocks come from the fullest ones. So others become empty, and
-their regions are used for other classes; an arena without block arrays is given back.
+their regions are used for other classes. An arena without block arrays is released.
 
 Source: F. Busato, thesis, University of Verona, 2018, sections 18.2.1 to 18.2.3,
 https://iris.univr.it/handle/11562/979445. Sizes between powers of two, regions and arenas (because

@@ -1,4 +1,4 @@
-"""The columns of edges: what an edge has besides its ends, and how that is laid out."""
+"""The columns of edges: heads, weights and properties, and their layout in memory."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Formats that are no containers, with the face of one, for comparison.
+"""Other formats of graphs with the methods of a container, to compare the time of updates.
 
-Their edges are on the device, where analytics would read them. What an update costs is the point:
-compressed sparse rows are written anew, coordinates are searched from end to end, and compressed
-rows with coordinates behind them take edges until their room is used up.
+Their edges are on the device. Compressed sparse rows are rebuilt at each update. Coordinates are
+searched completely. Compressed rows with coordinates behind them append edges until their memory is
+full.
 
 Source: F. Busato, thesis, Verona 2018, table 17.1, https://iris.univr.it/handle/11562/979445.
 """

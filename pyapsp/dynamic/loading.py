@@ -1,4 +1,4 @@
-"""From compressed sparse rows to a container, and back."""
+"""Convert compressed sparse rows to a container, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shortest paths that follow the updates of a container."""
+"""Shortest paths that are kept up to date while a container changes."""
 
 from __future__ import annotations
 

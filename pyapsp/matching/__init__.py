@@ -1,13 +1,13 @@
-"""Approximate subgraph isomorphism: where a query network is found in a target network.
+"""Approximate subgraph isomorphism: find a query network in a target network.
 
-`match` is the algorithm APPAGATO. `network` has the networks, `reading` the files of its authors,
-`experiments` the tools with which results are judged, `picture` the drawing of a match.
+`match` runs the algorithm APPAGATO. Modules: `network` (labelled networks), `reading` (its authors'
+file formats), `experiments` (tools to judge results), `picture` (a drawing of a match).
 """
 
-from pyapsp.matching.door import match, match_many, probabilities
 from pyapsp.matching.matches import Matches
 from pyapsp.matching.network import Network
 from pyapsp.matching.reading import read_network, read_similarity
+from pyapsp.matching.search import match, match_many, probabilities
 
 __all__ = [
     "Matches",

@@ -1,4 +1,4 @@
-"""Tools of experiments with matches: perturbed queries, functional coherence, significance."""
+"""Tools to judge matches: perturbed queries, functional coherence, tests of significance."""
 
 from __future__ import annotations
 

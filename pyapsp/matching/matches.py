@@ -1,4 +1,4 @@
-"""`Matches`: what a search found."""
+"""`Matches`: the result of a search."""
 
 from __future__ import annotations
 

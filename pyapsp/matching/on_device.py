@@ -1,4 +1,4 @@
-"""The three phases on a device, for many queries in the same launches."""
+"""The three phases of the algorithm on a device; many queries share each launch."""
 
 from __future__ import annotations
 

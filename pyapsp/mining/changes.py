@@ -1,4 +1,4 @@
-"""The state of reading a VCD file: the variables, their values now, and the piece being filled."""
+"""The state of a VCD reader: the variables, their present values, and the current piece."""
 
 from __future__ import annotations
 

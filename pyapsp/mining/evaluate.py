@@ -1,4 +1,4 @@
-"""What formulas mean: their values by NumPy, their truth tables, and their text in other languages.
+"""Evaluate formulas with NumPy, make their truth tables, and write them in other languages.
 
 Comparisons with NaN are false, ``!=`` too, so a template does not hold where a logarithm or a root
 does not exist. A minimum or maximum with NaN is NaN. Devices round the results of ``exp``, ``log``

@@ -1,4 +1,4 @@
-"""Answers that follow from answers known already, so that their entries leave the dictionary.
+"""Answers that follow from other answers, so that their entries need not be checked.
 
 The unary statements say which Booleans are constant, the binary ones which are always equal or
 always different. So the variables of an entry take few of the 2^k assignments: with f classes that

@@ -4,9 +4,10 @@ From loosest to tightest::
 
     ->  or  and  not  = != < <= > >=  |  ^  &  + -  * /  ! ~ -(unary)  **
 
-The words bind looser than comparisons, the signs tighter, so ``a = b & c`` says that a equals the
-conjunction. Boolean templates have variables with two values; numeric templates have numbers,
-``abs exp floor log max min sqrt``, and may combine comparisons. ``**`` is the power.
+``and``, ``or``, ``not`` bind looser than comparisons, and ``&``, ``|``, ``^`` tighter. So ``a = b &
+c`` means that a equals the conjunction. Boolean templates have variables with two values; numeric
+templates have numbers, ``abs exp floor log max min sqrt``, and may combine comparisons. ``**`` is
+the power.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Mine a trace: numeric and Boolean statements, by increasing arity, piece by piece.
 
-What holds in a trace holds in each piece, so the words of the entries are carried from piece to
-piece, and an entry without a statement leaves. What was inferred is exact up to the end of the
-piece, so an entry that can no longer be inferred is checked from there on.
+A statement that is true in a trace is true in each piece. So the words of the entries are kept from
+piece to piece, and an entry without statements is removed. Inferred answers are exact up to the end
+of the piece. An entry whose answer can no longer be inferred is checked from the next piece on.
 """
 
 from __future__ import annotations

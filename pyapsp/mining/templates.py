@@ -193,7 +193,7 @@ def template_set(given: str | TemplateSet) -> TemplateSet:
     return SETS[given]
 
 
-# Sets that are mined again, e.g. for each of many short traces, are taken apart once.
+# Cached, because the same set may be mined for each of many short traces.
 @lru_cache(maxsize=64)
 def _batches(templates: TemplateSet, inference: bool) -> tuple[Batch, ...]:
     batches = []

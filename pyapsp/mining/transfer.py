@@ -1,4 +1,4 @@
-"""Traces on their way to the device: cut into pieces, read ahead, and copied ahead.
+"""Copy traces to the device in pieces: while one is mined, the next are copied and read.
 
 With overlap there are three steps at a time, each one unit ahead of the next: reading a piece of
 the trace, copying the rows of one kind, and mining rows that were copied::

@@ -108,9 +108,9 @@ def _is_converted(graph: Any) -> bool:
 
 
 def _function(name: str) -> Callable[..., Any]:
-    rooms = lengths, measures, searches, components, trusses
-    room = next(each for each in rooms if name in each.__all__)
-    found: Callable[..., Any] = getattr(room, name)
+    modules = lengths, measures, searches, components, trusses
+    module = next(each for each in modules if name in each.__all__)
+    found: Callable[..., Any] = getattr(module, name)
     return found
 
 

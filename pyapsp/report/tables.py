@@ -277,10 +277,14 @@ def summary(best: pd.DataFrame) -> str:
         )
         for row in cells
     ]
-    told = "Whole calls."
-    told += " Ratio: how many times as long the other took." if names else ""
-    told += " Verified: runs with a right answer."
-    return "\n".join([*(line.rstrip() for line in lines), "", told]) + "\n"
+    notes = ["n: number of vertices. Times are those of whole calls."]
+    if names:
+        rival = other if one else "the other package"
+        notes.append(f"ratio: time of {rival} / time of the method. Above 1, pyapsp is faster.")
+    notes.append("verified: runs with a right answer, and all runs.")
+    if any(method.endswith(")") for _, _, _, method, *_ in rows):
+        notes.append("(type): computed in this narrower type, which gives the same numbers.")
+    return "\n".join([*(line.rstrip() for line in lines), "", *notes]) + "\n"
 
 
 def method_name(row: Any) -> str:

@@ -1,8 +1,8 @@
 """Bytecode of a stack machine: one for each expression, generated in post order.
 
-A bytecode is a *shape*, the opcodes with what belongs to them, and two lists of operands in the
-order of their use: the slots of variables, and constants. Expressions of the same form have the
-same shape, so that they can be unified.
+A bytecode has a *shape*, the opcodes with their arguments, and two lists of operands in the order
+of their use: the slots of variables, and constants. Expressions of the same form have the same
+shape, so they can share a bytecode.
 
 Source: F. Okuyama's thesis, 2013, section 5.3.
 """

@@ -1,7 +1,7 @@
 """Many sets of parameters of one model: a work-item, or a lane of a vector, for each.
 
-The program has the whole model as one task of a sweep. What does not depend on the sets is in its
-text; constants and initial values that do are computed for all sets at once on the host.
+The program has the whole model as one task of a sweep. Values that are the same for all sets are in
+its text. Constants and initial values that differ are computed for all sets at once on the host.
 """
 
 from __future__ import annotations

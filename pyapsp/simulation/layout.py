@@ -1,4 +1,4 @@
-"""Which work-item evaluates which bytecode, and where each variable is.
+"""Assign bytecodes to work-items, and variables to slots.
 
 A *bundle* is the bytecodes of a phase that have the same shape, with their operands as columns of
 two tables::

@@ -1,4 +1,4 @@
-"""Systems in the notations of others: SBML, the text of myokit, a function for `solve_ivp`.
+"""Write systems for other packages: SBML, myokit's format, a function for `solve_ivp`.
 
 The operators are those of `pyapsp.simulation.generators`.
 """

@@ -1,4 +1,4 @@
-"""Beside other simulators: ``python -m pyapsp.simulation.peers [CELLS [SETS [STRAND]]]``.
+"""Time other simulators, too: ``python -m pyapsp.simulation.peers [CELLS [SETS [STRAND]]]``.
 
 libRoadRunner compiles a line of Luo-Rudy cells, in SBML, and integrates it on one core; pyapsp does
 so on its device, in turns, by the same steps of the classical Runge-Kutta method. Then a single
@@ -7,7 +7,7 @@ loop, and by pyapsp at once. Last, myokit integrates a strand of cells on the sa
 same steps of Euler's method.
 
 The extra ``peers`` has libRoadRunner and myokit. myokit compiles its host code: it needs a compiler
-and the headers of OpenCL and Python. A peer that is not there is said to be missing.
+and the headers of OpenCL and Python. A package that is not installed is reported as missing.
 """
 
 from __future__ import annotations

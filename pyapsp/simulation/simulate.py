@@ -1,4 +1,4 @@
-"""`simulate`: a model in, a data frame out."""
+"""`simulate`: integrate a model and return a data frame."""
 
 from __future__ import annotations
 

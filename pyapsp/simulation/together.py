@@ -2,8 +2,8 @@
 
 The groups of a crew wait for each other after each phase, which takes a few microseconds where a
 launch takes more. OpenCL does not promise that groups can wait: the device must have fences of its
-scope, the groups that are running are found out at the start of a launch (common/meeting.h), and a
-launch that stalls is taken back.
+scope, a launch first finds out which groups are running (common/meeting.h), and the results of a
+launch whose groups wait for too long are discarded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The values of a system at its start: constants and initial values, for one or many sets."""
+"""Compute the constants and initial values of a system, for one or many sets of parameters."""
 
 from __future__ import annotations
 

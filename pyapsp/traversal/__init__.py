@@ -16,7 +16,7 @@ from pyapsp.traversal.bfs_spmv import BfsSpmv
 from pyapsp.traversal.bfs_streamed import BfsStreamed
 from pyapsp.traversal.bfs_virtual_warp import BfsVirtualWarp
 from pyapsp.traversal.helix import BfsHelix
-from pyapsp.traversal.partitioning.door import partition
+from pyapsp.traversal.partitioning.partition import partition
 from pyapsp.traversal.scc_colouring import SccColouring
 from pyapsp.traversal.scc_forward_backward import SccForwardBackward
 from pyapsp.traversal.scc_hooking import SccHooking

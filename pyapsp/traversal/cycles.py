@@ -1,4 +1,4 @@
-"""Negative cycles that a search meets."""
+"""Find the negative cycle that a search has detected."""
 
 from __future__ import annotations
 

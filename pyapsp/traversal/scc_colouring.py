@@ -1,8 +1,8 @@
-"""scc-colouring: the largest labels that reach each vertex, and that it reaches, tell components.
+"""scc-colouring: components from the largest labels that reach a vertex and that it reaches.
 
 Before that, one search forward and one backward find the component with most of the arcs, if they
-are not deep. The kernel file has the method and its cost. The entering arcs are never made for the
-whole graph: sweeps go through a list of arcs, and rows are made of what is left of it.
+are not deep. The kernel file describes the method and its cost. The whole graph is never reversed:
+sweeps read a list of arcs, and rows are made of the arcs that remain.
 """
 
 from __future__ import annotations

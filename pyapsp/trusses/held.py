@@ -1,4 +1,4 @@
-"""A graph from which edges are removed, held in a Hornet: the container follows each step."""
+"""A Hornet that holds the remaining graph: its edges are deleted in each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intersections of many pairs of rows: how one is done, and how they are divided."""
+"""Intersections of many pairs of rows: the ways to intersect two, and to divide the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`triangles`: how many triangles a graph has, in all and at each vertex."""
+"""`triangles`: the number of triangles of a graph, in all and at each vertex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""triangles-bitmap: a map of all vertices for each worker."""
+"""triangles-bitmap: each worker marks the neighbours of a vertex in a bit map of all vertices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""truss-delta: after a removal of edges, only the triangles of removed edges are taken away."""
+"""truss-delta: removed edges decrease the supports of others, which are not recounted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rooms: imports point one way, and vendor words stay in their file."""
+"""Imports point one way, and vendor names stay in one file."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ LAYERS = [
     {"cli"},
     {"__main__"},
 ]
-ROOMS = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+LEVELS = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 VENDORS = re.compile(
     r"\b(nvidia|amd|intel|qualcomm|apple|pocl|mesa|rusticl|llvmpipe|rocm|cuda)\b", re.IGNORECASE
 )
 
 
-def room_of(path):
+def part_of(path):
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return "pyapsp" if parts == ("__init__",) else parts[0]
 
@@ -68,23 +68,23 @@ def imports_of(path):
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def test_every_room_has_a_place():
-    assert {room_of(path) for path in MODULES} - {"pyapsp"} == set(ROOMS)
+def test_every_part_has_a_level():
+    assert {part_of(path) for path in MODULES} - {"pyapsp"} == set(LEVELS)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_imports_point_down(path):
-    room = room_of(path)
-    if room == "pyapsp":
-        return  # the lazy front door: its imports are for type checkers only
+    part = part_of(path)
+    if part == "pyapsp":
+        return  # its imports are for type checkers only: names are imported on first use
     for line, name in imports_of(path):
         parts = name.split(".")
         target = parts[1] if len(parts) > 1 else "pyapsp"
-        if target == room or target not in ROOMS:
+        if target == part or target not in LEVELS:
             # the package itself: only its version, or, from an entrance, its public names
-            assert target == room or target in ("pyapsp", "__version__")
+            assert target == part or target in ("pyapsp", "__version__")
             continue
-        assert ROOMS[target] < ROOMS[room], f"{path}:{line}: {room} imports {target}"
+        assert LEVELS[target] < LEVELS[part], f"{path}:{line}: {part} imports {target}"
 
 
 def test_no_import_cycles_between_modules():

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import re
 from pathlib import Path
 
 import networkx
 import pytest
+
+import pyapsp
 
 PACKAGE = Path(__file__).resolve().parents[2] / "pyapsp"
 MODULES = sorted(
@@ -31,3 +34,12 @@ def test_the_central_functions_have_examples():
     assert {"pyapsp.distances.solver", "pyapsp.distances.rows", "pyapsp.distances.many"} <= set(
         MODULES
     )
+
+
+def test_every_public_function_has_an_example():
+    site = [PACKAGE.parent / "README.md", *(PACKAGE.parent / "docs").rglob("*.md")]
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in site)
+    for name in pyapsp.__all__:
+        public = getattr(pyapsp, name)
+        if inspect.isfunction(public):
+            assert ">>>" in (public.__doc__ or "") or f"pyapsp.{name}(" in pages, name

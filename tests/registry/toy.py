@@ -1,6 +1,6 @@
 """A problem with one method, all that there is of it: how many arcs leave each vertex.
 
-Importing this module registers both, as importing a room of the package does.
+Importing this module registers both, as importing an area of the package does.
 """
 
 from __future__ import annotations

@@ -446,7 +446,7 @@ def test_the_summary_fits_a_terminal(make):
     runs = [make.record(graph, n, "fw-multikernel", **changes) for graph, n in graphs]
     wrong = make.record("wrong", 2**17, "scc-forward-backward", verified=False)
     text = tables.summary(fastest(make, make.bench(runs), wrong))
-    head, rule, *rows, empty, told = text.splitlines()
+    (head, rule, *rows), notes = (part.splitlines() for part in text.split("\n\n"))
     assert head.split()[:3] == ["problem", "graph", "n"]
     assert " scipy " in head
     assert set(rule) == {"-", " "}
@@ -457,13 +457,15 @@ def test_the_summary_fits_a_terminal(make):
         *("400 ms", "1 s", "2.5", "1 of 1"),
     ]
     assert cells[-1] == ["all-pairs", "wrong", "131072", "none", "0 of 1"]
-    assert empty == ""
-    assert "how many times as long" in told
+    assert [note.split(":")[0] for note in notes] == ["n", "ratio", "verified", "(type)"]
+    assert "time of scipy / time of the method" in notes[1]
     documents = make.bench(runs[:1], ["scipy"]), make.bench(runs[1:], ["igraph"])
     several = tables.summary(fastest(make, *documents))
     assert "1 s scipy" in several
     assert "1 s igraph" in several
-    assert "ratio" not in tables.summary(fastest(make, wrong)).splitlines()[-1].lower()
+    assert "time of the other package" in several
+    alone = tables.summary(fastest(make, wrong)).split("\n\n")[1]
+    assert [note.split(":")[0] for note in alone.splitlines()] == ["n", "verified"]
 
 
 @pytest.mark.parametrize(

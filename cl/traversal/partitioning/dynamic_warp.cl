@@ -1,4 +1,4 @@
-/* partition_dynamic_warp: virtual warps whose width is an argument, and heavy items apart.
+/* partition_dynamic_warp: virtual warps whose width is an argument; heavy items are separate.
  *
  * Purpose   The host computes the width of the virtual warps from the number of items, so that all
  *           resident work-items have some. An item with more than `threshold` units is *heavy*: its

@@ -45,9 +45,10 @@
  * Cost      C log N + W + W / EACH log L work for W units, N items, C chunks and slices of L; C + 1
  *           ints of global and CAPACITY of local memory, EACH ROUNDS registers. With marks
  *           W + N work and R log N for R runs, and 35/32 CHUNK ints of local memory. A GPU that
- *           writes 10^12 owners and runs 3 10^13 instructions a second has 30 for a unit. A search
- *           and the writes take 20 to 25, marks 7. An H200 takes 0.94 and 0.70 ms for 2^26 items of 0
- *           to 16 units; its copies would take 0.57 ms for as many bytes.
+ *           writes 10^12 owners a second and runs 3 10^13 instructions a second can spend 30
+ *           instructions on a unit. A search and the writes take 20 to 25, marks 7. For 2^26 items
+ *           of 0 to 16 units an H200 takes 0.94 ms with searches and 0.70 ms with marks; a copy of
+ *           as many bytes takes 0.57 ms.
  *
  * Source    F. Busato, N. Bombieri, TPDS 28, 2017, doi:10.1109/TPDS.2016.2631166. Marks: ours.
  */

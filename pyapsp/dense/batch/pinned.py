@@ -21,7 +21,7 @@ _places: dict[int, int] = {}
 def pinned_empty(
     shape: int | tuple[int, ...], dtype: DTypeLike = np.float64, device: Any = None
 ) -> np.ndarray:
-    """Return a new array in memory that a device reads and writes itself.
+    """Return a new array in pinned memory, which a device reads and writes directly.
 
     Use it for the graphs and the ``out`` of `solve_many`. A GPU then copies them at the speed of
     the bus, while it computes other graphs. The allocation takes much longer than `numpy.empty`, so
@@ -43,6 +43,15 @@ def pinned_empty(
     ------
     NoDeviceError, DeviceError
         If there is no device, or the memory cannot be allocated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pyapsp
+    >>> graphs = pyapsp.pinned_empty((2, 3, 3), np.float32)
+    >>> graphs[:] = [[0, 1, 5], [0, 0, 2], [0, 0, 0]]
+    >>> pyapsp.solve_many(graphs, dtype=np.float32)[1, 0]
+    array([0., 1., 3.], dtype=float32)
     """
     chosen, kind = choose(device), np.dtype(dtype)
     whole = (shape,) if isinstance(shape, int) else tuple(shape)

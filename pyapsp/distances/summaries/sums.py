@@ -73,6 +73,13 @@ def eccentricity(
     ------
     PyApspError
         As `solve`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(3, [0, 1, 1, 2], [1, 0, 2, 1], [2, 2, 3, 3])
+    >>> pyapsp.eccentricity(graph)
+    array([5, 3, 5])
     """
     searched = Searches(
         graph,
@@ -111,6 +118,13 @@ def radius(
     ------
     ParameterError
         If the graph has no vertices.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(3, [0, 1, 1, 2], [1, 0, 2, 1], [2, 2, 3, 3])
+    >>> pyapsp.radius(graph)
+    3
     """
     farthest = eccentricity(
         graph,
@@ -145,6 +159,13 @@ def average_shortest_path_length(
     Each ordered pair counts once. The result is nan if no vertex reaches another. Pairs without a
     path are ignored; NetworkX raises an error for them. Parameters and errors are those of
     `eccentricity`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(3, [0, 1, 1, 2], [1, 0, 2, 1], [2, 2, 3, 3])
+    >>> round(pyapsp.average_shortest_path_length(graph), 3)
+    3.333
     """
     searched = Searches(
         graph,
@@ -179,6 +200,13 @@ def wiener_index(
 
     In an undirected graph each pair of vertices counts once. The result is inf if a vertex does not
     reach another. Parameters and errors are those of `eccentricity`, without `sources`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(3, [0, 1, 1, 2], [1, 0, 2, 1], [2, 2, 3, 3])
+    >>> pyapsp.wiener_index(graph)
+    20
     """
     searched = Searches(
         graph,
@@ -230,6 +258,18 @@ def closeness_centrality(
     -------
     (k,) ndarray of float64
         0 for a vertex that no other reaches.
+
+    Raises
+    ------
+    PyApspError
+        As `solve`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(3, [0, 1, 1, 2], [1, 0, 2, 1], [2, 2, 3, 3])
+    >>> pyapsp.closeness_centrality(graph).round(3)
+    array([0.286, 0.4  , 0.25 ])
     """
     graph = as_graph(graph, copy=False)
     searched = Searches(

@@ -102,6 +102,15 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
         The format cannot represent this graph.
     OSError
         The file cannot be written.
+
+    Examples
+    --------
+    >>> import pyapsp, tempfile
+    >>> graph = pyapsp.Graph.from_arcs(3, [0, 1], [1, 2], [5, 7])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pyapsp.write(graph, f"{folder}/graph.npz")
+    ...     pyapsp.read(f"{folder}/graph.npz").weights
+    array([5, 7])
     """
     _module(path).write(graph, Path(path))
 

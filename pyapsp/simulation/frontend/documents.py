@@ -1,4 +1,4 @@
-"""XML documents, read so that a hostile file can do no harm."""
+"""Read XML documents; files that could include others or expand without limit are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the names in PHML modules stand for, after edges and bridges to SBML are followed."""
+"""Resolve the names in PHML modules along edges and bridges to SBML."""
 
 from __future__ import annotations
 

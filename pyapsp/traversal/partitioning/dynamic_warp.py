@@ -32,7 +32,7 @@ class PartitionDynamicWarp(Technique):
     """
 
     id = "partition-dynamic-warp"
-    summary = "virtual warps of a width chosen at run time, heavy items apart"
+    summary = "virtual warps of a width chosen at run time; heavy items in separate launches"
     source = "Busato 2018, sections 4.1 and 6.2, https://iris.univr.it/handle/11562/979445"
     # resident: work-items of a compute unit at a time; each: units of a work-item of heavy items
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {

@@ -1,33 +1,33 @@
-/* What is left of a graph while edges are removed: sorted rows with the numbers of the edges, in
- * compressed rows or in a Hornet. A kernel is written once.
+/* The remaining graph while edges are removed: sorted rows with the numbers of the edges, in
+ * compressed rows or in a Hornet, so that one text of a kernel reads either.
  *
  *     macro          default  meaning
  *     PYAPSP_HORNET  0        1: blocks of a Hornet (dynamic/blocks.h); 0: compressed rows
  *
- *     LEFT_ROWS         parameters of a kernel
- *     LEFT_FIELDS       the same, in a struct; LEFT_NAMES: its initialisers
+ *     REMAINING_ROWS    parameters of a kernel
+ *     REMAINING_FIELDS  the same, in a struct; REMAINING_NAMES: its initialisers
  *     ROW_BEGIN, ROW_END(c, v)
  *                       the places of the row of a vertex, in the struct to which c points
  *     ENTRY(c, heads, place), ENTRY(c, ids, place)
  *                       the neighbour, and the number of the edge
  */
-#ifndef TRUSSES_LEFT_H
-#define TRUSSES_LEFT_H
+#ifndef TRUSSES_REMAINING_H
+#define TRUSSES_REMAINING_H
 #ifndef PYAPSP_HORNET
 #define PYAPSP_HORNET 0
 #endif
 #if PYAPSP_HORNET
 #include "dynamic/blocks.h"
-#define LEFT_ROWS                                                                                  \
+#define REMAINING_ROWS                                                                             \
     __global const int *degree, __global const uint *place, __global const uint4 *regions,         \
         ARENAS(const int, heads), ARENAS(const int, ids)
-#define LEFT_FIELDS                                                                                \
+#define REMAINING_FIELDS                                                                           \
     __global const int *degree;                                                                    \
     __global const uint *place;                                                                    \
     __global const uint4 *regions;                                                                 \
     ARENA_FIELDS(const int, heads)                                                                 \
     ARENA_FIELDS(const int, ids)
-#define LEFT_NAMES degree, place, regions, ARENA_NAMES(heads), ARENA_NAMES(ids)
+#define REMAINING_NAMES degree, place, regions, ARENA_NAMES(heads), ARENA_NAMES(ids)
 /* slots are below 2^31; a vertex without a block has the row -1 .. -1 */
 #define ROW_BEGIN(c, v) ((int)(c)->place[v])
 #define ROW_END(c, v) (ROW_BEGIN(c, v) + max((c)->degree[v], 0))
@@ -35,12 +35,12 @@
 #define ENTRY(c, name, slot)                                                                       \
     (*(PICK((c)->name, REGION_AT(c, slot).x >> 8) + ((uint)(slot) - REGION_AT(c, slot).y)))
 #else
-#define LEFT_ROWS INPUT first, INPUT heads, INPUT ids
-#define LEFT_FIELDS __global const int *first, *heads, *ids;
-#define LEFT_NAMES first, heads, ids
+#define REMAINING_ROWS INPUT first, INPUT heads, INPUT ids
+#define REMAINING_FIELDS __global const int *first, *heads, *ids;
+#define REMAINING_NAMES first, heads, ids
 #define ROW_BEGIN(c, v) (c)->first[v]
 #define ROW_END(c, v) (c)->first[(v) + 1]
 #define ENTRY(c, name, place) (c)->name[place]
 #endif
 
-#endif /* TRUSSES_LEFT_H */
+#endif /* TRUSSES_REMAINING_H */

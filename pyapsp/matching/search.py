@@ -1,4 +1,4 @@
-"""`match` and `match_many`: where queries are found in a target."""
+"""The functions `match`, `match_many` and `probabilities`: check arguments, run, return matches."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def match(
     """Find approximate matches of a query network in a target network (APPAGATO).
 
     Each match maps query nodes to different target vertices. It grows from a random pair of a node
-    and a vertex, and its cost is the part of the nodes and edges of the query that do not match.
-    The matches depend on the arguments and the seed alone, not on the device.
+    and a vertex. Its cost is the fraction of the nodes and edges of the query that do not match.
+    The same arguments and seed give the same matches on every device.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def match(
         S(q, t), from 0 to 1, of each query node and target vertex. By default S is 1 if the labels
         are equal, otherwise 0.
     threshold : float, optional
-        Keep the given similarities only for this part of the target vertices, for each node the
-        most similar ones, and divide each row by its largest entry.
+        For each query node, keep only the largest of the given similarities: this fraction of the
+        target vertices. Then each row is divided by its largest entry.
     label : str
         The attribute that is the label of a node of a NetworkX graph.
     method : {"device", "reference"}
@@ -62,7 +62,7 @@ def match(
     memory_limit : int, optional
         Largest number of bytes of device memory to use.
     levels : int, default 2
-        l_max, the depth of the searches that compare the surroundings of nodes.
+        l_max, the depth to which neighbourhoods are compared.
     scores : collection of {"label", "degree", "bfs"}
         The terms of the score of a pair; all by default.
     edge_degrees : bool, default True
@@ -72,14 +72,15 @@ def match(
     focus : float, default 64
         The power, from 1 to 1024, to which weights are raised before a draw.
     guided : bool, default True
-        Whether the scores of pairs count in draws after the seed, too.
+        Whether scores also weight the draws after the seed.
     order : {"connected", "random"}
         Whether the next query node is one with the most matched neighbours, or any that has one.
     rounds : int, default 100
-        After a match with mismatches has grown: how often a part of it around a mismatch is removed
-        and grown again. The result is kept if it does not cost more.
+        For a match with mismatches: how often the pairs around a mismatch are removed and drawn
+        again. The new match is kept if its cost is not higher.
     published : bool, default False
-        The search of the paper: ``focus=1, guided=False, order="random", rounds=0``, unless given.
+        The algorithm of the paper: ``focus=1, guided=False, order="random", rounds=0`` for those
+        that are not given.
     seed : int, default 0
         From 0 to 2^64 - 1.
 

@@ -1,4 +1,4 @@
-"""`partition`: the item that owns each unit."""
+"""`partition`: find the item that owns each unit."""
 
 from __future__ import annotations
 
