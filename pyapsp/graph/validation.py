@@ -294,14 +294,13 @@ def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return the smallest and the largest value; both NaN if a value is; (0, 0) if empty."""
     if values.size == 0:
         return 0, 0
-    if values.size <= _BLOCK:
-        return values.min(), values.max()
-
     def ends_of(start: int, stop: int) -> tuple[Any, Any]:
         part = values[start:stop]
         return part.min(), part.max()
 
     found = _in_blocks(ends_of, values.size)
+    if len(found) == 1:
+        return found[0]
     return np.min([low for low, _ in found]), np.max([high for _, high in found])
 
 
@@ -310,6 +309,8 @@ def _in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
 
     The cores share the blocks of a large array. NumPy lets them run at the same time.
     """
+    if 0 < size <= _BLOCK:
+        return [function(0, size)]
     starts = range(0, size, _BLOCK)
     found: list[Any] = [None] * len(starts)
 
