@@ -105,7 +105,12 @@ def share(work: Callable[[int, int], object], count: int, size: int) -> None:
     size : int
         Bytes of all rows.
     """
-    parts = max(min(cores(), _THREADS, size // _SHARE), 1)
+    parts = min(size // _SHARE, _THREADS)
+    if parts > 1:  # the number of cores is asked of the system
+        parts = min(parts, cores())
+    if parts <= 1:
+        work(0, count)
+        return
     each = max(-(-count // parts), 1)
     starts = range(each, count, each)
     done = [threads().submit(work, start, min(start + each, count)) for start in starts]

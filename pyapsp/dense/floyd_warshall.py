@@ -275,7 +275,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                         options.progress(number, configuration.rounds)
                         told = time.monotonic()
                 self.finish(configuration, queue, [*matrices, *scratch])
-                queue.finish()
+                if matrix.staged:
+                    queue.finish()
             if kept is None:
                 matrix.download(queue, matrices[0], distances)
             else:

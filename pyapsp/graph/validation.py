@@ -47,7 +47,7 @@ __all__ = [
 MAX_VERTICES = 2**31 - 1  # arc heads are stored as int32
 _COUNTED = 2**53  # up to which float64 holds every integer
 _LARGE, _BYTES = 2**21, 8  # values from which several threads share them, and bytes of a value
-_BLOCK = 2**15  # values of a block that stays in the CPU cache while it is read several times
+_BLOCK = 2**17  # values of a block that stays in the CPU cache while it is read several times
 
 
 def integer(
@@ -294,14 +294,13 @@ def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return the smallest and the largest value; both NaN if a value is; (0, 0) if empty."""
     if values.size == 0:
         return 0, 0
-    if values.size <= _BLOCK:
-        return values.min(), values.max()
-
     def ends_of(start: int, stop: int) -> tuple[Any, Any]:
         part = values[start:stop]
         return part.min(), part.max()
 
     found = _in_blocks(ends_of, values.size)
+    if len(found) == 1:
+        return found[0]
     return np.min([low for low, _ in found]), np.max([high for _, high in found])
 
 
@@ -310,6 +309,8 @@ def _in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
 
     The cores share the blocks of a large array. NumPy lets them run at the same time.
     """
+    if 0 < size <= _BLOCK:
+        return [function(0, size)]
     starts = range(0, size, _BLOCK)
     found: list[Any] = [None] * len(starts)
 
@@ -377,28 +378,18 @@ def fall(starts: NDArray[Any], heads: NDArray[Any]) -> int | None:
     heads : ndarray of int
     """
 
-    def falls_between(start: int, stop: int) -> int:
-        """Return how many of these rows begin with a fall; a place counts for one row only."""
-        rows = starts[start + 1 : stop + 1]
-        begins = rows[(rows > starts[start:stop]) & (rows < heads.size)]
-        return int(np.count_nonzero(heads[begins] <= heads[begins - 1]))
+    bounds = np.minimum(np.arange(0, heads.size + _BLOCK, _BLOCK), heads.size)
+    bounds[0] = 1  # the first arc has none before it
+    rows = np.searchsorted(starts, bounds.astype(starts.dtype))
 
-    def falls_in(start: int, stop: int) -> int:
-        start = max(start, 1)
-        return int(np.count_nonzero(heads[start:stop] <= heads[start - 1 : stop - 1]))
+    def first_in(start: int, stop: int) -> int | None:
+        begin, first = max(start, 1), start // _BLOCK
+        falls = heads[begin:stop] <= heads[begin - 1 : stop - 1]
+        falls[starts[rows[first] : rows[first + 1]] - begin] = False  # a row begins there
+        return begin + int(falls.argmax()) if falls.any() else None
 
-    expected = sum(_in_blocks(falls_between, starts.size - 1))
-    if sum(_in_blocks(falls_in, heads.size)) == expected:
-        return None  # the heads fall only where a row begins
-    first = np.zeros(heads.size + 1, np.bool_)
-    first[starts] = True
-    for start in range(1, heads.size, _BLOCK):
-        stop = min(start + _BLOCK, heads.size)
-        falls = heads[start:stop] <= heads[start - 1 : stop - 1]
-        falls &= ~first[start:stop]
-        if falls.any():
-            return start + int(falls.argmax())
-    return None
+    found = _in_blocks(first_in, heads.size)
+    return next((arc for arc in found if arc is not None), None)
 
 
 def _inside(places: NDArray[Any], count: int) -> bool:
@@ -407,7 +398,12 @@ def _inside(places: NDArray[Any], count: int) -> bool:
         return True
     if places.dtype.isnative:
         # viewed as unsigned numbers, negative ones become the largest
-        return bool(places.view(f"u{places.itemsize}").max() < count)
+        found = places.view(f"u{places.itemsize}")
+
+        def most(start: int, stop: int) -> Any:
+            return found[start:stop].max()
+
+        return bool(max(_in_blocks(most, found.size)) < count)
     return bool(places.min() >= 0 and places.max() < count)
 
 

@@ -19,7 +19,7 @@ __all__ = ["assemble", "flattened", "headed", "place_of", "root"]
 # The state of a file, which changes with its content.
 _Version: TypeAlias = tuple[int, int, int]
 # Cached texts, with the files that each contains.
-_flattened: dict[Path, tuple[str, dict[str, _Version]]] = {}
+_flattened: dict[tuple[Path, str], tuple[str, dict[str, _Version]]] = {}
 
 _MARKER = re.compile(r'^#line (\d+) "([^"]+)"$')
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[ \t]*$')
@@ -87,7 +87,7 @@ def flattened(name: str) -> str:
     name : str
         The file, as for `assemble`, which has the errors raised.
     """
-    place = root() / name
+    place = root(), name
     kept = _flattened.get(place)
     if kept is None or any(_version(file) != version for file, version in kept[1].items()):
         files: dict[str, _Version] = {}
