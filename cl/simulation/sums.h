@@ -24,6 +24,9 @@
 #define PYAPSP_SUM 2
 #endif
 
+/* Before a loop that adds in order: some compilers add in vectors, though that is another order. */
+#define IN_ORDER _Pragma("clang loop vectorize(disable)")
+
 /* The rounding error of total = a + b. */
 static real lost(const real total, const real a, const real b)
 {
@@ -43,11 +46,13 @@ static real warp_sum(const int count, __global const int *indices, const int rou
         part[item] = i < count ? VARIABLE_AT(indices[i]) : (real)0;
         barrier(CLK_LOCAL_MEM_FENCE);
         const int some = lane ? 0 : min(PYAPSP_WARP, count - round * PYAPSP_WARP);
+        IN_ORDER
         for (int j = 0; j < some; j++)
             sum += part[first + j];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #else
+    IN_ORDER
     for (int i = lane; i < count; i += PYAPSP_WARP) {
         const real term = VARIABLE_AT(indices[i]), total = sum + term;
         wrong += lost(total, sum, term);
@@ -74,6 +79,7 @@ static real item_sum(const int count, __global const int *indices, __global cons
                      __global const real *f, const int states)
 {
     real sum = 0, wrong = 0;
+    IN_ORDER
     for (int i = 0; i < count; i++) {
         const real term = VARIABLE_AT(indices[i]), total = sum + term;
         wrong += lost(total, sum, term);
