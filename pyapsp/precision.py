@@ -137,7 +137,7 @@ def resolve(graph: Graph, dtype: object, owner: str = "solve") -> tuple[np.dtype
         return np.dtype(np.float64), "no narrower type is proved exact"
     try:
         chosen = np.dtype(dtype)  # type: ignore[call-overload]
-    except TypeError:
+    except (TypeError, ValueError):
         chosen = None
     if chosen is None or chosen.name not in DTYPES or not chosen.isnative:
         rule = f"'auto' or one of {', '.join(DTYPES)} in this machine's byte order"
@@ -155,7 +155,7 @@ def only_int32(dtype: object, owner: str) -> np.dtype:
     """
     try:
         fits = dtype is None or np.dtype(dtype) == np.int32  # type: ignore[call-overload]
-    except TypeError:
+    except (TypeError, ValueError):
         fits = False
     if not fits:
         raise ParameterError.of("dtype", owner, "int32", dtype)

@@ -179,22 +179,22 @@ __kernel GROUP void batch_list(__global const int *touched, __global const int *
 }
 
 /* Look for the edges of rows in the table. at[i]: the first place of edge i in its row. */
-__kernel GROUP void batch_match(__global const uint4 *rows, __global const int *state,
+__kernel GROUP void batch_match(__global const uint4 *rows, volatile __global int *state,
                                 __global const int *tails, __global const int *heads,
                                 __global const int *table, __global const uint *filter,
                                 volatile __global int *at, const uint mask,
                                 __global const uint4 *regions, ARENAS(const int, edges))
 {
     __local list_t list;
-    set_list(&list, state + HELD);
+    set_list(&list, (__global const int *)state + HELD);
     if (state[BAD] != INT_MAX)
         return;
     FOR_RUNS (run, &list, rows) {
         __global const int *edge = ROW(edges, REGION(run.row.x), run.row.x);
         for (uint k = run.from; k < run.to; k++) {
             const int i = found_in(table, filter, tails, heads, run.row, edge[k], mask);
-            if (i != EMPTY)
-                atomic_min(&at[i], (int)k);
+            if (i != EMPTY && atomic_min(&at[i], (int)k) != INT_MAX)
+                atomic_inc(&state[EQUAL]);
         }
     }
 }

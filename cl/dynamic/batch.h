@@ -5,6 +5,7 @@
  *                    KEPT      new edges
  *                    REMOVED   edges to delete
  *                    LOOPS     loops that came twice
+ *                    EQUAL     edges of rows that are equal to another one found there
  *                    HELD + c  rows of the batch, NEED + c: blocks that are needed, LEFT + c:
  *                              blocks that are left, by class
  *                    FREED     and then the blocks that were freed in each region
@@ -31,6 +32,7 @@
 #define KEPT 2
 #define REMOVED 3
 #define LOOPS 4
+#define EQUAL 5
 #define HELD 16
 #define NEED 80
 #define LEFT 144

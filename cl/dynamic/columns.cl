@@ -54,6 +54,27 @@ __kernel GROUP void column_write(__global const int *tails, __global const int *
     }
 }
 
+/* Write the items of a batch over those of all edges that are equal. */
+__kernel GROUP void column_update(__global const uint4 *rows, __global const int *state,
+                                  __global const int *tails, __global const int *heads,
+                                  __global const int *table, __global const uint *filter,
+                                  const uint mask, __global const item_t *values,
+                                  __global const uint4 *regions, ARENAS(item_t, items),
+                                  ARENAS(const int, edges))
+{
+    __local list_t list;
+    set_list(&list, state + HELD);
+    FOR_RUNS (run, &list, rows) {
+        __global const int *edge = ROW(edges, REGION(run.row.x), run.row.x);
+        __global item_t *item = ROW(items, REGION(run.row.x), run.row.x);
+        for (uint k = run.from; k < run.to; k++) {
+            const int i = found_in(table, filter, tails, heads, run.row, edge[k], mask);
+            if (i != EMPTY)
+                item[k] = values[i];
+        }
+    }
+}
+
 /* Repeat each item, for an edge and its reverse. */
 __kernel GROUP void column_mirror(__global const item_t *values, __global item_t *both,
                                   const int count)

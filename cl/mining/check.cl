@@ -117,8 +117,10 @@ static inline VALUES greatest(const VALUES x, const VALUES y)
 
 static inline BITS near(const VALUES x, const VALUES y)
 {
-    const VALUES p = fabs(x), q = fabs(y);
-    return IF(x == y) | IF(fabs(x - y) <= (VALUES)PYAPSP_NEAR * (p < q ? p : q));
+    const VALUES p = fabs(x), q = fabs(y), gap = fabs(x - y);
+    /* the gap between inf and -inf is infinite, and so is what is allowed */
+    const BITS finite = IF(gap < (VALUES)INFINITY);
+    return IF(x == y) | (finite & IF(gap <= (VALUES)PYAPSP_NEAR * (p < q ? p : q)));
 }
 
 static inline BITS apart(const VALUES x, const VALUES y)

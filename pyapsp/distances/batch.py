@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from numbers import Integral
 from os import PathLike
 from typing import Any
 
@@ -25,7 +24,7 @@ from pyapsp.distances.solver import solve
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.families import FAMILIES
-from pyapsp.graph.validation import flag
+from pyapsp.graph.validation import flag, integer
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows, Weights, sample
 from pyapsp.precision import infinity, resolve
 from pyapsp.registry import Method, Plan, Request, check_limits, method_of, problem
@@ -272,9 +271,9 @@ def batch_of(
     check: bool,
 ) -> Batch:
     """Check the arguments of a call."""
-    check_limits(memory_limit, None, "solve_many")
-    if group is not None and not (isinstance(group, Integral) and group > 0):
-        raise ParameterError.of("group", "solve_many", "a positive whole number", group)
+    memory_limit = check_limits(memory_limit, None, "solve_many")
+    if group is not None:
+        group = integer("group", "solve_many", group, 1)
     directed, predecessors, check = (
         flag(name, "solve_many", value)
         for name, value in (
@@ -283,7 +282,8 @@ def batch_of(
             ("check", check),
         )
     )
-    asked = method if method == ONE_GROUP else method_of("all-pairs", method, "solve_many")
+    one_group = isinstance(method, str) and method == ONE_GROUP
+    asked = method if one_group else method_of("all-pairs", method, "solve_many")
     return Batch(asked, directed, predecessors, choose(device), memory_limit, group, check)
 
 

@@ -13,7 +13,7 @@ from pyapsp.device import choose
 from pyapsp.device_rows import DeviceRows
 from pyapsp.errors import ParameterError
 from pyapsp.graph import as_graph
-from pyapsp.graph.validation import flag
+from pyapsp.graph.validation import choice, flag
 from pyapsp.host import shares_memory
 from pyapsp.paths import AllPairsOptions, farthest, vertices
 from pyapsp.precision import resolve
@@ -67,14 +67,13 @@ def requested(
     shared = out is not None and shares_memory(graph, out)
     graph = as_graph(graph, flag("directed", owner, directed), copy=copy or shared)
     rows = None if sources is None else vertices(sources, graph.n, owner)
-    check_limits(memory_limit, progress, owner)
+    memory_limit = check_limits(memory_limit, progress, owner)
     asked = method_of("all-pairs", method, owner)
     chosen_device, *helpers = [choose(each) for each in _listed(device, owner)]
     dtype = out.dtype if dtype is None and out is not None else dtype
     chosen_dtype, reason = resolve(graph, dtype, owner)
     predecessors = flag("predecessors", owner, predecessors)
-    if keep not in KEEPS:
-        raise ParameterError.of("keep", owner, f"one of {', '.join(KEEPS)}", keep)
+    keep = choice("keep", owner, keep, KEEPS)
     if keep == "device" and out is not None:
         raise ParameterError(f"{owner} takes either out or keep='device', not both")
     options = AllPairsOptions(

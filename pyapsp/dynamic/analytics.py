@@ -129,8 +129,7 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
     Source: F. Busato, thesis, Verona 2018, section 18.4.6.
     """
     rows = rows_of(graph)
-    if semiring not in SEMIRINGS:
-        raise ParameterError.of("semiring", "spmv", f"one of {', '.join(SEMIRINGS)}", semiring)
+    semiring = validation.choice("semiring", "spmv", semiring, SEMIRINGS)
     vector = np.ascontiguousarray(validation.array("the vector", x))
     if vector.shape != (rows.n,):
         raise GraphError(f"a vector of shape {vector.shape} does not go with {rows.n} vertices")

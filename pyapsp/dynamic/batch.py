@@ -15,7 +15,7 @@ import pyopencl as cl
 from numpy.typing import NDArray
 
 from pyapsp.dynamic.blocks import CLASSES, NO_BLOCK
-from pyapsp.dynamic.store import BAD, KEPT, LEFT, LOOPS, NEED, REMOVED, Store
+from pyapsp.dynamic.store import BAD, EQUAL, KEPT, LEFT, LOOPS, NEED, REMOVED, Store
 from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError
 
 __all__ = [
@@ -191,12 +191,22 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
     except BaseException:
         finish(store, touched, most, keep=False)
         raise
+    if duplicates == "update" and state[EQUAL]:
+        _update_equal(store, batch, entered)
     move(store, touched, most, state)
     for column, values in enumerate((batch.heads, *batch.items)):
         written = batch.tails, where, values, store.place, np.int32(count)
         store.launch_column("column_write", count, column, *written)
     finish(store, touched, most, keep=True)
     return count - int(state[LOOPS]) if duplicates == "keep" else int(state[KEPT])
+
+
+def _update_equal(store: Store, batch: Batch, entered: _Entered) -> None:
+    """Write the items of a batch to all edges that are equal, of which `where` has one."""
+    found = batch.tails, batch.heads, entered.table, entered.filter, entered.mask
+    for column, values in enumerate(batch.items, start=1):
+        arguments = entered.rows, store.state, *found, values
+        store.launch_column("column_update", store.all_items, column, *arguments, beside_heads=True)
 
 
 def plan(store: Store, touched: Any, most: int, *, shrink: bool) -> NDArray[np.int32]:

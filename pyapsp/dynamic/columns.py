@@ -60,8 +60,7 @@ def columns_of(owner: str, weight: Any, properties: Mapping[str, Any], layout: s
     ParameterError
         A type has no values of 1, 2, 4 or 8 bytes, a name is not allowed, or records would not fit.
     """
-    if layout not in LAYOUTS:
-        raise ParameterError.of("layout", owner, f"one of {', '.join(LAYOUTS)}", layout)
+    layout = validation.choice("layout", owner, layout, LAYOUTS)
     types = {name: _simple(owner, name, dtype) for name, dtype in properties.items()}
     for name in types:
         if not isinstance(name, str) or name in ("", "head", "weight"):
@@ -90,7 +89,7 @@ def named(parameter: str, owner: str, given: Any) -> dict[str, Any]:
 def _simple(owner: str, name: str, dtype: Any) -> np.dtype[Any]:
     try:
         found: np.dtype[Any] = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         found = np.dtype(object)
     if found.kind not in "biuf" or found.itemsize > 8:
         rule = "a type of booleans, integers or floats of at most 8 bytes"

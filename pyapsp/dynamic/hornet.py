@@ -270,9 +270,8 @@ class Hornet:
             The property whose values are the entries. Without weights all are 1.
         """
         now = self.snapshot()
-        if value != "weight" and value not in now.values:
-            rule = f"one of {', '.join(['weight', *now.values])}"
-            raise ParameterError.of("value", "Hornet.to_csr", rule, value)
+        known = dict.fromkeys(["weight", *now.values])
+        value = validation.choice("value", "Hornet.to_csr", value, known)
         data = now.values.get(value, np.ones(now.indices.size, np.int64))
         return csr_array((data, now.indices, now.indptr), shape=(self.n, self.n))
 
@@ -312,7 +311,8 @@ class Hornet:
         duplicates : {"ignore", "update", "keep"}
             "ignore": an edge that is there stays as it is, and of equal edges in the batch the
             first is inserted. "update": it gets the new weight and properties, those of the last of
-            equal edges. "keep": all edges are inserted, without a look for others, which is faster.
+            equal edges in the batch, and so do all that are equal to it. "keep": all edges are
+            inserted, without a look for others, which is faster.
 
         Returns
         -------
@@ -329,9 +329,7 @@ class Hornet:
             There is no memory for them.
         """
         owner = "Hornet.insert_edges"
-        if duplicates not in DUPLICATES:
-            rule = f"one of {', '.join(DUPLICATES)}"
-            raise ParameterError.of("duplicates", owner, rule, duplicates)
+        duplicates = validation.choice("duplicates", owner, duplicates, DUPLICATES)
         given = named("properties", owner, properties)
         if "weight" in given:
             raise ParameterError.of("properties", owner, "without weights", "weight")
@@ -371,6 +369,7 @@ class Hornet:
         DeviceMemoryError
             There is no memory for the batch.
         """
+        stable = validation.flag("stable", "Hornet.delete_edges", stable)
         with self._using():
             found = batch_of(self._store, tails, heads, [])
             if found.count == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyapsp.dynamic.arguments import ends_of
 from pyapsp.dynamic.hornet import Hornet
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import validation
+from pyapsp.paths import vertices
 
 __all__ = ["PathRows"]
 
@@ -62,7 +63,7 @@ class PathRows:
     [[0, 1, 2, -1], [-1, -1, -1, 0]]
     """
 
-    def __init__(self, held: Hornet, sources: ArrayLike | None = None) -> None:
+    def __init__(self, held: Hornet, sources: Sequence[int] | NDArray[Any] | None = None) -> None:
         self._held = held
         self._weighted = any("weight" in column.names for column in held._columns)
         if self._weighted:
@@ -72,7 +73,7 @@ class PathRows:
                 raise ParameterError.of("held", "PathRows", rule, values.dtype.name)
             self._check(values)
         chosen = held.vertices if sources is None else sources
-        self.sources = validation.vertices("sources", np.asarray(chosen), held.n)
+        self.sources = vertices(chosen, held.n, "PathRows")
         self.lengths = np.full((self.sources.size, held.n), -1, np.int32)
         # rows that may not be those of the container as it is
         self._stale = np.ones(self.sources.size, bool)
@@ -82,7 +83,7 @@ class PathRows:
         self, tails: ArrayLike, heads: ArrayLike, weights: ArrayLike | None = None
     ) -> int:
         """Insert edges that are not there; return how many rows were computed again."""
-        given = np.ones(1, np.int64) if weights is None else np.asarray(weights)
+        given = np.ones(1, np.int64) if weights is None else validation.real(weights)
         if self._weighted:
             self._check(given)
         u, v = ends_of("tails", tails), ends_of("heads", heads)
@@ -135,9 +136,10 @@ class PathRows:
 
     def _check(self, weights: NDArray[Any]) -> None:
         """Raise the error of weights that are negative, or so large that lengths may overflow."""
-        if weights.size and weights.min() < 0:
-            raise PrecisionError(f"lengths need weights of at least 0, not {weights.min()}")
-        if weights.size and int(weights.max()) * max(self._held.n, 1) >= _MOST:
+        wrong = ~(weights >= 0)  # also NaN
+        if wrong.any():
+            raise PrecisionError(f"lengths need weights of at least 0, not {weights[wrong][0]}")
+        if weights.size and float(weights.max()) * max(self._held.n, 1) >= _MOST:
             raise PrecisionError(
                 f"with the weight {weights.max()} a path of {self._held.n} vertices may be too "
                 "long for int32"

@@ -16,10 +16,22 @@ from pyapsp.errors import DeviceMemoryError
 from pyapsp.kernels import Program, build_warps
 from pyapsp.kernels.transfer import send
 
-__all__ = ["BAD", "FREED", "HELD", "KEPT", "LEFT", "LOOPS", "NEED", "REMOVED", "TOUCHED", "Store"]
+__all__ = [
+    "BAD",
+    "EQUAL",
+    "FREED",
+    "HELD",
+    "KEPT",
+    "LEFT",
+    "LOOPS",
+    "NEED",
+    "REMOVED",
+    "TOUCHED",
+    "Store",
+]
 
 # Places in the state, see the kernel file.
-BAD, TOUCHED, KEPT, REMOVED, LOOPS = range(5)
+BAD, TOUCHED, KEPT, REMOVED, LOOPS, EQUAL = range(6)
 HELD, NEED, LEFT, FREED = 16, 80, 144, 208
 _CLEAR = np.zeros(FREED, np.int32)
 _CLEAR[BAD] = np.iinfo(np.int32).max

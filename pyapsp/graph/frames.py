@@ -109,8 +109,10 @@ def _values(frame: Any, names: list[Any], name: Hashable) -> NDArray[Any]:
         values = np.asarray(column.to_numpy())
     elif isinstance(column, np.ndarray):
         values = column
-    else:
+    elif isinstance(column, Iterable) and not isinstance(column, str | bytes):
         values = np.array([*column, None], dtype=object)[:-1]  # with None, no value is a sequence
+    else:
+        values = np.array(None)
     if values.ndim != 1:
         raise GraphError(f"the column {name!r} of the data frame is no sequence of values")
     missing = _missing(column, values)
@@ -192,18 +194,25 @@ def frame_of(columns: Mapping[str, NDArray[Any]], library: str, owner: str) -> A
     ------
     ParameterError
         `library` is neither of the two.
+    GraphError
+        The library is polars, and a column has names of different types.
     ModuleNotFoundError
         The library is not installed.
     """
+    if not isinstance(library, str) or library not in ("pandas", "polars"):
+        raise ParameterError.of("library", owner, "'pandas' or 'polars'", library)
     if library == "pandas":
         import pandas
 
         return pandas.DataFrame({name: _for_pandas(each) for name, each in columns.items()})
-    if library != "polars":
-        raise ParameterError.of("library", owner, "'pandas' or 'polars'", library)
     import polars
 
-    whole = polars.DataFrame({name: _plain(each) for name, each in columns.items()})
+    try:
+        whole = polars.DataFrame({name: _plain(each) for name, each in columns.items()})
+    except TypeError as error:
+        raise GraphError(
+            f"polars has no type for these names of vertices, and pandas has: {error}"
+        ) from None
     return whole.with_columns(
         polars.when(polars.Series(~each.mask)).then(polars.col(name))
         for name, each in columns.items()
@@ -252,5 +261,7 @@ class Tabular(ABC):
         ------
         ParameterError
             If `library` is neither of the two.
+        GraphError
+            If the library is polars, and the names of vertices have different types.
         """
         return frame_of(self.to_columns(), library, f"{type(self).__name__}.to_frame")

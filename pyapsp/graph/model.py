@@ -88,6 +88,7 @@ class Graph:
         if not isinstance(name, str | None):
             raise GraphError(f"the name of a graph must be text, not {name!r}")
         directed = validation.flag("directed", "Graph", directed)
+        copy = validation.flag("copy", "Graph", copy)
         self._fill(starts, heads, values, directed, validation.labels(labels, n), name, copy)
         if not directed and not self._equals_reverse():
             raise GraphError("an undirected graph needs both arcs of an edge, of equal weight")
@@ -266,6 +267,12 @@ class Graph:
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a Graph is immutable: {attribute!r} cannot be set")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # arrays that NumPy has copied or unpickled can be written
+        for attribute, value in state.items():
+            is_array = isinstance(value, np.ndarray)
+            self.__dict__[attribute] = _sealed(value.view()) if is_array else value
 
     def __delattr__(self, attribute: str) -> None:
         raise AttributeError(f"a Graph is immutable: {attribute!r} cannot be deleted")

@@ -24,6 +24,7 @@ _T = TypeVar("_T")
 __all__ = [
     "MAX_VERTICES",
     "array",
+    "choice",
     "csr",
     "extremes",
     "fall",
@@ -64,6 +65,15 @@ def integer(
     if number < minimum or (maximum is not None and number > maximum):
         raise ParameterError.of(parameter, owner, rule, value)
     return number
+
+
+def choice(parameter: str, owner: str, value: Any, choices: Iterable[str]) -> str:
+    """Return `value`, one of these strings."""
+    known = tuple(choices)
+    # an array compares by element, and a list cannot be found in a set
+    if not isinstance(value, str) or value not in known:
+        raise ParameterError.of(parameter, owner, f"one of {', '.join(known)}", value)
+    return value
 
 
 def vertex(parameter: str, owner: str, value: Any, n: int) -> int:
@@ -416,7 +426,7 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
         return None
     if np.ma.is_masked(values):
         raise GraphError("labels must not be masked")
-    if not isinstance(values, Iterable):
+    if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise GraphError(f"labels must be a sequence, not {values!r}")
     names: list[Any]
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind not in "mM":

@@ -11,6 +11,7 @@ import numpy as np
 
 from pyapsp.device import Device, choose
 from pyapsp.errors import ParameterError
+from pyapsp.graph.validation import choice
 from pyapsp.matching.matches import Matches
 from pyapsp.matching.network import Network
 from pyapsp.matching.options import Options, options_of
@@ -172,9 +173,8 @@ def match_many(
     networks = [_network(query, label, "query") for query in queries]
     goal = _network(target, label, "target")
     given = _given(similarity, networks, goal, threshold)
-    if method not in _METHODS:
-        raise ParameterError.of("method", "match", f"one of {', '.join(_METHODS)}", method)
-    check_limits(memory_limit, progress, "match")
+    method = choice("method", "match", method, _METHODS)
+    memory_limit = check_limits(memory_limit, progress, "match")
     if not networks:
         return []
     small, sorted_target = prepared(networks, goal, given)
@@ -228,15 +228,14 @@ def probabilities(
     As `match`.
     """
     chosen = options_of(options)
+    method = choice("method", "match", method, _METHODS)
     small, goal = _network(query, label, "query"), _network(target, label, "target")
     given = _given(None if similarity is None else [similarity], [small], goal, threshold)
     [one], sorted_target = prepared([small], goal, given)
     if method == "reference":
         rows = _reference_scores(one, sorted_target, chosen)
-    elif method == "device":
-        rows = _searcher([one], sorted_target, chosen, choose(device), None).scores([one])
     else:
-        raise ParameterError.of("method", "match", f"one of {', '.join(_METHODS)}", method)
+        rows = _searcher([one], sorted_target, chosen, choose(device), None).scores([one])
     scores = np.empty(rows.shape)
     scores[:, sorted_target.vertices] = rows
     sums = scores.sum(axis=1, keepdims=True)
@@ -263,6 +262,8 @@ def _given(
         if threshold is not None:
             raise ParameterError.of("threshold", "match", "None without similarities", threshold)
         return None
+    if not isinstance(matrices, Sequence | np.ndarray):
+        raise ParameterError.of("similarity", "match_many", "a sequence of matrices", matrices)
     if len(matrices) != len(queries):
         rule = f"a matrix for each of {len(queries)} queries"
         raise ParameterError.of("similarity", "match", rule, f"{len(matrices)} matrices")

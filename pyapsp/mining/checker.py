@@ -72,14 +72,13 @@ class Form:
         tile = 4 if tile is None else tile
         group = validation.integer("group", "mine", group, 1, most)
         slab = validation.integer("slab", "mine", slab, 128, 2**31 - 1)
-        for name, value, legal in (
-            ("width", width, _WIDTHS),
-            ("tile", tile, _TILES),
-            ("mapping", mapping, MAPPINGS),
-        ):
+        width = validation.integer("width", "mine", width, 1)
+        tile = validation.integer("tile", "mine", tile, 1)
+        for name, value, legal in (("width", width, _WIDTHS), ("tile", tile, _TILES)):
             if value not in legal:
                 rule = f"one of {', '.join(map(str, legal))}"
                 raise ParameterError.of(name, "mine", rule, value)
+        mapping = validation.choice("mapping", "mine", mapping, MAPPINGS)
         return cls(width, group, tile, slab, mapping, early)
 
 

@@ -129,7 +129,8 @@ def _apart(x: Any, y: Any) -> Any:
 def _near(x: Any, y: Any) -> Any:
     smaller = reduce(np.minimum, (np.abs(x), np.abs(y)))
     allowed = np.result_type(x, y).type(tolerance(np.result_type(x, y)))
-    return (x == y) | (np.abs(x - y) <= allowed * smaller)
+    gap = np.abs(x - y)  # infinite between inf and -inf, and so is what is allowed
+    return (x == y) | ((gap <= allowed * smaller) & (gap < np.inf))
 
 
 _MEANING: dict[str, Any] = {

@@ -112,7 +112,7 @@ def mine(
     early_exit, overlap = flag("early_exit", "mine", early_exit), flag("overlap", "mine", overlap)
     if progress is not None and not callable(progress):
         raise ParameterError.of("progress", "mine", "a function of the instants done", progress)
-    check_limits(memory_limit, None, "mine")
+    memory_limit = check_limits(memory_limit, None, "mine")
     found_device = choose(device)
     form = Form.of(
         found_device,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pyapsp.errors import FormatError, ParameterError, PrecisionError
+from pyapsp.graph.validation import integer
 from pyapsp.mining import tables, vcd
 from pyapsp.mining.trace import DTYPES, Trace
 
@@ -77,8 +78,13 @@ def read_pieces(
         raise FormatError(path, None, f"no trace: the suffix must be one of {', '.join(SUFFIXES)}")
     if dtype not in DTYPES:
         raise ParameterError.of("dtype", "read_trace", f"one of {', '.join(DTYPES)}", dtype)
-    if instants is not None and (instants < 1 or instants % 1024):
-        raise ParameterError.of("instants", "read_pieces", "a multiple of 1024", instants)
+    if instants is not None:
+        instants = integer("instants", "read_pieces", instants, 1)
+        if instants % 1024:
+            raise ParameterError.of("instants", "read_pieces", "a multiple of 1024", instants)
+    named = isinstance(variables, Iterable) and not isinstance(variables, str)
+    if variables is not None and not named:  # text would be a variable for each letter
+        raise ParameterError.of("variables", "read_trace", "a sequence of names", variables)
     known = ("clock", "edge", "unknown") if read is _vcd else ()
     for name, value in options.items():
         if name not in known:

@@ -112,7 +112,7 @@ def _compiled(checks: str, arity: int, dtype: str) -> Callable[..., Any]:
     allowed = kind(evaluate.tolerance(kind)) if kind is not np.bool_ else None
 
     def near(x: Any, y: Any) -> Any:
-        return x == y or abs(x - y) <= allowed * min(abs(x), abs(y))
+        return x == y or np.inf > abs(x - y) <= allowed * min(abs(x), abs(y))
 
     def apart(x: Any, y: Any) -> Any:
         return (x < y or x > y) and not close(x, y)

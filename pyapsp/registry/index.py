@@ -164,18 +164,17 @@ def method_of(problem: str, asked: str | Method, owner: str) -> str | Method:
     ParameterError
         If there is no such method, or it is a method of another problem.
     """
-    if asked == "auto":
-        return "auto"
     known = [cls.id for cls in methods(problem)]
-    name = asked.id if isinstance(asked, Method) else asked
-    if isinstance(asked, Method) and asked.problem == problem:
-        return asked
-    if name not in known:
-        raise _unknown(name, owner, known)
-    return method(name)
+    if isinstance(asked, Method):
+        if asked.problem == problem:
+            return asked
+        raise _unknown(asked.id, owner, known)
+    if not isinstance(asked, str) or asked not in ("auto", *known):
+        raise _unknown(asked, owner, known)
+    return "auto" if asked == "auto" else method(asked)
 
 
 def _unknown(name: object, owner: str, known: Sequence[str] | Mapping[str, Any]) -> ParameterError:
-    if name in _RENAMED:
-        return ParameterError(f"the method {name!r} is called {_RENAMED[str(name)]!r} now")
+    if isinstance(name, str) and name in _RENAMED:
+        return ParameterError(f"the method {name!r} is called {_RENAMED[name]!r} now")
     return ParameterError.of("method", owner, f"'auto' or one of {', '.join(known)}", name)

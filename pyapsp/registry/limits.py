@@ -12,7 +12,7 @@ from pyapsp.registry.steps import Options
 __all__ = ["check_limits", "check_memory"]
 
 
-def check_limits(memory_limit: int | None, progress: Any, owner: str) -> None:
+def check_limits(memory_limit: int | None, progress: Any, owner: str) -> int | None:
     """Check the arguments `memory_limit` and `progress`.
 
     Parameters
@@ -22,6 +22,11 @@ def check_limits(memory_limit: int | None, progress: Any, owner: str) -> None:
     owner : str
         Name of the function, for messages.
 
+    Returns
+    -------
+    int or None
+        The memory limit. A NumPy integer would overflow in sums.
+
     Raises
     ------
     ParameterError
@@ -30,6 +35,7 @@ def check_limits(memory_limit: int | None, progress: Any, owner: str) -> None:
         raise ParameterError.of("memory_limit", owner, "a positive number of bytes", memory_limit)
     if progress is not None and not callable(progress):
         raise ParameterError.of("progress", owner, "a function of (done, total)", progress)
+    return None if memory_limit is None else int(memory_limit)
 
 
 def check_memory(buffers: Sequence[int], options: Options) -> None:

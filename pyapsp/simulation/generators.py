@@ -15,6 +15,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from pyapsp.errors import ParameterError
+from pyapsp.graph.validation import integer
 from pyapsp.simulation.expressions import Apply, Expression, Name, Number
 from pyapsp.simulation.formulas import formula
 from pyapsp.simulation.frontend.trees import replace
@@ -187,8 +188,7 @@ def luo_rudy_line(cells: int) -> System:
         functions, each of the cells - 1 junctions has two currents, and each cell except the
         last adds its currents. The pulse is one more.
     """
-    if cells < 2:
-        raise ParameterError.of("cells", "luo_rudy_line", "at least 2", cells)
+    cells = integer("cells", "luo_rudy_line", cells, 2)
     model = _coupled(0.29)
     _add_pulse(model, "I_stim", "stim", start=20.0, duration=5.0, current=-40.0)
     for i in range(1, cells):
@@ -214,8 +214,7 @@ def luo_rudy_ring(cells: int = 80) -> System:
     cells : int
         At least 18. There are 33 · cells + 2 functions and 8 · cells states.
     """
-    if cells < 18:
-        raise ParameterError.of("cells", "luo_rudy_ring", "at least 18", cells)
+    cells = integer("cells", "luo_rudy_ring", cells, 18)
     model = _coupled(0.11)  # weak: a wave takes longer to go round than a cell to recover
     _add_pulse(model, "I_S1", "S1", start=20.0, duration=2.0, current=-80.0)
     _add_pulse(model, "I_S2", "S2", start=548.0, duration=2.0, current=-160.0)
@@ -244,8 +243,8 @@ def wang_buzsaki(neurons: int = 100, seed: int = 1) -> System:
         Of the initial potentials and of the applied currents, which have a mean of 1 µA/cm² and
         a standard deviation of 0.03 µA/cm².
     """
-    if neurons < 2:
-        raise ParameterError.of("neurons", "wang_buzsaki", "at least 2", neurons)
+    neurons = integer("neurons", "wang_buzsaki", neurons, 2)
+    seed = integer("seed", "wang_buzsaki", seed, 0)
     model, draw = _Builder(), random.Random(seed)
     model.parameters |= _NEURON_PARAMETERS
     shared = {name: name for name in _NEURON_PARAMETERS}

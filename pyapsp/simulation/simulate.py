@@ -13,7 +13,7 @@ import numpy as np
 
 from pyapsp.device import Device, choose
 from pyapsp.errors import GraphError, ModelError, ParameterError, PyApspError
-from pyapsp.graph.validation import integer, is_real, real
+from pyapsp.graph.validation import choice, integer, is_real, real
 from pyapsp.simulation.ensembles import Reduction, checked_reductions, ensemble
 from pyapsp.simulation.host import HostEngine
 from pyapsp.simulation.integrate import Course, Engine, Plan
@@ -139,8 +139,7 @@ def simulate(
     if not system.initial:  # nothing to integrate: functions of the time
         method, plan = "euler", replace(plan, tolerances=None)
     kind = number_type(dtype)
-    if engine not in ENGINES:
-        raise ParameterError.of("engine", "simulate", f"one of {', '.join(ENGINES)}", engine)
+    engine = choice("engine", "simulate", engine, ENGINES)
     wanted = outputs_of(system, output)
     reductions = checked_reductions(reduce)
     if isinstance(parameters, pandas.DataFrame):
@@ -263,7 +262,7 @@ def number_type(dtype: str) -> np.dtype:
     """Return the number type of this name."""
     try:
         found = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         found = np.dtype(object)
     if found not in (np.float64, np.float32) or not found.isnative:
         raise ParameterError.of("dtype", "simulate", "'float64' or 'float32'", dtype)
@@ -336,8 +335,7 @@ def _plan(
     every = integer("every", "simulate", every, 1)
     if readback is not None:
         readback = integer("readback", "simulate", readback, 1)
-    if method not in METHODS:
-        raise ParameterError.of("method", "simulate", f"one of {', '.join(METHODS)}", method)
+    method = choice("method", "simulate", method, METHODS)
     adaptive = METHODS[method].error is not None
     if adaptive and system.resets:
         rule = "'euler' or 'rk4' for a model that resets states after a step"
@@ -348,7 +346,7 @@ def _plan(
     steps = math.floor(duration / step * (1 + 1e-12))
     every = min(every, steps + 1)  # kernels count in 32 bits; step 0 alone is returned
     limits = (tolerances[0], tolerances[1]) if adaptive else None
-    return Plan(system.start, step, steps, every, readback, limits)
+    return Plan(system.start, float(step), steps, every, readback, limits)
 
 
 def _identity(system: System, layout: Layout, states: np.ndarray, *more: object) -> bytes:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.errors import ParameterError
+from pyapsp.graph.validation import choice
 
 __all__ = ["C_TYPES", "ROLES", "Array", "Repeat", "Step", "check_arrays", "flattened"]
 
@@ -76,11 +77,10 @@ class Array:
             raise ParameterError.of(
                 "name", "Array", "a C identifier that begins with a letter", name
             )
-        if role not in ROLES:
-            raise ParameterError.of("role", f"array {name!r}", f"one of {', '.join(ROLES)}", role)
+        choice("role", f"array {name!r}", role, ROLES)
         try:
             kind = np.dtype(dtype)
-        except TypeError:
+        except (TypeError, ValueError):
             kind = np.dtype(object)
         if kind.name not in C_TYPES or not kind.isnative:
             rule = f"one of {', '.join(C_TYPES)}"

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from pyapsp.device import Device, choose
 from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.graph.validation import choice, flag, integer
 from pyapsp.sweep import access, arguments
 from pyapsp.sweep.arrays import Array, Repeat, Step, check_arrays, flattened
 from pyapsp.sweep.forms import Form, default_lanes, shape_of
@@ -162,24 +163,29 @@ class Sweep:
         self.arrays = tuple(arrays)
         self.steps = (steps,) if isinstance(steps, (Step, Repeat)) else tuple(steps)
         check_arrays(self.arrays, self.steps)
-        if scheme not in SCHEMES:
-            raise ParameterError.of("scheme", "Sweep", f"one of {', '.join(SCHEMES)}", scheme)
+        self._scheme, self._width = choice("scheme", "Sweep", scheme, SCHEMES), 1
         if lanes is not None and lanes not in (2, 4, 8, 16, 32, 64):
             raise ParameterError.of("lanes", "Sweep", "a power of two from 2 to 64", lanes)
-        for name, value in (("per_launch", per_launch), ("memory_limit", memory_limit)):
-            if value is not None and value < 1:
-                raise ParameterError.of(name, "Sweep", "a positive integer", value)
+        if per_launch is not None:
+            per_launch = integer("per_launch", "Sweep", per_launch, 1)
+        if memory_limit is not None:
+            memory_limit = integer("memory_limit", "Sweep", memory_limit, 1)
+        if staging is not None:
+            staging = flag("staging", "Sweep", staging)
+        vectors = flag("vectors", "Sweep", vectors)
         self.device = choose(device)
         for array in self.arrays:
             need = _NEEDS.get(array.dtype.name)
             if need is not None and not getattr(self.device.capabilities, need):
                 raise CapabilityError(f"{self.device.name} has no {array.dtype}: {array.name!r}")
         self._body = Body(body, flattened(self.steps))
+        rule = "a mapping of identifiers to text or numbers"
+        if defines is not None and not isinstance(defines, Mapping):
+            raise ParameterError.of("defines", "Sweep", rule, defines)
         for name, text in (defines or {}).items():
-            if not name.isidentifier() or not isinstance(text, (str, int, float)):
-                rule = "a mapping of identifiers to text or numbers"
+            named = isinstance(name, str) and name.isidentifier()
+            if not named or not isinstance(text, (str, int, float)):
                 raise ParameterError.of("defines", "Sweep", rule, {name: text})
-        self._scheme, self._width = scheme, 1
         if vectors and self.device.traits.scalar_groups:
             widest = max(array.dtype.itemsize for array in self.arrays)
             self._width = self.device.traits.lanes(widest)

@@ -258,7 +258,7 @@ def requested(
     owner = _WEAK if weak else _STRONG
     labels = only_int32(dtype, owner)
     graph = as_graph(graph, copy=False)
-    check_limits(memory_limit, progress, owner)
+    memory_limit = check_limits(memory_limit, progress, owner)
     options = ComponentOptions(
         choose(device), labels, memory_limit=memory_limit, progress=progress, weak=weak
     )

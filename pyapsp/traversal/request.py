@@ -56,7 +56,7 @@ def requested(
     ends = None if targets is None else vertices(targets, graph.n, name, "targets")
     if ends is not None and ends.size == 0:
         raise ParameterError.of("targets", name, "at least one vertex", targets)
-    check_limits(memory_limit, progress, name)
+    memory_limit = check_limits(memory_limit, progress, name)
     asked = method_of(name, method, name)
     chosen_device = choose(device)
     chosen_dtype, reason = _dtype(name, graph, dtype)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.frames import Tabular
+from pyapsp.graph.validation import choice
 from pyapsp.registry import Method
 from pyapsp.traversal.bfs import bfs
 from pyapsp.traversal.components import Components, strongly_connected_components
@@ -116,8 +116,7 @@ class BowTie(Tabular):
         ParameterError
             If there is no such part.
         """
-        if part not in PARTS:
-            raise ParameterError.of("part", "BowTie.vertices", f"one of {', '.join(PARTS)}", part)
+        part = choice("part", "BowTie.vertices", part, PARTS)
         return np.flatnonzero(self.parts == PARTS.index(part))
 
     def to_columns(self) -> dict[str, np.ndarray]:

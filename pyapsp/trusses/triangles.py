@@ -187,7 +187,7 @@ def requested(
         raise ParameterError.of("dtype", _OWNER, "int64", dtype)
     per_vertex = flag("per_vertex", _OWNER, per_vertex)
     given = undirected(graph)
-    check_limits(memory_limit, progress, _OWNER)
+    memory_limit = check_limits(memory_limit, progress, _OWNER)
     options = TriangleOptions(
         choose(device),
         np.dtype(np.int64),

@@ -193,7 +193,7 @@ def requested(
     owner = _DECOMPOSITION if k is None else _TRUSS
     held = only_int32(dtype, owner)
     given = undirected(graph)
-    check_limits(memory_limit, progress, owner)
+    memory_limit = check_limits(memory_limit, progress, owner)
     # a k-truss has at least k vertices
     most = None if k is None else min(k, given.n + 1)
     options = TrussOptions(

@@ -446,3 +446,26 @@ def test_blocks_that_are_found_in_high_trees(form, device):
     kept = np.setdiff1d(everyone, lost)
     assert rows[0].tolist() == [*kept.tolist(), *others.tolist()]
     assert rows[1].tolist() == [*(kept + 1).tolist(), *(others - 7).tolist()]
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_updates_reach_all_equal_edges(form, device, directed):
+    """Also after deletions have moved them to other places in the rows of both ends."""
+    graph = Hornet(
+        70, directed=directed, weight="int32", edge_properties={"at": "float64"}, device=device
+    )
+    many = np.arange(60)
+    graph.insert_edges(np.full(60, 65), many, many, duplicates="keep")
+    graph.insert_edges([65, 66, 65, 66], [66, 65, 66, 66], [5, 7, 9, 3], duplicates="keep")
+    graph.delete_edges(np.full(40, 65), many[:40])
+    new = [65, 66, 1], [66, 66, 2], [1, 2, 4]
+    found = graph.insert_edges(*new, properties={"at": [0.5, 1.5, 2.5]}, duplicates="update")
+    assert found == (1 if directed else 2)
+    row = graph.row(65)
+    assert row["weight"][row["head"] == 66].tolist() == ([1, 1] if directed else [1, 1, 1])
+    assert set(row["at"][row["head"] == 66]) == {0.5}
+    assert row["weight"][row["head"] < 66].tolist() == list(range(40, 60))
+    assert graph.row(1)["weight"][graph.row(1)["head"] == 2].tolist() == [4]
+    own = graph.row(66)
+    assert set(own["weight"][own["head"] == 66]) == {2}
+    assert directed or set(own["weight"][own["head"] == 65]) == {1}

@@ -11,6 +11,7 @@ import numpy as np
 import pandas
 import pytest
 
+import pyapsp
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import Graph, as_graph, from_frame
 
@@ -167,3 +168,17 @@ def test_vertices_by_their_labels(labels: list | None) -> None:
     for label in ("z", 2, None, ["x"]):
         with pytest.raises(ParameterError, match=r"'label' parameter of Graph\.vertex"):
             graph.vertex(label)
+
+
+@pytest.mark.parametrize("column", [0, "ab", None])
+def test_a_column_that_is_no_sequence(column):
+    with pytest.raises(GraphError, match=r"'source'.*no sequence"):
+        from_frame({"source": column, "target": [1, 2]})
+
+
+def test_polars_has_no_column_for_names_of_several_types(device):
+    graph = Graph.from_arcs(2, [0], [1], labels=["a", 1])
+    found = pyapsp.bfs(graph, 0, device=device)
+    assert found.to_frame()["vertex"].tolist() == ["a", 1]
+    with pytest.raises(GraphError, match="polars has no type for these names"):
+        found.to_frame("polars")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -499,3 +501,17 @@ def test_a_graph_whose_degrees_agree_need_not_be_symmetric() -> None:
     both = Graph.from_arcs(5, [*range(5), 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, *range(5)])
     assert both.is_symmetric
     assert not both.with_weights([2, *[1] * 9]).is_symmetric
+
+
+@pytest.mark.parametrize(
+    "other", [lambda graph: pickle.loads(pickle.dumps(graph)), copy.deepcopy, copy.copy]
+)
+def test_copies_cannot_be_changed(other):
+    """Facts are computed once, and would be those of other weights."""
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [1, 2], labels="abc")
+    assert graph.max_weight == 2
+    found = other(graph)
+    arrays = found.indptr, found.indices, found.weights, found.labels
+    assert not any(array.flags.writeable for array in arrays)
+    assert found.vertex("b") == 1
+    assert found.content_hash == graph.content_hash

@@ -309,3 +309,15 @@ def test_entries_are_the_increasing_tuples():
     for variables, arity in itertools.product(range(6), (1, 2, 3)):
         right = list(itertools.combinations(range(variables), arity))
         assert [tuple(each) for each in combinations(variables, arity).tolist()] == right
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_opposite_infinities_are_not_near(device, kind):
+    """The gap between them is infinite, and so are 32 units in the last place."""
+    columns = {"a": np.array([np.inf, -np.inf], kind), "b": np.array([np.inf, np.inf], kind)}
+    own = TemplateSet(numeric=["A = log(B)", "A != log(B)"])
+    assert list(mine(Trace.of(columns), own, device=device)) == []
+    apart = {"a": np.array([-np.inf], kind), "b": np.array([np.inf], kind)}
+    trace = Trace.of(apart)
+    assert list(mine(trace, own, device=device)) == ["a != log(b)"]
+    assert list(sequential(trace, own)) == ["a != log(b)"]

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.device import choose, device_errors
+from pyapsp.errors import ParameterError
+from pyapsp.graph.validation import integer
 from pyapsp.kernels.mapped import pinned
 
 __all__ = ["is_pinned", "pinned_empty"]
@@ -41,6 +43,8 @@ def pinned_empty(
 
     Raises
     ------
+    ParameterError
+        An extent is negative or no integer, or the type has Python objects.
     NoDeviceError, DeviceError
         If there is no device, or the memory cannot be allocated.
 
@@ -54,7 +58,10 @@ def pinned_empty(
     array([0., 1., 3.], dtype=float32)
     """
     chosen, kind = choose(device), np.dtype(dtype)
-    whole = (shape,) if isinstance(shape, int) else tuple(shape)
+    if kind.hasobject:  # the memory would be read as pointers
+        raise ParameterError.of("dtype", "pinned_empty", "a type without objects", dtype)
+    extents = np.atleast_1d(np.array(shape, dtype=object))
+    whole = tuple(integer("shape", "pinned_empty", extent, 0) for extent in extents)
     values = math.prod(whole)
     with device_errors(chosen, values * kind.itemsize):
         array, release = pinned(chosen.queue(), max(values, 1), kind)

@@ -84,7 +84,7 @@ class Searches:
         progress: Callable[[int, int], None] | None = None,
         comm: Ranks | None = None,
     ) -> None:
-        check_limits(memory_limit, progress, "a summary")
+        memory_limit = check_limits(memory_limit, progress, "a summary")
         directed = flag("directed", "a summary", directed)
         self.graph = graph = as_graph(graph, directed, copy=False)
         self.sources = (

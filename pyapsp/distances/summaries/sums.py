@@ -15,7 +15,7 @@ from pyapsp.cluster.entrance import on_ranks
 from pyapsp.distances.summaries.searches import Searches
 from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.graph import as_graph
-from pyapsp.graph.validation import is_real
+from pyapsp.graph.validation import flag, is_real
 from pyapsp.registry import Method
 from pyapsp.sparse.totals import Totals
 
@@ -272,6 +272,7 @@ def closeness_centrality(
     array([0.286, 0.4  , 0.25 ])
     """
     graph = as_graph(graph, copy=False)
+    improved = flag("improved", "closeness_centrality", improved)
     searched = Searches(
         graph.reversed() if graph.directed else graph,
         sources,

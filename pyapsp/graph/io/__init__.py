@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pyapsp.errors import FormatError, ParameterError
+from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.graph import validation
 from pyapsp.graph.io import dimacs, edge_list, matrix_market, metis, npz
 from pyapsp.graph.model import Graph
@@ -99,7 +99,7 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
     FormatError
         The suffix is unknown.
     GraphError
-        The format cannot represent this graph.
+        `graph` is of another type, or the format cannot represent it.
     OSError
         The file cannot be written.
 
@@ -112,6 +112,11 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
     ...     pyapsp.read(f"{folder}/graph.npz").weights
     array([5, 7])
     """
+    if not isinstance(graph, Graph):
+        raise GraphError(
+            f"a pyapsp.Graph is written, not an object of type {type(graph).__name__}: "
+            "pyapsp.graph.as_graph makes one of it"
+        )
     _module(path).write(graph, Path(path))
 
 

@@ -48,7 +48,7 @@ def requested(
     """
     held = only_int32(dtype, _OWNER)
     given = as_offsets(offsets)
-    check_limits(memory_limit, progress, _OWNER)
+    memory_limit = check_limits(memory_limit, progress, _OWNER)
     options = Options(choose(device), held, memory_limit=memory_limit, progress=progress)
     return Request(problem(_OWNER), given, method_of(_OWNER, method, _OWNER), options)
 

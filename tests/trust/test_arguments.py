@@ -1,0 +1,129 @@
+"""Arguments of wrong types: an error that names the argument, or the answer of the right type."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.dynamic import Hornet, PathRows, analytics
+from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError, PrecisionError
+from pyapsp.matching import Network, match_many
+from pyapsp.mining import Trace, mine, read_pieces
+from pyapsp.simulation.generators import luo_rudy_line, wang_buzsaki
+from pyapsp.sweep import Array, Sweep
+
+GRAPH = pyapsp.Graph.from_arcs(4, [0, 1, 2], [1, 2, 0], [1, 2, 3])
+# What compares by element, and what a set or a dictionary cannot hold.
+ODD = [np.array(["auto", "host"]), ["auto"], {"auto": 1}, np.array(1)]
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("method", lambda value: pyapsp.solve(GRAPH, value)),
+        ("method", lambda value: pyapsp.solve_many([GRAPH], value)),
+        ("method", lambda value: pyapsp.bfs(GRAPH, 0, value)),
+        ("method", lambda value: match_many([], Network.from_edges([], "A"), method=value)),
+        ("keep", lambda value: pyapsp.solve(GRAPH, keep=value)),
+        ("library", lambda value: pyapsp.bfs(GRAPH, 0).to_frame(value)),
+        ("part", lambda value: pyapsp.bow_tie(GRAPH).vertices(value)),
+        ("layout", lambda value: Hornet(3, layout=value)),
+        ("duplicates", lambda value: Hornet(3).insert_edges([0], [1], duplicates=value)),
+        ("value", lambda value: Hornet(3).to_csr(value)),
+        ("semiring", lambda value: analytics.spmv(GRAPH, np.ones(4), semiring=value)),
+        ("mapping", lambda value: mine(Trace.of({"a": [1, 2]}), mapping=value)),
+        ("engine", lambda value: _simulated(engine=value)),
+        ("scheme", lambda value: _sweep(scheme=value)),
+        ("role", lambda value: Array("x", value, "float32")),
+    ],
+)
+def test_a_choice_that_is_no_text(name, call, value, device):
+    with pytest.raises(ParameterError, match=f"'{name}'"):
+        call(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("copy", lambda: pyapsp.Graph([0, 0], [], [], copy="no")),
+        ("improved", lambda: pyapsp.closeness_centrality(GRAPH, improved="no")),
+        ("stable", lambda: Hornet(3).delete_edges([0], [1], stable="no")),
+        ("vectors", lambda: _sweep(vectors="no")),
+        ("staging", lambda: _sweep(staging="no")),
+        ("per_launch", lambda: _sweep(per_launch=1.5)),
+        ("per_launch", lambda: _sweep(per_launch="all")),
+        ("memory_limit", lambda: _sweep(memory_limit="1 GB")),
+        ("defines", lambda: _sweep(defines=["N"])),
+        ("instants", lambda: read_pieces("trace.csv", instants="all")),
+        ("variables", lambda: read_pieces("trace.csv", variables="ab")),
+        ("similarity", lambda: match_many([], Network.from_edges([], "A"), similarity=1.0)),
+        ("cells", lambda: luo_rudy_line(2.5)),
+        ("seed", lambda: wang_buzsaki(2, seed=0.5)),
+        ("dtype", lambda: pyapsp.solve(GRAPH, dtype=np)),
+        ("dtype", lambda: pyapsp.pinned_empty(3, object)),
+        ("shape", lambda: pyapsp.pinned_empty((2, -1))),
+        ("sources", lambda: PathRows(Hornet(3), np.ma.array([0, 1], mask=[0, 1]))),
+        ("sources", lambda: PathRows(Hornet(3), [3])),
+    ],
+)
+def test_what_only_looks_like_a_value(name, call, device):
+    with pytest.raises(ParameterError, match=f"'{name}'"):
+        call()
+
+
+def _simulated(step=0.01, **options):
+    return pyapsp.simulate(luo_rudy_line(2), duration=0.02, step=step, method="euler", **options)
+
+
+def _sweep(**options):
+    arrays = [Array("x", "input", "float32"), Array("y", "output", "float32")]
+    return Sweep("OUT(y, 0) = IN(x, 0);", arrays, **options)
+
+
+@pytest.mark.parametrize("number", [np.int8(100), np.int32(2**31 - 1), np.uint64(2**63)])
+def test_limits_may_be_numpy_integers(number, device):
+    """Sums and products with them do not overflow."""
+    if number < 2**30:
+        with pytest.raises(DeviceMemoryError):
+            pyapsp.diameter(GRAPH, memory_limit=number, device=device)
+    else:
+        assert pyapsp.diameter(GRAPH, memory_limit=number, device=device) == 5
+    many = pyapsp.solve_many([GRAPH] * 3, group=number, memory_limit=2**30, device=device)
+    assert len(many) == 3
+
+
+def test_widths_may_be_numpy_integers(device):
+    trace = Trace.of({"a": [1, 2]})
+    found = mine(trace, width=np.int8(1), tile=np.int8(1), device=device)
+    assert list(found) == list(mine(trace, device=device))
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -1, [np.nan]])
+def test_rows_of_paths_refuse_weights_without_length(weight, device):
+    rows = PathRows(Hornet(3, weight="int32", device=device))
+    with pytest.raises(PrecisionError):
+        rows.insert_edges([0], [1], weight)
+    assert rows.insert_edges([0], [1], [5]) == 1
+
+
+def test_rows_of_paths_refuse_weights_that_are_text(device):
+    with pytest.raises(GraphError, match="real numbers"):
+        PathRows(Hornet(3, weight="int32", device=device)).insert_edges([0], [1], "5")
+
+
+def test_only_graphs_are_written(tmp_path):
+    with pytest.raises(GraphError, match=r"ndarray.*as_graph"):
+        pyapsp.write(np.eye(3), tmp_path / "graph.txt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_labels_without_dimension():
+    with pytest.raises(GraphError, match="a sequence"):
+        pyapsp.Graph.from_arcs(1, [], [], labels=np.array(1))
+
+
+def test_steps_longer_than_int64(device):
+    frame = _simulated(step=10**30, device=device)
+    assert frame["time"].tolist() == [0.0]
