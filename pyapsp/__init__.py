@@ -71,78 +71,54 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# public name -> (module, attribute there; None when the module itself is the public thing)
-_PUBLIC: dict[str, tuple[str, str | None]] = {
-    "BowTie": ("pyapsp.traversal.structure", "BowTie"),
-    "Components": ("pyapsp.traversal.components", "Components"),
-    "Condensation": ("pyapsp.traversal.structure", "Condensation"),
-    "BfsResult": ("pyapsp.traversal.bfs", "BfsResult"),
-    "DeviceResult": ("pyapsp.distances.kept", "DeviceResult"),
-    "Graph": ("pyapsp.graph", "Graph"),
-    "Result": ("pyapsp.result", "Result"),
-    "SsspResult": ("pyapsp.traversal.sssp", "SsspResult"),
-    "Triangles": ("pyapsp.trusses.triangles", "Triangles"),
-    "Trusses": ("pyapsp.trusses.truss", "Trusses"),
-    "average_shortest_path_length": ("pyapsp.distances.summaries", "average_shortest_path_length"),
-    "bfs": ("pyapsp.traversal.bfs", "bfs"),
-    "bow_tie": ("pyapsp.traversal.structure", "bow_tie"),
-    "bulk": ("pyapsp.bulk", None),
-    "closeness_centrality": ("pyapsp.distances.summaries", "closeness_centrality"),
-    "condensation": ("pyapsp.traversal.structure", "condensation"),
-    "csgraph": ("pyapsp.csgraph", None),
-    "devices": ("pyapsp.device", "devices"),
-    "diameter": ("pyapsp.distances.summaries", "diameter"),
-    "distance_histogram": ("pyapsp.distances.summaries", "distance_histogram"),
-    "dynamic": ("pyapsp.dynamic", None),
-    "eccentricity": ("pyapsp.distances.summaries", "eccentricity"),
-    "errors": ("pyapsp.errors", None),
-    "explain": ("pyapsp.distances.solver", "explain"),
-    "k_truss": ("pyapsp.trusses.truss", "k_truss"),
-    "match": ("pyapsp.matching.search", "match"),
-    "match_many": ("pyapsp.matching.search", "match_many"),
-    "matching": ("pyapsp.matching", None),
-    "method": ("pyapsp.registry", "method"),
-    "methods": ("pyapsp.registry", "methods"),
-    "mine": ("pyapsp.mining.miner", "mine"),
-    "mining": ("pyapsp.mining", None),
-    "problem": ("pyapsp.registry", "problem"),
-    "problems": ("pyapsp.registry", "problems"),
-    "open_rows": ("pyapsp.cluster.shards", "open_rows"),
-    "pinned_empty": ("pyapsp.dense.batch.pinned", "pinned_empty"),
-    "radius": ("pyapsp.distances.summaries", "radius"),
-    "read": ("pyapsp.graph", "read"),
-    "row_blocks": ("pyapsp.distances.rows", "row_blocks"),
-    "simulate": ("pyapsp.simulation.simulate", "simulate"),
-    "solve": ("pyapsp.distances.solver", "solve"),
-    "solve_each": ("pyapsp.distances.many", "solve_each"),
-    "solve_many": ("pyapsp.distances.many", "solve_many"),
-    "strongly_connected_components": (
-        "pyapsp.traversal.components",
-        "strongly_connected_components",
+# public modules, and for other modules the names of them that are public here
+_MODULES = ("bulk", "csgraph", "dynamic", "errors", "matching", "mining", "sweep", "verify")
+_NAMES = {
+    "pyapsp.cluster.shards": ("open_rows",),
+    "pyapsp.dense.batch.pinned": ("pinned_empty",),
+    "pyapsp.device": ("devices",),
+    "pyapsp.distances.kept": ("DeviceResult",),
+    "pyapsp.distances.many": ("solve_each", "solve_many"),
+    "pyapsp.distances.rows": ("row_blocks",),
+    "pyapsp.distances.solver": ("explain", "solve"),
+    "pyapsp.distances.summaries": (
+        "average_shortest_path_length",
+        "closeness_centrality",
+        "diameter",
+        "distance_histogram",
+        "eccentricity",
+        "radius",
+        "wiener_index",
     ),
-    "sssp": ("pyapsp.traversal.sssp", "sssp"),
-    "sweep": ("pyapsp.sweep", None),
-    "triangles": ("pyapsp.trusses.triangles", "triangles"),
-    "truss_decomposition": ("pyapsp.trusses.truss", "truss_decomposition"),
-    "verify": ("pyapsp.verify", None),
-    "weakly_connected_components": (
-        "pyapsp.traversal.components",
+    "pyapsp.graph": ("Graph", "read", "write"),
+    "pyapsp.matching.search": ("match", "match_many"),
+    "pyapsp.mining.miner": ("mine",),
+    "pyapsp.registry": ("method", "methods", "problem", "problems"),
+    "pyapsp.result": ("Result",),
+    "pyapsp.simulation.simulate": ("simulate",),
+    "pyapsp.traversal.bfs": ("BfsResult", "bfs"),
+    "pyapsp.traversal.components": (
+        "Components",
+        "strongly_connected_components",
         "weakly_connected_components",
     ),
-    "wiener_index": ("pyapsp.distances.summaries", "wiener_index"),
-    "write": ("pyapsp.graph", "write"),
+    "pyapsp.traversal.sssp": ("SsspResult", "sssp"),
+    "pyapsp.traversal.structure": ("BowTie", "Condensation", "bow_tie", "condensation"),
+    "pyapsp.trusses.triangles": ("Triangles", "triangles"),
+    "pyapsp.trusses.truss": ("Trusses", "k_truss", "truss_decomposition"),
 }
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = [*_PUBLIC, "__version__"]
+__all__ = [*_MODULES, *_MODULE_OF, "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    try:
-        module, attribute = _PUBLIC[name]
-    except KeyError:
-        raise AttributeError(f"module 'pyapsp' has no attribute {name!r}") from None
-    found = importlib.import_module(module)
-    value = found if attribute is None else getattr(found, attribute)
+    if name in _MODULES:
+        value: object = importlib.import_module(f"pyapsp.{name}")
+    elif name in _MODULE_OF:
+        value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    else:
+        raise AttributeError(f"module 'pyapsp' has no attribute {name!r}")
     globals()[name] = value
     return value
 

@@ -67,6 +67,7 @@
 
 #include "common/types.h"
 #include "common/semiring.h"
+#include "dense/each_row.h"
 
 #if PYAPSP_PREDECESSORS
 #define PREDECESSORS_ARGUMENT , __global int *predecessors
@@ -77,20 +78,6 @@
 #define TILE PYAPSP_TILE
 #define AREA (PYAPSP_TILE * PYAPSP_TILE)
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
-
-/* Statements for each row of a register block. Not every compiler keeps a private array in
- * registers, so the rows are separate variables. */
-#if PYAPSP_ROWS == 1
-#define EACH_ROW(DO) DO(0)
-#elif PYAPSP_ROWS == 2
-#define EACH_ROW(DO) DO(0) DO(1)
-#elif PYAPSP_ROWS == 4
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
-#elif PYAPSP_ROWS == 8
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
-#else
-#error "PYAPSP_ROWS must be 1, 2, 4 or 8"
-#endif
 
 /* The strips (x, y) of a tile that belong to this work-item. */
 #define EACH_STRIP(x, y)                                                                           \

@@ -94,28 +94,14 @@
 
 #include "common/types.h"
 #include "common/semiring.h"
+#include "dense/each_row.h"
 
 #define ROWS PYAPSP_ROWS
 #define SPAN (PYAPSP_STRIPS * PYAPSP_WIDTH)
 #define ALONE __attribute__((reqd_work_group_size(1, 1, 1)))
 
-/* Statements for each row, and for each strip of a row, of the register block. Not every compiler
- * keeps a private array in registers, so the accumulators are separate variables, sum_<row>_<strip>. */
-#if PYAPSP_ROWS == 1
-#define EACH_ROW(DO) DO(0)
-#elif PYAPSP_ROWS == 2
-#define EACH_ROW(DO) DO(0) DO(1)
-#elif PYAPSP_ROWS == 4
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
-#elif PYAPSP_ROWS == 6
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
-#elif PYAPSP_ROWS == 8
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
-#elif PYAPSP_ROWS == 12
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)
-#else
-#error "PYAPSP_ROWS must be 1, 2, 4, 6, 8 or 12"
-#endif
+/* Statements for each strip of a row of the register block. The accumulators are separate
+ * variables, sum_<row>_<strip>, for the reason in each_row.h. */
 #if PYAPSP_STRIPS == 1
 #define EACH_STRIP(DO, r) DO(r, 0)
 #elif PYAPSP_STRIPS == 2

@@ -50,6 +50,7 @@
 #define PYAPSP_CONTIGUOUS 0
 #endif
 
+#include "dense/each_row.h"
 #include "dense/words.h"
 
 #define TILE PYAPSP_TILE
@@ -57,24 +58,6 @@
 #define AREA (TILE * COLUMNS)
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
 #define GROUP_ITEMS (PYAPSP_GROUP_X * PYAPSP_GROUP_Y)
-
-/* Statements for each row of a register block. Not every compiler keeps a private array in
- * registers, so the rows are separate variables. */
-#if PYAPSP_ROWS == 1
-#define EACH_ROW(DO) DO(0)
-#elif PYAPSP_ROWS == 2
-#define EACH_ROW(DO) DO(0) DO(1)
-#elif PYAPSP_ROWS == 4
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
-#elif PYAPSP_ROWS == 8
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
-#elif PYAPSP_ROWS == 16
-#define EACH_ROW(DO)                                                                               \
-    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)                                                \
-    DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
-#else
-#error "PYAPSP_ROWS must be 1, 2, 4, 8 or 16"
-#endif
 
 /* The strips (x, y) of a tile that belong to this work-item, x counting words. */
 #define EACH_STRIP(x, y)                                                                           \

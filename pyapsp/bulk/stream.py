@@ -93,12 +93,6 @@ class Stream:
         """Instances per second."""
         return self.instances / self.seconds if self.seconds else 0.0
 
-    @property
-    def bytes_per_second(self) -> float:
-        """Bytes per second of the arrays that the program reads, of all instances."""
-        size = sum(each.nbytes for each in self._machine.translation.arrays if each.loaded)
-        return self.throughput * size
-
     def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
         device = self._machine.device
         needed = self._machine.bytes_of_instance() * SLOTS * self._b

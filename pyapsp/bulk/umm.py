@@ -97,9 +97,9 @@ class MemoryMachine:
         groups = 1 / self.width if arrangement == "column" else min(1.0, n / self.width)
         return Line((self.latency - 1) * t * self.unit, groups * t * self.unit)
 
-    def ratio(self, n: int, p: float, t: int = 1) -> float:
+    def ratio(self, n: int, p: float) -> float:
         """Return the time row-wise divided by the time column-wise."""
-        return self.time(t, n, "row")(p) / self.time(t, n, "column")(p)
+        return self.time(1, n, "row")(p) / self.time(1, n, "column")(p)
 
 
 def groups_of_round(addresses: Sequence[int] | np.ndarray, width: int) -> int:
@@ -148,11 +148,11 @@ def fit(p: Iterable[float], seconds: Iterable[float]) -> Line:
     return Line(float(a), float(b))
 
 
-def kernel_seconds(program: Program, p: int, *, repeat: int = _REPEAT) -> float:
+def kernel_seconds(program: Program, p: int) -> float:
     """Return the seconds of the kernel for p instances of zeros, the shortest of some runs."""
     array = program.arrays[0]
     zeros = np.zeros((p, *array.shape), array.dtype)
-    runs = [program.run({array.name: zeros}).seconds["kernel"] for _ in range(repeat)]
+    runs = [program.run({array.name: zeros}).seconds["kernel"] for _ in range(_REPEAT)]
     return min(runs)
 
 

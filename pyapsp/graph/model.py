@@ -272,7 +272,7 @@ class Graph:
         # arrays that NumPy has copied or unpickled can be written
         for attribute, value in state.items():
             is_array = isinstance(value, np.ndarray)
-            self.__dict__[attribute] = _sealed(value.view()) if is_array else value
+            self.__dict__[attribute] = sealed(value.view()) if is_array else value
 
     def __delattr__(self, attribute: str) -> None:
         raise AttributeError(f"a Graph is immutable: {attribute!r} cannot be deleted")

@@ -304,6 +304,7 @@ def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return the smallest and the largest value; both NaN if a value is; (0, 0) if empty."""
     if values.size == 0:
         return 0, 0
+
     def ends_of(start: int, stop: int) -> tuple[Any, Any]:
         part = values[start:stop]
         return part.min(), part.max()
@@ -387,7 +388,6 @@ def fall(starts: NDArray[Any], heads: NDArray[Any]) -> int | None:
         Row pointers that rise from 0 to the number of arcs.
     heads : ndarray of int
     """
-
     bounds = np.minimum(np.arange(0, heads.size + _BLOCK, _BLOCK), heads.size)
     bounds[0] = 1  # the first arc has none before it
     rows = np.searchsorted(starts, bounds.astype(starts.dtype))

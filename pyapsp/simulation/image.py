@@ -13,7 +13,6 @@ Source: F. Okuyama's thesis, 2013, section 5.5.1, figures 5.4 to 5.6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,12 +151,12 @@ class _Growing:
         return np.concatenate([*self._parts, np.zeros(int(self._size == 0), self._dtype)])
 
 
-def encode(layout: Layout, phases: Sequence[Phase] | None = None) -> Image:
+def encode(layout: Layout) -> Image:
     """Return the image of a layout."""
     writer, width = _Writer(), layout.width
     templates: dict[Shape, _Template] = {}
     starts, sums, places, filled = [], [], [], 0
-    for phase in layout.every if phases is None else phases:
+    for phase in layout.every:
         for bundle in phase.bundles:
             if bundle.shape not in templates:
                 templates[bundle.shape] = _Template(bundle.shape)

@@ -84,8 +84,8 @@ def _told(times: _Times, names: Iterable[str]) -> str:
     return ", ".join(f"{name} {1e3 * times[name]:.3g}" for name in names)
 
 
-def _first(times: _Times, count: int = 3) -> str:
-    return _told(times, sorted(times, key=times.__getitem__)[:count])
+def _first(times: _Times) -> str:
+    return _told(times, sorted(times, key=times.__getitem__)[:3])
 
 
 def _static(times: _Times) -> float:
