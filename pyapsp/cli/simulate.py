@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance",
         type=float,
-        metavar="T",
+        metavar="TOLERANCE",
         default=1e-6,
         help="absolute and relative tolerance of dopri5 (default: 1e-6)",
     )

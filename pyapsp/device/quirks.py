@@ -19,6 +19,7 @@ __all__ = [
     "Runtime",
     "Traits",
     "architecture_of",
+    "maps_late",
     "nearest_processor",
     "packed16_probe",
     "plain_name",
@@ -246,6 +247,16 @@ _UNLISTED_SCOPE = ("nvidia",)
 def unlisted_scope(platform_name: str) -> bool:
     """Return whether drivers of a platform are known to have device scope without listing it."""
     return any(word in platform_name.lower() for word in _UNLISTED_SCOPE)
+
+
+# Platforms where a map that does not block knows its pointer only when it is executed, so that
+# enqueueing the unmap fails, or crashes (seen in 22.3.6).
+_MAPS_LATE = ("rusticl",)
+
+
+def maps_late(platform_name: str) -> bool:
+    """Return whether a map must block before its unmap can be enqueued, on a platform."""
+    return any(word in platform_name.lower() for word in _MAPS_LATE)
 
 
 # Words in platform names. Kernel files for one vendor have the same word before their suffix.

@@ -10,6 +10,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
+from pyapsp.device.quirks import maps_late
 from pyapsp.kernels import staging
 from pyapsp.kernels.launch import Stopwatch
 
@@ -116,8 +117,8 @@ def shared(queue: cl.CommandQueue, array: np.ndarray) -> cl.Buffer:
 
 def hand_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:
     """Enqueue that the array of a `shared` buffer gets the content of the buffer."""
-    wanted = 0, array.shape, array.dtype
-    mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, *wanted, is_blocking=False)
+    wanted, wait = (0, array.shape, array.dtype), maps_late(queue.device.platform.name)
+    mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, *wanted, is_blocking=wait)
     mapped.base.release(queue)
 
 
