@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
@@ -21,6 +22,12 @@ from pyapsp.graph.validation import flag
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
 _METHODS = ("auto", "FW", "D", "BF", "J")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _typed_as(other: _F) -> Callable[[Callable[..., Any]], _F]:
+    """Let type checkers take a function for another, which has the same parameters."""
+    return lambda function: cast("_F", function)
 
 
 @overload
@@ -275,37 +282,7 @@ def bellman_ford(
     return shortest_path(csgraph, "BF", directed, return_predecessors, unweighted, indices=indices)
 
 
-@overload
-def johnson(
-    csgraph: Any,
-    directed: bool = ...,
-    indices: Any = ...,
-    return_predecessors: Literal[False] = ...,
-    unweighted: bool = ...,
-) -> Distances: ...
-
-
-@overload
-def johnson(
-    csgraph: Any,
-    directed: bool = ...,
-    indices: Any = ...,
-    *,
-    return_predecessors: Literal[True],
-    unweighted: bool = ...,
-) -> tuple[Distances, Predecessors]: ...
-
-
-@overload
-def johnson(
-    csgraph: Any,
-    directed: bool = ...,
-    indices: Any = ...,
-    return_predecessors: bool = ...,
-    unweighted: bool = ...,
-) -> Distances | tuple[Distances, Predecessors]: ...
-
-
+@_typed_as(bellman_ford)
 def johnson(
     csgraph: Any,
     directed: bool = True,

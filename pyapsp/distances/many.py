@@ -274,8 +274,7 @@ def _some_of(
             asked = {**asked, "dtype": array_dtype(graphs, asked["dtype"])}  # one for all
         ranks.same(**asked, graphs=len(graphs))
         own = own_device(ranks, device)
-        if own.memory is not None:
-            asked = {**asked, "memory_limit": min(own.memory, asked["memory_limit"] or own.memory)}
+        asked = {**asked, "memory_limit": own.limit(asked["memory_limit"])}
 
         def work(some: slice) -> Iterator[tuple[int, Result]]:
             return solve_each(graphs[some], device=own.device, **asked)
