@@ -352,22 +352,15 @@ def floyd_warshall(
 
     Parameters
     ----------
-    csgraph : array_like or sparse array, (n, n)
-        Weights. In a dense array 0, inf and NaN mean "no arc".
-    directed : bool
-        False: an arc may be walked both ways, at the smaller of the two weights.
-    return_predecessors : bool
-        Also return the predecessors.
-    unweighted : bool
-        Count arcs instead of adding weights.
+    csgraph, directed, return_predecessors, unweighted
+        As for `shortest_path`.
     overwrite : bool
         Write the distances into `csgraph` if it is a C-contiguous float64 array.
 
     Returns
     -------
-    dist_matrix : (n, n) ndarray of float64
-    predecessors : (n, n) ndarray of int32
-        -9999 where there is none; only with `return_predecessors`.
+    dist_matrix, predecessors
+        As of `shortest_path`, for all vertices.
 
     Raises
     ------
