@@ -170,10 +170,8 @@ def take_turns(
     ------
     ParameterError
         If `repeat` is below 1.
-    VerificationError
-        If an answer is wrong.
-    NegativeCycleError
-        If the input has no answer.
+    VerificationError, NegativeCycleError
+        As `warm_up`.
     """
     if repeat < 1:
         raise ParameterError.of("repeat", "timing", "at least 1", repeat)

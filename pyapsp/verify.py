@@ -193,10 +193,8 @@ def against_scipy(graph: Any, result: Result) -> Check:
 
     Parameters
     ----------
-    graph : Graph or graph-like
-        The graph that was solved (symmetrized, if it was solved with ``directed=False``).
-    result : Result
-        The answer; any subset of rows.
+    graph, result
+        As for `certificate`.
 
     Returns
     -------

@@ -36,32 +36,18 @@ __all__ = ["configure", "run"]
 
 _DENSE = "dense"
 # The names of `pyapsp.profiling.peers` by problem, repeated so that `--help` need not import it.
-_PEERS = (
-    *(
-        ("all-pairs", name)
-        for name in (
-            "scipy",
-            "scipy-floyd-warshall",
-            "rustworkx",
-            "tropical-gemm",
-            "numba",
-            "igraph",
-            "scipy-dijkstra",
-            "networkit",
-            "rustworkx-bfs",
-        )
+_USUAL = ("scipy", "igraph", "networkit")
+_PEERS = {
+    "all-pairs": (
+        *("scipy", "scipy-floyd-warshall", "rustworkx", "tropical-gemm", "numba", "igraph"),
+        *("scipy-dijkstra", "networkit", "rustworkx-bfs"),
     ),
-    *(
-        (problem, name)
-        for problem in ("bfs", "sssp", "scc")
-        for name in ("scipy", "igraph", "networkit")
-    ),
-    ("partition", "scipy"),
-    *(("triangles", name) for name in ("scipy", "igraph", "networkit")),
-    ("truss", "scipy"),
-    ("truss", "networkx"),
-)
-_NAMES = tuple(dict.fromkeys(name for _, name in _PEERS))
+    **dict.fromkeys(("bfs", "sssp", "scc"), _USUAL),
+    "partition": ("scipy",),
+    "triangles": _USUAL,
+    "truss": ("scipy", "networkx"),
+}
+_NAMES = tuple(dict.fromkeys(name for names in _PEERS.values() for name in names))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -148,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
     if peers is None:
         peers = [] if is_dense else ["scipy"]
     elif not peers:
-        peers = [name for of, name in _PEERS if of == problem.id]
+        peers = list(_PEERS.get(problem.id, ()))
     dtypes = arguments.dtype or ["float32" if is_dense else problem.dtypes[0]]
     console = Console(quiet=arguments.json)
     if not console.is_terminal:

@@ -100,8 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     }
     if ranks is not None:
         own = own_device(ranks, arguments.device)
-        limits = [each for each in (own.memory, arguments.memory_limit) if each is not None]
-        options |= {"device": own.device, "memory_limit": min(limits, default=None), "comm": ranks}
+        limit = own.limit(arguments.memory_limit)
+        options |= {"device": own.device, "memory_limit": limit, "comm": ranks}
     names = np.arange(graph.n) if graph.labels is None else graph.labels
     if arguments.sources is not None:
         chosen = vertices(graph.labels, graph.n, arguments.sources, "measure")

@@ -96,12 +96,8 @@ class SharedCheckpoint:
             if kind is None:
                 self._remove()
         finally:
-            self._close()
-
-    def _close(self) -> None:
-        """Release the folder."""
-        if self._lock is not None:
-            self._lock.release()
+            if self._lock is not None:
+                self._lock.release()
 
     def check_space(self, needed: int) -> None:
         """Raise an error if the disk is too small for two snapshots, or one more.

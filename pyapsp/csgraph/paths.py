@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
@@ -21,6 +22,12 @@ from pyapsp.graph.validation import flag
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
 _METHODS = ("auto", "FW", "D", "BF", "J")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _typed_as(other: _F) -> Callable[[Callable[..., Any]], _F]:
+    """Let type checkers take a function for another, which has the same parameters."""
+    return lambda function: cast("_F", function)
 
 
 @overload
@@ -275,37 +282,7 @@ def bellman_ford(
     return shortest_path(csgraph, "BF", directed, return_predecessors, unweighted, indices=indices)
 
 
-@overload
-def johnson(
-    csgraph: Any,
-    directed: bool = ...,
-    indices: Any = ...,
-    return_predecessors: Literal[False] = ...,
-    unweighted: bool = ...,
-) -> Distances: ...
-
-
-@overload
-def johnson(
-    csgraph: Any,
-    directed: bool = ...,
-    indices: Any = ...,
-    *,
-    return_predecessors: Literal[True],
-    unweighted: bool = ...,
-) -> tuple[Distances, Predecessors]: ...
-
-
-@overload
-def johnson(
-    csgraph: Any,
-    directed: bool = ...,
-    indices: Any = ...,
-    return_predecessors: bool = ...,
-    unweighted: bool = ...,
-) -> Distances | tuple[Distances, Predecessors]: ...
-
-
+@_typed_as(bellman_ford)
 def johnson(
     csgraph: Any,
     directed: bool = True,
@@ -375,22 +352,15 @@ def floyd_warshall(
 
     Parameters
     ----------
-    csgraph : array_like or sparse array, (n, n)
-        Weights. In a dense array 0, inf and NaN mean "no arc".
-    directed : bool
-        False: an arc may be walked both ways, at the smaller of the two weights.
-    return_predecessors : bool
-        Also return the predecessors.
-    unweighted : bool
-        Count arcs instead of adding weights.
+    csgraph, directed, return_predecessors, unweighted
+        As for `shortest_path`.
     overwrite : bool
         Write the distances into `csgraph` if it is a C-contiguous float64 array.
 
     Returns
     -------
-    dist_matrix : (n, n) ndarray of float64
-    predecessors : (n, n) ndarray of int32
-        -9999 where there is none; only with `return_predecessors`.
+    dist_matrix, predecessors
+        As of `shortest_path`, for all vertices.
 
     Raises
     ------

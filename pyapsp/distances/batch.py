@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from os import PathLike
 from typing import Any
 
@@ -111,7 +112,7 @@ class Batch:
 
     def _window(self, window: list[tuple[tuple[int, str], int, Graph]]) -> Iterator[Solved]:
         """Solve the graphs of a window; those of about the same size are solved together."""
-        for (_, name), entries in groupby(sorted(window, key=lambda each: each[:2]), _key):
+        for (_, name), entries in groupby(sorted(window, key=lambda each: each[:2]), itemgetter(0)):
             _, numbers, graphs = zip(*entries, strict=True)
             n, dtype = max(graph.n for graph in graphs), np.dtype(name)
             groups = partial(_lists, numbers, graphs, n, dtype, self.predecessors)
@@ -148,7 +149,8 @@ class Batch:
         make = maker(asked, n, options) if m and n else None
         if make is None:
             for group in groups(1):
-                yield self._alone(group, asked, options)
+                result = self._solve(group, 0, asked, options)
+                yield Solved(group, result.stats, result.reasons)
             return
         pipeline = Pipeline(make, n, options, m, group=self.size, pinned=pinned)
         for done in pipeline.run(groups(pipeline.group)):
@@ -192,11 +194,6 @@ class Batch:
         if before is not None:
             before[...] = result.predecessors
         return result
-
-    def _alone(self, group: Group, method: str | Method, options: AllPairsOptions) -> Solved:
-        """Solve the one graph of a group by itself."""
-        result = self._solve(group, 0, method, options)
-        return Solved(group, result.stats, result.reasons)
 
     def _described(
         self,
@@ -255,10 +252,6 @@ def _lists(
     for start in range(0, len(graphs), size):
         some = slice(start, start + size)
         yield Listed(numbers[some], graphs[some], n, dtype, predecessors=predecessors)
-
-
-def _key(entry: tuple[tuple[int, str], int, Graph]) -> tuple[int, str]:
-    return entry[0]
 
 
 def batch_of(

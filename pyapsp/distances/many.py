@@ -189,12 +189,7 @@ def solve_many(
         return [found[number] for number in range(len(found))]
     if dtype is None and isinstance(out, np.ndarray):
         dtype = out.dtype
-    chosen = array_dtype(graphs, dtype)
-    distances = np.empty(graphs.shape, chosen) if out is None else out
-    check_out(distances, graphs.shape, chosen)
-    if shares_memory(graphs, distances):
-        graphs = graphs.copy()
-    before = np.empty(graphs.shape, np.int32) if predecessors else None
+    graphs, distances, before = _arrays(graphs, out, dtype, predecessors)
     for _ in batch.array(graphs, distances, before):
         pass
     return distances if before is None else (distances, before)
@@ -255,12 +250,21 @@ def solve_each(
         return _some_of(comm, graphs, device, asked)
     batch = batch_of(method, directed, predecessors, device, memory_limit, group, check)
     if isinstance(graphs, np.ndarray):
-        distances = np.empty(graphs.shape, array_dtype(graphs, dtype))
-        before = np.empty(graphs.shape, np.int32) if predecessors else None
-        solved = batch.array(graphs, distances, before)
+        solved = batch.array(*_arrays(graphs, None, dtype, predecessors))
     else:
         solved = batch.graphs(graphs, dtype)
     return (each for some in solved for each in some.results())
+
+
+def _arrays(
+    graphs: np.ndarray, out: np.ndarray | None, dtype: Any, predecessors: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return weights that share no memory with the answers, and the arrays of the answers."""
+    chosen = array_dtype(graphs, dtype)
+    distances = np.empty(graphs.shape, chosen) if out is None else out
+    check_out(distances, graphs.shape, chosen)
+    weights = graphs.copy() if shares_memory(graphs, distances) else graphs
+    return weights, distances, np.empty(graphs.shape, np.int32) if predecessors else None
 
 
 def _some_of(
@@ -274,8 +278,7 @@ def _some_of(
             asked = {**asked, "dtype": array_dtype(graphs, asked["dtype"])}  # one for all
         ranks.same(**asked, graphs=len(graphs))
         own = own_device(ranks, device)
-        if own.memory is not None:
-            asked = {**asked, "memory_limit": min(own.memory, asked["memory_limit"] or own.memory)}
+        asked = {**asked, "memory_limit": own.limit(asked["memory_limit"])}
 
         def work(some: slice) -> Iterator[tuple[int, Result]]:
             return solve_each(graphs[some], device=own.device, **asked)
@@ -294,12 +297,7 @@ def _all_of(
             mine = dict(_some_of(ranks, graphs, device, asked))
             found = {number: each for some in ranks.all(mine) for number, each in some.items()}
             return [found[number] for number in range(len(found))]
-        chosen = array_dtype(graphs, asked["dtype"])
-        distances = np.empty(graphs.shape, chosen) if out is None else out
-        check_out(distances, graphs.shape, chosen)
-        if shares_memory(graphs, distances):
-            graphs = graphs.copy()
-        before = np.empty(graphs.shape, np.int32) if asked["predecessors"] else None
+        graphs, distances, before = _arrays(graphs, out, asked["dtype"], asked["predecessors"])
         numbers = []
         for number, each in _some_of(ranks, graphs, device, asked):
             numbers.append(number)

@@ -35,9 +35,8 @@ def build_warps(
 
     Parameters
     ----------
-    device : Device
-    name : str
-        The file, as for `build`.
+    device, name, optimise
+        As for `build`.
     defines : mapping of str to str or int
         Macros, with ``PYAPSP_GROUP`` and ``PYAPSP_WARP``. ``PYAPSP_SUBGROUPS`` and
         ``PYAPSP_INT64_ATOMICS`` are added.
@@ -46,8 +45,6 @@ def build_warps(
         kernel of the file gets sub-groups of the width ``PYAPSP_WARP``.
     standard : str or None
         The version of OpenCL C without sub-groups, as for `build`.
-    optimise : bool
-        Whether the compiler optimises.
 
     Returns
     -------
@@ -56,7 +53,7 @@ def build_warps(
     Raises
     ------
     KernelBuildError
-        If the compiler refuses the source.
+        As `build`.
     """
     atomics = int(device.capabilities.int64_atomics)
     plain = {**defines, "PYAPSP_INT64_ATOMICS": atomics, "PYAPSP_SUBGROUPS": 0}

@@ -27,7 +27,14 @@ from pyapsp.paths import PathOptions, Weights
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.search import MOST_COUNTED, Search
-from pyapsp.traversal.tree import Programs, Tree, farthest_of, held_type, word_defines
+from pyapsp.traversal.tree import (
+    Programs,
+    Tree,
+    farthest_of,
+    held_type,
+    without_atomics,
+    word_defines,
+)
 
 __all__ = ["SsspDeltaStepping"]
 
@@ -91,13 +98,8 @@ class SsspDeltaStepping(Search):
                 f"{self.id} counts in 32 bits, and the graph has {about.n:,} vertices and "
                 f"{about.m:,} arcs"
             )
-        wide = held_type(about, options.dtype).itemsize == 8
-        if wide and not options.device.capabilities.int64_atomics:
-            return CapabilityError(
-                f"{options.device.name} has no 64-bit atomics, which {self.id} needs for "
-                f"{options.dtype}: use sssp-near-far"
-            )
-        return super().unmet(about, options)
+        error = without_atomics(self.id, about, options, "sssp-near-far")
+        return super().unmet(about, options) if error is None else error
 
     def buffers(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]

@@ -20,7 +20,7 @@ from pyapsp.paths import PathOptions
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.h_bf import NARROWEST, Frontiers, entering_leaves, form_of, own_buffers
 from pyapsp.traversal.search import Search
-from pyapsp.traversal.tree import held_type
+from pyapsp.traversal.tree import held_type, without_atomics
 
 __all__ = ["SsspHBf"]
 
@@ -111,13 +111,8 @@ class SsspHBf(Search):
                 f"{self.id} counts in 32 bits and keeps two of a vertex, and the graph has "
                 f"{about.n:,} vertices and {about.m:,} arcs"
             )
-        wide = held_type(about, options.dtype).itemsize == 8
-        if wide and not options.device.capabilities.int64_atomics:
-            return CapabilityError(
-                f"{options.device.name} has no 64-bit atomics, which {self.id} needs for "
-                f"{options.dtype}: use sssp-bellman-ford"
-            )
-        return super().unmet(about, options)
+        error = without_atomics(self.id, about, options, "sssp-bellman-ford")
+        return super().unmet(about, options) if error is None else error
 
     def buffers(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]

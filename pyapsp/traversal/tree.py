@@ -13,13 +13,14 @@ import pyopencl as cl
 from pyapsp.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.bounds import distance_bound
 from pyapsp.device import Device
+from pyapsp.errors import CapabilityError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch, build
 from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity, narrower
 from pyapsp.traversal.search import Launcher
 
-__all__ = ["Programs", "Tree", "farthest_of", "held_type", "word_defines"]
+__all__ = ["Programs", "Tree", "farthest_of", "held_type", "without_atomics", "word_defines"]
 
 # Work-items of a group, if the device supports it, and of a vertex on GPUs.
 _GROUP, _LANES = 64, 8
@@ -43,6 +44,19 @@ def held_type(graph: Graph | Facts, dtype: np.dtype) -> np.dtype:
     if dtype.itemsize == 8 and narrower(graph, dtype, distance_bound(graph)) is not None:
         return np.dtype(np.int32)
     return dtype
+
+
+def without_atomics(
+    method: str, graph: Graph | Facts, options: PathOptions, other: str
+) -> CapabilityError | None:
+    """Return the error of a device without atomics for wide distances, which `other` can find."""
+    wide = held_type(graph, options.dtype).itemsize == 8
+    if not wide or options.device.capabilities.int64_atomics:
+        return None
+    return CapabilityError(
+        f"{options.device.name} has no 64-bit atomics, which {method} needs for "
+        f"{options.dtype}: use {other}"
+    )
 
 
 def word_defines(

@@ -101,13 +101,9 @@ def tuned(
 
     Parameters
     ----------
-    method : TunableMethod
-        Its ``parameters`` were given by the caller and are never changed.
-    n : int
-        Size of the input: vertices.
-    options : Options
-    family : str
-        Family of the input.
+    method, n, options, family
+        As for `matches`. The ``parameters`` of the method were given by the caller and are never
+        changed.
 
     Returns
     -------
@@ -135,12 +131,8 @@ def tuned_rate(
 
     Parameters
     ----------
-    method : TunableMethod
-    n : int
-        Size of the input: vertices.
-    options : Options
-    family : str
-        Family of the input.
+    method, n, options, family
+        As for `matches`.
 
     Returns
     -------
