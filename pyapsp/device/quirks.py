@@ -156,6 +156,10 @@ _KNOWN = {
     # fmin() must handle NaN, which halves the speed. For integers, the ternary of vectors
     # of 64 bytes makes masks of comparisons where min() is an instruction.
     ("intel", "cpu"): replace(_CPU, integer_min="builtin", max_vector_bytes=32, prefetches=True),
+    # Neighbouring work-items are the lanes of its vectors. In a group of one work-item the unused
+    # lanes are not masked in loops: they may run an inner loop to the limit of 65,535 steps that
+    # ends all loops of the kernel.
+    ("rusticl", "cpu"): replace(_CPU, max_vector_bytes=1, scalar_groups=False),
     # An interpreter that detects data races: every form works, and every form should be tested.
     ("oclgrind", "gpu"): replace(_GPU, max_vector_bytes=64),
     # Neighbouring work-items form the vector; a pair of 32-bit values is one load or store.
@@ -192,7 +196,7 @@ def traits_of(platform_name: str, kind: str, processor: str, features: frozenset
     name = platform_name.lower()
     for (word, known_kind), traits in _KNOWN.items():
         if word in name and kind == known_kind:
-            if kind == "cpu" and _has_avx512(processor, features):
+            if traits.scalar_groups and _has_avx512(processor, features):
                 return replace(traits, max_vector_bytes=64, long_vectors=True)
             return traits
     return _CPU if kind == "cpu" else _GPU

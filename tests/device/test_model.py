@@ -144,6 +144,7 @@ AVX512_CPU = AVX512 | {"bmi1", "bmi2", "abm", "movbe", "f16c"}
         ("Portable Computing Language", "cpu", AVX512, "tt", {1: 16, 2: 16, 4: 16, 8: 8}, True),
         ("Intel(R) OpenCL", "cpu", AVX2, "tb", {2: 16, 4: 8, 8: 4}, True),
         ("Intel(R) OpenCL", "cpu", AVX512, "tb", {2: 16, 4: 16, 8: 8}, True),
+        ("rusticl", "cpu", AVX512, "tt", {4: 1, 8: 1}, False),
         ("NVIDIA CUDA", "gpu", AVX512, "bb", {1: 8, 4: 2, 8: 1}, False),
         ("Intel(R) OpenCL Graphics", "gpu", AVX512, "bb", {4: 1}, False),
         ("Somebody's", "cpu", AVX512, "tt", {4: 4, 8: 2}, True),
