@@ -394,11 +394,10 @@ class Graph:
         """The most similar family of `pyapsp.graph.families`, by the degrees; takes O(n)."""
         if self.m == 0:
             return "uniform"
-        degrees = np.diff(self.indptr)
-        mean, most = self.m / self.n, int(degrees.max())
+        mean, (most, squares) = self.m / self.n, validation.degrees(self.indptr)
         if most > _SKEWED * mean:
             return "power-law"
-        if most <= _MESHED and degrees.std() < _ALIKE * mean:
+        if most <= _MESHED and squares / self.n - mean**2 < (_ALIKE * mean) ** 2:
             return "mesh"
         return "uniform"
 
