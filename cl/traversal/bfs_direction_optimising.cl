@@ -205,7 +205,7 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
         span = 0;
         for (int i = from; i < from + width; i++) {
             const int u = queue[i];
-            PREFETCH(&first[queue[min(i + 2 * PYAPSP_AHEAD, count - 1)]]);
+            /* its offset is in the cache, from when the vertex was found */
             PREFETCH(&heads[first[queue[min(i + PYAPSP_AHEAD, count - 1)]]]);
             const offset_t end = first[u + 1];
             for (offset_t a = first[u]; a < end; a++) {

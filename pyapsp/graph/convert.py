@@ -60,14 +60,16 @@ def from_scipy(
     """
     if not scipy.sparse.issparse(matrix):
         raise GraphError(f"a SciPy sparse matrix is wanted, not {type(matrix).__name__}")
-    n = validation.sparse(matrix)
+    n, in_order = validation.sparse(matrix)
     if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
         # unused entries behind the last row, for which `tocoo` would have no row numbers
         matrix = matrix.copy()
         matrix.prune()
     if matrix.format == "csc":
         matrix, copy = matrix.tocsr(), False
-    if matrix.format == "csr" and validation.fall(matrix.indptr, matrix.indices) is None:
+        _, fall = validation.rows(matrix.indptr, matrix.indices, n)
+        in_order = fall is None
+    if in_order:
         rows = matrix.indptr, matrix.indices, matrix.data
         graph = Graph.from_checked_rows(*rows, name=name, copy=copy)
         return graph if directed else graph.symmetrized()

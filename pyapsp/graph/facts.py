@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pyapsp.graph.validation import degrees
+
 __all__ = ["Facts", "family_of"]
 
 # A graph is power-law if a vertex has more than this multiple of the mean number of arcs. In a mesh
@@ -38,10 +40,9 @@ def family_of(indptr: NDArray[np.int64]) -> str:
     n, m = indptr.size - 1, int(indptr[-1])
     if m == 0:
         return "uniform"
-    degrees = np.diff(indptr)
-    mean, most = m / n, int(degrees.max())
+    mean, (most, squares) = m / n, degrees(indptr)
     if most > _SKEWED * mean:
         return "power-law"
-    if most <= _MESHED and degrees.std() < _ALIKE * mean:
+    if most <= _MESHED and squares / n - mean**2 < (_ALIKE * mean) ** 2:
         return "mesh"
     return "uniform"

@@ -26,8 +26,8 @@ __all__ = [
     "array",
     "choice",
     "csr",
+    "degrees",
     "extremes",
-    "fall",
     "finite",
     "flag",
     "integer",
@@ -36,6 +36,7 @@ __all__ = [
     "labels",
     "probability",
     "real",
+    "rows",
     "sparse",
     "square",
     "vertex",
@@ -116,19 +117,25 @@ def square(shape: tuple[int, ...]) -> int:
     return shape[0]
 
 
-def sparse(matrix: Any) -> int:
-    """Check the index arrays of a SciPy sparse matrix of any format and return its n.
+def sparse(matrix: Any) -> tuple[int, bool]:
+    """Check the index arrays of a SciPy sparse matrix of any format.
 
     SciPy's compiled conversions do not check whether an index is out of range. This function checks
     the same as SciPy's ``check_format(full_check=True)``, but does not change the matrix and does
     not copy the column indices.
+
+    Returns
+    -------
+    n : int
+    in_order : bool
+        Whether it is a CSR matrix, and the columns of each row are strictly increasing.
 
     Raises
     ------
     GraphError
         The matrix is not square, or its index arrays do not describe a matrix.
     """
-    n = square(matrix.shape)
+    n, in_order = square(matrix.shape), False
     if matrix.format == "lil":
         lists = [*matrix.rows, *matrix.data]
         if not all(isinstance(each, list) for each in lists):
@@ -137,14 +144,14 @@ def sparse(matrix: Any) -> int:
         if lengths[:n] != lengths[n:]:
             raise GraphError("the lists of columns and of entries of a LIL matrix differ in length")
     elif matrix.format in ("csr", "csc", "bsr"):
-        _compressed(matrix, n)
+        in_order = _compressed(matrix, n)
     elif matrix.format == "dia":
         offsets, entries = _indices("offsets", matrix.offsets), np.asarray(matrix.data)
         if entries.ndim != 2 or len(entries) != offsets.size:
             raise GraphError(
                 f"{offsets.size} offsets do not go with diagonals of shape {entries.shape}"
             )
-    return n
+    return n, in_order
 
 
 def _indices(what: str, array: Any) -> NDArray[Any]:
@@ -159,8 +166,11 @@ def _indices(what: str, array: Any) -> NDArray[Any]:
     return found
 
 
-def _compressed(matrix: Any, n: int) -> None:
-    """Check the arrays of a CSR matrix, or of a CSC or BSR one with its own rows and columns."""
+def _compressed(matrix: Any, n: int) -> bool:
+    """Check the arrays of a CSR matrix, or of a CSC or BSR one with its own rows and columns.
+
+    The result is whether it is a CSR matrix with columns in order.
+    """
     starts, places = _indices("indptr", matrix.indptr), _indices("indices", matrix.indices)
     entries = matrix.data
     if not isinstance(entries, np.ndarray):
@@ -170,15 +180,21 @@ def _compressed(matrix: Any, n: int) -> None:
     block = entries.shape[1:]
     if len(entries) != places.size or len(block) != (2 if matrix.format == "bsr" else 0):
         raise GraphError(f"{places.size} indices do not go with entries of shape {entries.shape}")
-    rows, columns = (n // side for side in block or (1, 1))
-    if starts.size != rows + 1:
-        raise GraphError(f"indptr must have {rows + 1} values, not {starts.size}")
+    count, columns = (n // side for side in block or (1, 1))
+    if starts.size != count + 1:
+        raise GraphError(f"indptr must have {count + 1} values, not {starts.size}")
     if starts[0] != 0 or starts[-1] > places.size or (starts[1:] < starts[:-1]).any():
         raise GraphError(f"indptr must rise from 0 to at most the number of indices, {places.size}")
-    used = places[: starts[-1]]
-    if not _inside(used, columns):
+    used, in_order = places[: starts[-1]], False
+    if matrix.format == "csr":
+        inside, fall = rows(starts, used, columns)
+        in_order = fall is None
+    else:
+        inside = _inside(used, columns)
+    if not inside:
         outside = used[(used < 0) | (used >= columns)][0]
         raise GraphError(f"indices must lie in 0..{columns - 1}, and one is {outside}")
+    return in_order
 
 
 def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
@@ -344,6 +360,17 @@ def whole(values: NDArray[Any]) -> bool:
     return all(_in_blocks(whole_in, values.size))
 
 
+def degrees(starts: NDArray[np.int64]) -> tuple[int, int]:
+    """Return the largest number of arcs of a row, and the sum of the squares of these numbers."""
+
+    def degrees_in(start: int, stop: int) -> tuple[int, int]:
+        part = np.diff(starts[start : stop + 1])
+        return int(part.max()), int(np.dot(part, part))
+
+    found = _in_blocks(degrees_in, starts.size - 1)
+    return max(most for most, _ in found), sum(squares for _, squares in found)
+
+
 def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
     """Check the pattern of a compressed sparse row matrix and return its n.
 
@@ -364,12 +391,12 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
         raise GraphError(f"indptr must rise from 0 to the number of arcs, {heads.size}")
     if heads.size and heads.dtype.kind not in "iu":
         raise GraphError(f"indices must be integers, not {heads.dtype}")
-    if heads.size and not _inside(heads, n):
+    inside, below = rows(starts, heads, n)
+    if not inside:
         arc = int(((heads < 0) | (heads >= n)).argmax())
         raise GraphError(
             f"the heads of the arcs must lie in 0..{n - 1}: arc number {arc} has {heads[arc]}"
         )
-    below = fall(starts, heads)
     if below is not None:
         row = int(np.searchsorted(starts, below, side="right")) - 1
         raise GraphError(
@@ -379,27 +406,38 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
     return n
 
 
-def fall(starts: NDArray[Any], heads: NDArray[Any]) -> int | None:
-    """Return the first arc whose head is not above the one before it in its row, or None.
+def rows(starts: NDArray[Any], heads: NDArray[Any], columns: int) -> tuple[bool, int | None]:
+    """Return whether all heads are in range, and the first arc that is out of order in its row.
 
     Parameters
     ----------
     starts : (n + 1,) ndarray of int
         Row pointers that rise from 0 to the number of arcs.
     heads : ndarray of int
+    columns : int
+
+    Returns
+    -------
+    inside : bool
+        Whether all heads lie in [0, columns).
+    fall : int or None
+        The first arc whose head is not above the one before it in its row.
     """
     bounds = np.minimum(np.arange(0, heads.size + _BLOCK, _BLOCK), heads.size)
     bounds[0] = 1  # the first arc has none before it
-    rows = np.searchsorted(starts, bounds.astype(starts.dtype))
+    firsts = np.searchsorted(starts, bounds.astype(starts.dtype))
 
-    def first_in(start: int, stop: int) -> int | None:
-        begin, first = max(start, 1), start // _BLOCK
+    def look(start: int, stop: int) -> tuple[bool, int | None]:
+        begin, block = max(start, 1), start // _BLOCK
         falls = heads[begin:stop] <= heads[begin - 1 : stop - 1]
-        falls[starts[rows[first] : rows[first + 1]] - begin] = False  # a row begins there
-        return begin + int(falls.argmax()) if falls.any() else None
+        begins = starts[firsts[block] : firsts[block + 1]].astype(np.intp, copy=False)
+        falls[begins - begin] = False  # the head may fall where a row begins
+        fall = begin + int(falls.argmax()) if falls.any() else None
+        return _inside(heads[start:stop], columns), fall
 
-    found = _in_blocks(first_in, heads.size)
-    return next((arc for arc in found if arc is not None), None)
+    found = _in_blocks(look, heads.size)
+    inside = all(inside for inside, _ in found)
+    return inside, next((fall for _, fall in found if fall is not None), None)
 
 
 def _inside(places: NDArray[Any], count: int) -> bool:
@@ -408,12 +446,7 @@ def _inside(places: NDArray[Any], count: int) -> bool:
         return True
     if places.dtype.isnative:
         # viewed as unsigned numbers, negative ones become the largest
-        found = places.view(f"u{places.itemsize}")
-
-        def most(start: int, stop: int) -> Any:
-            return found[start:stop].max()
-
-        return bool(max(_in_blocks(most, found.size)) < count)
+        return bool(places.view(f"u{places.itemsize}").max() < count)
     return bool(places.min() >= 0 and places.max() < count)
 
 

@@ -56,7 +56,7 @@ _CHUNK, _SCALAR_CHUNK = 1024, 4096
 # Arcs of a frontier up to which a walk goes on, even if a pull would find the next level.
 _STROLL = 2**17
 # Vertices of the queue from the present one to that whose arcs are prefetched.
-_AHEAD = 8
+_AHEAD = 6
 # The layout of the state, see the kernel file.
 _RECORDS, _RECORD, _FOUND, _LEVEL, _REST, _STALLED = 4, 16, 2, 7, 10, (4, 12)
 

@@ -27,6 +27,8 @@ def test_falls_are_found(large, monkeypatch):
         if heads.size and number % 3:
             heads[rng.integers(heads.size)] = rng.integers(12)
         expected = first_fall(starts, heads)
-        assert validation.fall(starts, heads) == expected
+        for columns in (12, 9):
+            inside = bool((heads < columns).all())
+            assert validation.rows(starts, heads, columns) == (inside, expected)
         found += expected is not None
     assert 20 < found < 180
