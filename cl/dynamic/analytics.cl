@@ -18,6 +18,7 @@
  *             PYAPSP_VALUE     float     type of the vectors of products
  *             PYAPSP_MIN_PLUS  0         1: products in (min, +)
  *             PYAPSP_NONE      INFINITY  the sum of nothing in (min, +)
+ *             PYAPSP_INTEGERS  0         whether the values are integers
  *
  * Cost      One read of each row, and one of a vector or an atomic operation for each edge.
  *
@@ -37,6 +38,9 @@
 #ifndef PYAPSP_NONE
 #define PYAPSP_NONE INFINITY
 #endif
+#ifndef PYAPSP_INTEGERS
+#define PYAPSP_INTEGERS 0
+#endif
 #ifndef PYAPSP_HAS_FP64
 #define PYAPSP_HAS_FP64 0
 #endif
@@ -46,10 +50,16 @@
 
 typedef PYAPSP_VALUE value_t;
 
+#if PYAPSP_INTEGERS
+#define SUM(a, b) add_sat(a, b) /* a sum that is too large is as good as nothing */
+#else
+#define SUM(a, b) ((a) + (b))
+#endif
+
 #if PYAPSP_MIN_PLUS
 #define ADD(a, b) ((b) < (a) ? (b) : (a))
-/* Nothing plus a weight is nothing: integers would overflow. */
-#define TIMES(w, x) ((x) == (value_t)PYAPSP_NONE ? (x) : (value_t)(w) + (x))
+/* Nothing plus a weight, which may be negative, is nothing. */
+#define TIMES(w, x) ((x) == (value_t)PYAPSP_NONE ? (x) : SUM((value_t)(w), x))
 #define NOTHING ((value_t)PYAPSP_NONE)
 #else
 #define ADD(a, b) ((a) + (b))
@@ -121,10 +131,11 @@ __kernel GROUP void rows_search(LISTS, volatile __global int *distance, __global
 }
 
 /* Relax the edges of a list of vertices. Vertices whose distance falls are the next list, each once:
- * marks[v] is the last round in which v was put on a list. */
+ * marks[v] is the last round in which v was put on a list. A distance of INT_MAX - 1 is too long for
+ * an int. Edges of negative weight are counted and left out, so that no cycle goes on. */
 __kernel GROUP void rows_relax(LISTS, volatile __global int *distance, volatile __global int *marks,
                                __global int *next, volatile __global int *next_count,
-                               const int round, ROWS_WEIGHTS)
+                               volatile __global int *negative, const int round, ROWS_WEIGHTS)
 {
     const int lane = GROUP_PLACE % lanes;
     FOR_ROWS (at, *count, lanes) {
@@ -132,9 +143,14 @@ __kernel GROUP void rows_relax(LISTS, volatile __global int *distance, volatile 
         if (size > 0) {
             __global const int *row = ROW_HEADS(v);
             __global const weight_t *weight = ROW_WEIGHTS(v);
-            const int own = atomic_or(&distance[v], 0);
+            const int own = atomic_or(&distance[v], 0), room = INT_MAX - 1 - own;
             for (int k = lane; k < size; k += lanes) {
-                const int w = row[k], now = own + (int)WEIGHT_AT(weight, k);
+                if (WEIGHT_AT(weight, k) < 0) {
+                    atomic_inc(negative);
+                    continue;
+                }
+                const int fits = WEIGHT_AT(weight, k) <= room, w = row[k];
+                const int now = fits ? own + (int)WEIGHT_AT(weight, k) : INT_MAX - 1;
                 if (atomic_min(&distance[w], now) > now && atomic_xchg(&marks[w], round) != round)
                     next[atomic_inc(next_count)] = w;
             }

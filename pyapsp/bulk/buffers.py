@@ -12,7 +12,8 @@ import pyopencl as cl
 from pyapsp.bulk.generate import Array
 from pyapsp.bulk.translate import Translation
 from pyapsp.device import Device
-from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.errors import CapabilityError, GraphError, ParameterError
+from pyapsp.graph import validation
 from pyapsp.kernels import Stopwatch, build
 from pyapsp.kernels.program import Program as Built
 
@@ -231,7 +232,10 @@ def converted(array: Array, given: Any, axis: Axis) -> np.ndarray:
     ParameterError
         The shape is wrong, or the type cannot represent the values.
     """
-    found = np.asarray(given)
+    try:
+        found = validation.array(f"the values of {array.name!r}", given)
+    except GraphError as error:
+        raise ParameterError(f"bulk: {error}") from None
     inner = found.shape[1:] if axis == 0 else found.shape[:-1]
     if found.ndim == 0 or inner != array.shape:
         p = ("p", *map(str, array.shape)) if axis == 0 else (*map(str, array.shape), "p")
@@ -244,8 +248,9 @@ def converted(array: Array, given: Any, axis: Axis) -> np.ndarray:
         raise ParameterError.of(array.name, "bulk", f"of type {array.dtype}", found.dtype)
     with np.errstate(over="ignore"):
         result = found.astype(array.dtype)
-    if kinds[1] != "f" and not np.array_equal(result, found):
-        rule = f"whole numbers that {array.dtype} can hold"
+    if validation.lost(found, result).any():
+        numbers = "numbers" if kinds[1] == "f" else "whole numbers"
+        rule = f"{numbers} that {array.dtype} can hold"
         raise ParameterError.of(array.name, "bulk", rule, found.dtype)
     return result
 

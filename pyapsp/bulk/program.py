@@ -22,6 +22,7 @@ from pyapsp.bulk.stream import SLOTS, Stream
 from pyapsp.bulk.translate import Translation, translate
 from pyapsp.device import Device, choose, device_errors
 from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.graph.validation import integer
 from pyapsp.kernels import Stopwatch
 from pyapsp.kernels.source import root
 
@@ -327,6 +328,7 @@ def split(arrays: Mapping[str, Any], b: int) -> Iterator[dict[str, Any]]:
     ------
     dict of str to array-like
     """
+    b = integer("b", "split", b, 1)
     p = max((len(each) for each in arrays.values()), default=0)
     for begin in range(0, p, b):
         yield {name: each[begin : begin + b] for name, each in arrays.items()}

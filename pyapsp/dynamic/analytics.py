@@ -12,7 +12,7 @@ from pyapsp.device import device_errors
 from pyapsp.dynamic.calls import Run
 from pyapsp.dynamic.ranks import katz, pagerank
 from pyapsp.dynamic.rows import CsrRows, Rows, rows_of
-from pyapsp.errors import CapabilityError, GraphError, ParameterError
+from pyapsp.errors import CapabilityError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import validation
 
 __all__ = [
@@ -75,9 +75,15 @@ def distances(graph: Any, source: int) -> NDArray[np.int32]:
     Parameters
     ----------
     graph : Hornet, CsrRows or graph-like
-        With non-negative weights of an integer type, or without weights: then all are 1. Lengths
-        must be below 2^31.
+        With non-negative weights of an integer type, or without weights: then all are 1.
     source : int
+
+    Raises
+    ------
+    ParameterError
+        The weights are of another type, or `source` is no vertex.
+    PrecisionError
+        The weight of an edge that is reached is negative, or a length is not below 2^31 - 2.
 
     Source: R. Bellman, Quarterly of Applied Mathematics 16, 1958, with the frontiers of F. Busato,
     N. Bombieri, TPDS 27, 2016, doi:10.1109/TPDS.2015.2485994.
@@ -87,7 +93,7 @@ def distances(graph: Any, source: int) -> NDArray[np.int32]:
         return bfs(rows, source)
     if rows.weight.kind not in "iu":
         raise ParameterError.of("graph", "distances", "of integer weights", rows.weight.name)
-    source = validation.integer("source", "distances", source, 0, rows.n - 1)
+    source = validation.vertex("source", "distances", source, rows.n)
     with device_errors(rows.device, 20 * rows.n):
         run, most = Run(rows, rows.program()), np.iinfo(np.int32).max
         start = np.full(rows.n, most, np.int32)
@@ -95,16 +101,21 @@ def distances(graph: Any, source: int) -> NDArray[np.int32]:
         distance, marks = run.upload(start), run.filled(0, rows.n, np.int32)
         levels = [run.filled(source, rows.n, np.int32), run.buffer(4 * rows.n)]
         counts = [run.filled(1, 1, np.int32), run.filled(0, 1, np.int32)]
+        negative = run.filled(0, 1, np.int32)
         size, turn = 1, 0
         while size:
             now, later = turn % 2, (turn + 1) % 2
             cl.enqueue_fill_buffer(rows.queue, counts[later], np.zeros(1, np.int32), 0, 4)
-            found = distance, marks, levels[later], counts[later], np.int32(turn + 1)
+            found = distance, marks, levels[later], counts[later], negative, np.int32(turn + 1)
             given = levels[now], counts[now], size
             run.over_rows("rows_relax", *found, of=given, weights=True)
             size = int(run.fetch(counts[later], 1, np.int32)[0])
             turn += 1
         answer = run.fetch(distance, rows.n, np.int32)
+        if run.fetch(negative, 1, np.int32)[0]:
+            raise PrecisionError("lengths need weights of at least 0, and one is negative")
+    if (answer == most - 1).any():
+        raise PrecisionError("a length is not below 2^31 - 2, which int32 needs")
     answer[answer == most] = -1
     return answer
 
@@ -117,10 +128,12 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
     graph : Hornet, CsrRows or graph-like
         Row v has the edges of v; edges without weights have the weight 1.
     x : array_like, shape (n,)
-        float32, float64, int32 or int64: the type of the answer.
+        float32, float64, int32 or int64: the type of the answer, to which weights are converted.
+        Integers that overflow in "plus-times" wrap around, as in NumPy.
     semiring : {"plus-times", "min-plus"}
         "min-plus": y[v] is the smallest weight + x[head] of the edges of v. It is infinity if there
-        is no edge. In an integer type, its largest value means infinity, in x too.
+        is no edge. In an integer type, its largest value means infinity, in x too, and a larger
+        sum is infinity.
 
     Returns
     -------
@@ -131,6 +144,7 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
     rows = rows_of(graph)
     semiring = validation.choice("semiring", "spmv", semiring, SEMIRINGS)
     vector = np.ascontiguousarray(validation.array("the vector", x))
+    vector = vector.astype(vector.dtype.newbyteorder("="), copy=False)
     if vector.shape != (rows.n,):
         raise GraphError(f"a vector of shape {vector.shape} does not go with {rows.n} vertices")
     value = _value(rows, vector)
@@ -140,6 +154,9 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
         "PYAPSP_HAS_FP64": int(rows.device.capabilities.fp64),
     }
     if vector.dtype.kind == "i":
+        if rows.weight is not None and rows.weight.kind == "f":
+            raise ParameterError.of("x", "spmv", "of floats, as the weights are", value)
+        defines["PYAPSP_INTEGERS"] = 1
         defines["PYAPSP_NONE"] = "LONG_MAX" if value == "long" else "INT_MAX"
     with device_errors(rows.device, 2 * vector.nbytes):
         run = Run(rows, rows.program(**defines))

@@ -61,14 +61,14 @@ def columns_of(owner: str, weight: Any, properties: Mapping[str, Any], layout: s
         A type has no values of 1, 2, 4 or 8 bytes, a name is not allowed, or records would not fit.
     """
     layout = validation.choice("layout", owner, layout, LAYOUTS)
-    types = {name: _simple(owner, name, dtype) for name, dtype in properties.items()}
+    types = {name: number_type(owner, name, dtype) for name, dtype in properties.items()}
     for name in types:
         if not isinstance(name, str) or name in ("", "head", "weight"):
             rule = "named by strings other than '', 'head' and 'weight'"
             raise ParameterError.of("properties", owner, rule, name)
     columns = []
     if weight is not None:
-        columns.append(Column(_simple(owner, "weight", weight), ("weight",)))
+        columns.append(Column(number_type(owner, "weight", weight), ("weight",)))
     record = np.dtype(list(types.items())) if types else np.dtype([])
     fits = record.itemsize in ITEMS and record.itemsize >= 4
     if layout == "records" and types and not fits:
@@ -86,7 +86,8 @@ def named(parameter: str, owner: str, given: Any) -> dict[str, Any]:
     return dict(given or {})
 
 
-def _simple(owner: str, name: str, dtype: Any) -> np.dtype[Any]:
+def number_type(owner: str, name: str, dtype: Any) -> np.dtype[Any]:
+    """Return a type of numbers in the byte order of this machine, as kernels have them."""
     try:
         found: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError):
@@ -94,23 +95,18 @@ def _simple(owner: str, name: str, dtype: Any) -> np.dtype[Any]:
     if found.kind not in "biuf" or found.itemsize > 8:
         rule = "a type of booleans, integers or floats of at most 8 bytes"
         raise ParameterError.of(name, owner, rule, dtype)
-    return found
+    return found.newbyteorder("=")
 
 
 def values_of(owner: str, name: str, dtype: np.dtype[Any], values: ArrayLike) -> NDArray[Any]:
     """Return values in the type of their column, which must hold each of them.
 
-    Floats are rounded to a float type; integers must be exact in every type.
+    Floats are rounded to a float type, but not to zero; integers must be exact in every type.
     """
     given = validation.real(values, f"the values of {name!r}")
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         cast = given.astype(dtype)
-        if dtype.kind == "f" and given.dtype.kind == "f":
-            lost = np.isfinite(cast) != np.isfinite(given)
-        elif dtype.kind == "f":
-            lost = ~np.isfinite(cast) | (cast.astype(given.dtype) != given)
-        else:
-            lost = cast != given
+    lost = validation.lost(given, cast) | ((cast == 0) & (given != 0))
     if lost.any():
         first = given[lost][0].item()
         raise ParameterError.of(name, owner, f"values that {dtype} can hold", first)

@@ -64,6 +64,8 @@ class PathRows:
     """
 
     def __init__(self, held: Hornet, sources: Sequence[int] | NDArray[Any] | None = None) -> None:
+        if not isinstance(held, Hornet):
+            raise ParameterError.of("held", "PathRows", "a Hornet", type(held).__name__)
         self._held = held
         self._weighted = any("weight" in column.names for column in held._columns)
         if self._weighted:
@@ -86,7 +88,7 @@ class PathRows:
         given = np.ones(1, np.int64) if weights is None else validation.real(weights)
         if self._weighted:
             self._check(given)
-        u, v = ends_of("tails", tails), ends_of("heads", heads)
+        u, v = self._ends(tails, heads)
         with self._changing() as before:
             self._held.insert_edges(u, v, weights)  # checks the arguments
         steps = np.broadcast_to(given, u.shape)
@@ -95,7 +97,7 @@ class PathRows:
 
     def delete_edges(self, tails: ArrayLike, heads: ArrayLike) -> int:
         """Delete edges; return how many rows were computed again."""
-        u, v = ends_of("tails", tails), ends_of("heads", heads)
+        u, v = self._ends(tails, heads)
         there = self._held.has_edges(u, v)
         with self._changing() as before:
             self._held.delete_edges(u, v)
@@ -108,6 +110,15 @@ class PathRows:
 
         self._stale = before | self._hit(u, v, may_be_on_a_path)
         return self._compute()
+
+    def _ends(self, tails: ArrayLike, heads: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the ends of edges, after a look at the container."""
+        if self._held.n != self.lengths.shape[1]:
+            raise ParameterError(
+                f"these rows have {self.lengths.shape[1]} vertices, and the container has "
+                f"{self._held.n} now: make new ones"
+            )
+        return ends_of("tails", tails), ends_of("heads", heads)
 
     @contextmanager
     def _changing(self) -> Iterator[NDArray[np.bool_]]:

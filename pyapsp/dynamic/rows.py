@@ -9,6 +9,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device, choose
+from pyapsp.dynamic.columns import number_type, values_of
 from pyapsp.dynamic.hornet import Hornet
 from pyapsp.graph import Graph, as_graph
 from pyapsp.kernels import Program, Stopwatch, build_warps, upload
@@ -154,13 +155,14 @@ class CsrRows(Rows):
         self.queue = self.device.queue()
         self.n, self.m, self.symmetric = source.n, source.m, not source.directed
         unweighted = source.is_unweighted and weight is None
-        self._weight = None if unweighted else np.dtype(weight or source.dtype)
+        kind = source.dtype if weight is None else weight
+        self._weight = None if unweighted else number_type("CsrRows", "weight", kind)
         watch = Stopwatch()
         self._arrays = source.indptr, source.indices  # a CPU uses their memory
         self._rows = [upload(self.queue, array, watch) for array in self._arrays]
         self._weights: list[cl.Buffer] = []
         if self._weight is not None:
-            values = source.weights.astype(self._weight)
+            values = values_of("CsrRows", "weight", self._weight, source.weights)
             self._weights = [upload(self.queue, values, watch)]
 
     @property

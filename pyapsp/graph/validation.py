@@ -34,6 +34,7 @@ __all__ = [
     "integers",
     "is_real",
     "labels",
+    "lost",
     "probability",
     "real",
     "rows",
@@ -260,6 +261,27 @@ def real(values: ArrayLike, what: str = "the weights") -> NDArray[Any]:
                         f"{number} among {what} does not fit into float64, which the others need"
                     )
     return found
+
+
+def lost(values: NDArray[Any], cast: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which numbers are others in another type; floats may be rounded to a float type.
+
+    Parameters
+    ----------
+    values : ndarray
+        Booleans, integers or floats.
+    cast : ndarray
+        The same in the other type.
+    """
+    changed: NDArray[np.bool_]
+    if cast.dtype.kind == "f" and values.dtype.kind == "f":
+        changed = np.isfinite(cast) != np.isfinite(values)
+    elif cast.dtype.kind == "f":
+        with np.errstate(invalid="ignore", over="ignore"):
+            changed = ~np.isfinite(cast) | (cast.astype(values.dtype) != values)
+    else:
+        changed = cast != values
+    return changed
 
 
 def array(what: str, values: Any) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from functools import cache
 
 from pyapsp.errors import ParameterError
@@ -51,18 +52,32 @@ def formula(text: str) -> Expression:
     """
     try:
         return _convert(ast.parse(text, mode="eval").body)
+    except RecursionError:
+        rule = "nested less deeply: a sum of many terms is also plus(a, b, ...)"
+        raise ParameterError.of("text", "formula", rule, f"{text[:40]}...") from None
     except (SyntaxError, ValueError, TypeError) as error:
         raise ParameterError.of("text", "formula", f"a formula ({error})", text) from None
+
+
+def _number(value: int | float) -> Number:
+    """Return a number of float64, which must hold an integer exactly."""
+    try:
+        held = float(value)
+    except OverflowError:
+        held = math.inf
+    if not math.isfinite(held) or held != value:
+        raise ValueError(f"float64 does not hold {value}")
+    return Number(held)
 
 
 def _convert(node: ast.expr) -> Expression:
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return Number(float(value))
+            return _number(value)
         case ast.Name(id=name):
             return Name(name)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
-            return Number(-float(value))
+            return _number(-value)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return Apply("minus", (_convert(operand),))
         case ast.UnaryOp(op=ast.Not(), operand=operand):

@@ -7,7 +7,7 @@ import os
 import time
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -109,7 +109,8 @@ class Course:
         self._engine, self._plan, self._names = engine, plan, names
         self._progress = progress
         self._path = None if checkpoint is None else Path(checkpoint)
-        self._identity = hashlib.sha256(identity + repr(plan).encode()).hexdigest()
+        decisive = repr(replace(plan, readback=None))
+        self._identity = hashlib.sha256(identity + decisive.encode()).hexdigest()
         self._rows: list[np.ndarray] = []
         self._done = 0
         self._length = plan.step

@@ -79,6 +79,17 @@ def check(system: System) -> None:
         for name in group:
             if name not in system.initial:
                 raise ModelError(system.name, f"{kind} of {name!r}", "it is no state")
+    rules = {
+        "constant": system.constants,
+        "initial value of": system.initial,
+        "derivative of": system.derivatives,
+        "function": system.functions,
+        "reset of": system.resets,
+    }
+    for kind, group in rules.items():
+        for name, rule in group.items():
+            if not isinstance(rule, Expression):
+                raise ModelError(system.name, f"{kind} {name!r}", f"{rule!r} is no expression")
     fixed = {*system.parameters, *system.constants}
     _check_names(system, "constant", system.constants, fixed)
     _check_names(system, "initial value of", system.initial, set(owner))

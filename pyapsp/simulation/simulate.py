@@ -13,7 +13,7 @@ import numpy as np
 
 from pyapsp.device import Device, choose
 from pyapsp.errors import GraphError, ModelError, ParameterError, PyApspError
-from pyapsp.graph.validation import choice, integer, is_real, real
+from pyapsp.graph.validation import choice, integer, is_real, lost, real
 from pyapsp.simulation.ensembles import Reduction, checked_reductions, ensemble
 from pyapsp.simulation.host import HostEngine
 from pyapsp.simulation.integrate import Course, Engine, Plan
@@ -148,7 +148,7 @@ def simulate(
         return _many(system, parameters, plan, method, wanted, reductions, kind, device, progress)
     if reductions is not None:
         raise ParameterError.of("reduce", "simulate", "None without a frame of parameters", reduce)
-    given = checked_values(system, parameters)
+    given = checked_values(system, parameters, kind)
     constants, initial = at_start(system, {name: each[()] for name, each in given.items()})
     moving = [name for name in wanted if name in system.initial or name in system.functions]
     if not system.initial and not system.functions:  # constants alone
@@ -214,8 +214,10 @@ def _many(
         raise ModelError(system.name, "system", "it has neither states nor functions")
     if not len(sets):
         raise ParameterError("simulate: the frame of parameters has no row")
-    given = checked_values(system, sets)
+    given = checked_values(system, sets, kind)
     for result, (_, name, *_) in (reductions or {}).items():
+        if name == "time":
+            raise ParameterError.of("reduce", "simulate", "of names other than 'time'", result)
         outputs_of(system, [name])
         if result in sets.columns:
             rule = "names other than those of the parameters"
@@ -275,23 +277,24 @@ def outputs_of(system: System, output: Sequence[str] | None) -> list[str]:
         return list(system.initial)
     if isinstance(output, str):
         output = [output]
-    if not isinstance(output, Iterable) or not all(isinstance(name, str) for name in output):
+    wanted = list(output) if isinstance(output, Iterable) else [output]
+    if not all(isinstance(name, str) for name in wanted):
         raise ParameterError.of("output", "simulate", "names of the model", output)
     groups = (system.initial, system.functions, system.parameters, system.constants)
-    for name in output:
+    for name in wanted:
         if name != "time" and not any(name in group for group in groups):
             raise _unknown("output", name, [each for group in groups for each in group])
-    return [name for name in dict.fromkeys(output) if name != "time"]
+    return [name for name in dict.fromkeys(wanted) if name != "time"]
 
 
-def checked_values(system: System, parameters: Any) -> dict[str, Any]:
-    """Return values by name, of parameters and initial states."""
+def checked_values(system: System, parameters: Any, kind: np.dtype) -> dict[str, Any]:
+    """Return values by name, of parameters and initial states, which a type can hold."""
     known = [*system.parameters, *system.initial]
     parameters = {} if parameters is None else parameters
-    if not isinstance(parameters, Mapping) and not hasattr(parameters, "columns"):
-        rule = "a mapping of names to numbers, or a data frame"
+    many, names = isinstance(parameters, _pandas().DataFrame), list(parameters)
+    if not many and not isinstance(parameters, Mapping):
+        rule = "a mapping of names to numbers, or a pandas.DataFrame"
         raise ParameterError.of("parameters", "simulate", rule, parameters)
-    many, names = hasattr(parameters, "columns"), list(parameters)
     for place, name in enumerate(names):
         if name not in system.parameters and name not in system.initial:
             raise _unknown("parameters", name, known)
@@ -300,9 +303,15 @@ def checked_values(system: System, parameters: Any) -> dict[str, Any]:
     found = {}
     for name in names:
         try:
-            found[name] = real(parameters[name], f"the values of {name!r}").astype(np.float64)
+            given = real(parameters[name], f"the values of {name!r}")
         except GraphError as error:
             raise ParameterError(f"simulate: {error}") from None
+        found[name] = given.astype(np.float64)
+        with np.errstate(over="ignore"):
+            changed = lost(given, given.astype(kind))
+        if changed.any():
+            first = given[changed][0].item()
+            raise ParameterError.of(name, "simulate", f"a number that {kind} holds", first)
         if found[name].ndim != many:
             raise ParameterError.of(name, "simulate", "one number", parameters[name])
         if not (finite := np.isfinite(found[name])).all():

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pyapsp.errors import ParameterError
+from pyapsp.errors import GraphError, ParameterError
+from pyapsp.graph import validation
 from pyapsp.sweep.arrays import Array
 from pyapsp.sweep.run import Slice
 
@@ -85,7 +86,7 @@ def stacked(arrays: Sequence[Array], first: int, tasks: Sequence[Mapping[str, Ar
     values = {}
     for array in arrays:
         if array.role == "input":
-            rows = [np.asarray(task[array.name]) for task in tasks]
+            rows = [_array(array, task[array.name]) for task in tasks]
             for number, row in enumerate(rows, start=first):
                 if row.shape != array.shape:
                     rule = f"of shape {array.shape} in task {number}"
@@ -96,20 +97,27 @@ def stacked(arrays: Sequence[Array], first: int, tasks: Sequence[Mapping[str, Ar
     return Slice(first, len(tasks), values)
 
 
+def _array(array: Array, given: ArrayLike) -> np.ndarray:
+    """Return what was given as an array; no value of it may be masked or missing."""
+    try:
+        return validation.array(f"the values of {array.name!r}", given)
+    except GraphError as error:
+        raise ParameterError(f"{_OWNER}: {error}") from None
+
+
 def _converted(array: Array, given: ArrayLike) -> np.ndarray:
     """Return a C-contiguous array of the right shape and type, or raise an error."""
-    try:
-        value = np.asarray(given)
-    except ValueError as error:
-        raise ParameterError.of(array.name, _OWNER, f"an array ({error})", "other") from None
+    value = _array(array, given)
     integer = array.dtype.kind in "iu"
     if value.dtype.kind not in ("biu" if integer else "biuf"):
         rule = f"of numbers that {array.dtype} can hold"
         raise ParameterError.of(array.name, _OWNER, rule, value.dtype.name)
-    cast = value.astype(array.dtype, copy=False)
-    if integer and not np.array_equal(cast, value):
-        rule = f"within the range of {array.dtype}"
-        raise ParameterError.of(array.name, _OWNER, rule, value.dtype.name)
+    with np.errstate(over="ignore"):
+        cast = value.astype(array.dtype, copy=False)
+    if value.dtype != array.dtype and (lost := validation.lost(value, cast)).any():
+        rule = f"within the range of {array.dtype}" if integer else f"held by {array.dtype}"
+        first = f"{value[lost][0]} of {value.dtype.name}"
+        raise ParameterError.of(array.name, _OWNER, rule, first)
     common = array.role == "common"
     expected = array.shape if common else value.shape[:1] + array.shape
     if value.shape != expected or not (common or value.ndim):

@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.errors import ParameterError
-from pyapsp.graph.validation import choice
+from pyapsp.graph.validation import choice, is_real, lost
 
 __all__ = ["C_TYPES", "ROLES", "Array", "Repeat", "Step", "check_arrays", "flattened"]
 
@@ -93,6 +94,8 @@ class Array:
             raise ParameterError.of("shape", f"array {name!r}", "of positive integers", shape)
         if fill is not None and role not in ("output", "scratch"):
             raise ParameterError.of("fill", f"array {name!r}", f"None for {role}", fill)
+        if fill is not None and (not is_real(fill) or _differs(fill, kind)):
+            raise ParameterError.of("fill", f"array {name!r}", f"a number that {kind} holds", fill)
         if rows is not None and role != "common":
             raise ParameterError.of("rows", f"array {name!r}", f"None for {role}", rows)
         values = (name, role, kind, extents, fill, rows)
@@ -108,6 +111,15 @@ class Array:
     def nbytes(self) -> int:
         """Number of bytes of one task."""
         return self.size * self.dtype.itemsize
+
+
+def _differs(number: Any, kind: np.dtype) -> bool:
+    """Return whether a number is another one in a type."""
+    value = np.asarray(number)
+    if value.dtype.kind not in "biuf":  # an integer beyond 64 bits, or a fraction
+        return True
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(lost(value, value.astype(kind)).any())
 
 
 @dataclass(frozen=True)

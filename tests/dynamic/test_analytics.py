@@ -9,7 +9,7 @@ from scipy.sparse import csgraph
 
 from pyapsp.dynamic import Hornet, analytics
 from pyapsp.dynamic.calls import Run
-from pyapsp.errors import GraphError, ParameterError
+from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
 
 
@@ -142,3 +142,51 @@ def test_arguments(device):
     assert analytics.pagerank(held).tolist() == pytest.approx([1 / 3] * 3)
     assert analytics.pagerank(Hornet(0, device=device)).size == 0
     assert analytics.connected_components(held).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", [">i4", ">u8", ">f4", ">f2"])
+def test_weights_in_the_byte_order_of_others(device, kind):
+    held = Hornet(3, weight=kind, edge_properties={"at": ">i4"}, device=device)
+    held.insert_edges([0, 1], [1, 2], [258, 5], properties={"at": [258, 1]})
+    assert held.row(0)["weight"].tolist() == held.row(0)["at"].tolist() == [258]
+    x = np.array([1, 2, 3], ">f4")
+    for rows in (held, analytics.CsrRows(held.to_graph(), weight=kind, device=device)):
+        assert analytics.spmv(rows, x).tolist() == [516, 15, 0]
+        if "f" not in kind:
+            assert analytics.distances(rows, 0).tolist() == [0, 258, 263]
+
+
+def test_weights_that_give_no_lengths(device, form):
+    """Not even a negative cycle goes on for ever."""
+    for weights in ([3, -2, 1], [1, -5, 1]):
+        held = Hornet(3, weight="int32", device=device)
+        held.insert_edges([0, 1, 2], [1, 2, 0], weights)
+        with pytest.raises(PrecisionError, match="negative"):
+            analytics.distances(held, 0)
+    far = Graph.from_arcs(4, [0, 1, 0], [1, 2, 2], [2**31 - 4, 3, 7])
+    assert analytics.distances(far, 0).tolist() == [0, 2**31 - 4, 7, -1]
+    for kind in ("int32", "int64", "uint64"):
+        held = Hornet(4, weight=kind, device=device)
+        held.insert_edges([0, 1, 2], [1, 2, 3], [2**31 - 4, 3, 0])
+        with pytest.raises(PrecisionError, match="2\\^31"):
+            analytics.distances(held, 0)
+        assert analytics.distances(held, 1).tolist() == [-1, 0, 3, 3]
+
+
+def test_sums_that_integers_do_not_hold(device):
+    graph = Graph.from_arcs(3, [0, 1, 1], [1, 2, 0], [2**31 - 2, 5, 6])
+    x = np.array([1, 2**31 - 2, 2**31 - 3], np.int32)
+    assert analytics.spmv(graph, x, semiring="min-plus").tolist() == [2**31 - 1, 7, 2**31 - 1]
+    half = Graph.from_arcs(3, [0], [1], [1.5])
+    for rows in (half, Hornet.from_graph(half, device=device)):
+        with pytest.raises(ParameterError, match="of floats, as the weights are"):
+            analytics.spmv(rows, x)
+
+
+def test_weights_of_rows_that_a_type_cannot_hold(device):
+    graph = Graph.from_arcs(3, [0], [1], [1.5])
+    for weights, kind in (([1.5], "int32"), ([300], "int8"), ([1e-300], "float32")):
+        with pytest.raises(ParameterError, match="can hold"):
+            analytics.CsrRows(graph.with_weights(weights), weight=kind, device=device)
+    with pytest.raises(ParameterError, match="can hold"):
+        Hornet(3, weight="float32", device=device).insert_edges([0], [1], [1e-300])

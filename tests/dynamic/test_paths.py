@@ -10,6 +10,7 @@ from scipy.sparse import csgraph
 
 from pyapsp.dynamic import Hornet, PathRows, analytics, batch
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError, PrecisionError
+from pyapsp.graph import Graph
 
 
 def lengths(held, sources):
@@ -143,3 +144,15 @@ def test_what_is_refused(device):
         PathRows(Hornet(3, weight="float32", device=device))
     with pytest.raises(ParameterError, match="integer weights"):
         analytics.distances(Hornet(3, weight="float32", device=device), 0)
+
+
+def test_rows_of_what_is_no_container_any_more(device):
+    with pytest.raises(ParameterError, match=r"'held'.*Graph"):
+        PathRows(Graph.from_arcs(2, [0], [1]))
+    held = Hornet(2, device=device)
+    rows = PathRows(held)
+    held.insert_vertices(1)
+    for update in (rows.insert_edges, rows.delete_edges):
+        with pytest.raises(ParameterError, match="2 vertices, and the container has 3"):
+            update([0], [2])
+    assert held.m == 0

@@ -232,3 +232,18 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path):
     write(Graph.from_arcs(2, [0], [1]), path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert read(path).m == 1
+
+
+@pytest.mark.parametrize("label", ["01", "+1", "-0", "9223372036854775808", "1" * 5000])
+def test_names_of_digits_that_would_be_other_integers(tmp_path, label):
+    """'1' and '01' became one vertex."""
+    graph = Graph.from_arcs(2, [0], [1], labels=["1", label])
+    for suffix in (".txt", ".csv", ".tsv"):
+        with pytest.raises(GraphError, match="digits are an integer"):
+            write(graph, tmp_path / f"graph{suffix}")
+    assert not list(tmp_path.iterdir())
+    write(graph, tmp_path / "graph.npz")
+    assert read(tmp_path / "graph.npz").labels.tolist() == ["1", label]
+    plain = Graph.from_arcs(2, [0], [1], labels=["-9223372036854775808", "7"])
+    write(plain, tmp_path / "graph.txt")
+    assert read(tmp_path / "graph.txt").labels.tolist() == [-(2**63), 7]

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import pyapsp
+from pyapsp import bulk
 from pyapsp.dynamic import Hornet, PathRows, analytics
-from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError, PrecisionError
+from pyapsp.errors import (
+    DeviceMemoryError,
+    GraphError,
+    ModelError,
+    ParameterError,
+    PrecisionError,
+)
 from pyapsp.matching import Network, match_many
 from pyapsp.mining import Trace, mine, read_pieces
-from pyapsp.simulation.generators import luo_rudy_line, wang_buzsaki
+from pyapsp.simulation.expressions import Number
+from pyapsp.simulation.formulas import formula
+from pyapsp.simulation.generators import luo_rudy, luo_rudy_line, wang_buzsaki
+from pyapsp.simulation.system import System
 from pyapsp.sweep import Array, Sweep
 
 GRAPH = pyapsp.Graph.from_arcs(4, [0, 1, 2], [1, 2, 0], [1, 2, 3])
@@ -127,3 +139,89 @@ def test_labels_without_dimension():
 def test_steps_longer_than_int64(device):
     frame = _simulated(step=10**30, device=device)
     assert frame["time"].tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), "float32"),
+        (pd.array([1, None], dtype="Int64"), "int32"),
+        ([1e300], "float32"),
+        ([2**24 + 1], "float32"),
+        ([2**31], "int32"),
+        ([-1], "uint8"),
+    ],
+)
+def test_values_that_a_task_would_not_get(values, kind, device):
+    """Of sweeps: masks were dropped, and large numbers were infinite or others."""
+    arrays = [Array("x", "input", kind), Array("y", "output", kind)]
+    sweep = Sweep("OUT(y, 0) = IN(x, 0);", arrays, device=device)
+    with pytest.raises(ParameterError, match="'x'"):
+        sweep(x=values)
+    if isinstance(values, np.ma.MaskedArray):
+        with pytest.raises(ParameterError, match="'x'"):
+            list(sweep.over([{"x": values[1]}]))
+
+
+@pytest.mark.parametrize(
+    ("fill", "kind"),
+    [(1.5, "int32"), (300, "int8"), (np.nan, "int32"), ("a", "int32"), (1e300, "float32")],
+)
+def test_fills_that_a_type_does_not_hold(fill, kind):
+    with pytest.raises(ParameterError, match="'fill'"):
+        Array("y", "output", kind, fill=fill)
+    assert Array("y", "output", "float32", fill=np.inf).fill == np.inf
+
+
+def test_values_that_an_instance_would_not_get(device):
+    program = bulk.load(bulk.programs()["prefix_sums"], device=device)
+    (name, array), *_ = program.empty(2).items()
+    for values in (np.full(array.shape, 1e300), np.ma.masked_equal(np.ones(array.shape), 1)):
+        with pytest.raises(ParameterError, match=f"'{name}'"):
+            program.run({name: values})
+    with pytest.raises(ParameterError, match="'b'"):
+        list(bulk.split({name: array}, 0))
+
+
+def test_parameters_of_simulations_are_not_rounded(device):
+    for value, kind in ((2**53 + 1, "float64"), (1e300, "float32")):
+        for sets in ({"G_Na": value}, pd.DataFrame({"G_Na": [value]})):
+            with pytest.raises(ParameterError, match=f"'G_Na'.*{kind}"):
+                pyapsp.simulate(
+                    luo_rudy(), duration=1, step=0.1, parameters=sets, dtype=kind, device=device
+                )
+    with pytest.raises(ParameterError, match=r"pandas\.DataFrame"):
+        pyapsp.simulate(luo_rudy(), duration=1, step=0.1, parameters=pl.DataFrame({"G_Na": [1.0]}))
+
+
+def test_outputs_of_simulations(device):
+    frame = _simulated(output=(name for name in ["cell[1].V"]), device=device)
+    assert list(frame) == ["time", "cell[1].V"]
+    sets = pd.DataFrame({"cell[1].V": [-80.0, -81.0]})
+    with pytest.raises(ParameterError, match="'time'"):
+        _simulated(parameters=sets, reduce={"last": ("last", "time")}, device=device)
+
+
+@pytest.mark.parametrize("text", ["1e999", "9007199254740993", "1" * 400, "+".join("k" * 3000)])
+def test_formulas_that_float64_or_python_cannot_hold(text):
+    with pytest.raises(ParameterError, match=r"float64 does not hold|nested less deeply"):
+        formula(text)
+
+
+def test_systems_of_what_is_no_expression():
+    system = System("s", {}, {}, {"x": Number(1.0)}, {"x": 0.5}, {})
+    with pytest.raises(ModelError, match=r"derivative of 'x': 0\.5 is no expression"):
+        pyapsp.simulate(system, duration=1, step=0.1)
+
+
+def test_a_simulation_continues_with_another_readback(tmp_path, device):
+    def stop(done, total):
+        if done == 2:
+            raise InterruptedError
+
+    given = {"duration": 0.1, "step": 0.01, "method": "euler", "device": device}
+    whole = pyapsp.simulate(luo_rudy(), **given)
+    given["checkpoint"] = tmp_path / "run.npz"
+    with pytest.raises(InterruptedError):
+        pyapsp.simulate(luo_rudy(), **given, readback=1, progress=stop)
+    assert pyapsp.simulate(luo_rudy(), **given).equals(whole)

@@ -325,6 +325,13 @@ def _ids(graph: Graph, *, spaces: bool) -> list[str]:
         whole += layout.is_integer(name)
     if whole not in (0, len(ids)):
         raise GraphError("an edge list cannot mix labels that are numbers with others")
+    for name in ids if whole else ():
+        # the longest int64 has 20 characters
+        if len(name) > 20 or str(int(name)) != name or not -(2**63) <= int(name) < 2**63:
+            raise GraphError(
+                f"the label {name!r} cannot be an id in an edge list, where digits are an integer: "
+                "use .npz"
+            )
     return ids
 
 

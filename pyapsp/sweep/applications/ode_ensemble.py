@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.errors import ParameterError
-from pyapsp.graph.validation import choice
 from pyapsp.sweep import Array, Step, Sweep
 
 __all__ = ["METHODS", "SYSTEMS", "inputs", "right_hand_side", "sweep"]
@@ -50,8 +49,10 @@ def sweep(
     **options
         Options of `Sweep`.
     """
-    choice("system", "ode_ensemble", system, SYSTEMS)
-    choice("method", "ode_ensemble", method, METHODS)
+    if system not in SYSTEMS:
+        raise ParameterError.of("system", "ode_ensemble", f"one of {', '.join(SYSTEMS)}", system)
+    if method not in METHODS:
+        raise ParameterError.of("method", "ode_ensemble", f"one of {', '.join(METHODS)}", method)
     real = np.dtype(dtype)
     if real.name not in ("float32", "float64"):
         raise ParameterError.of("dtype", "ode_ensemble", "float32 or float64", dtype)
