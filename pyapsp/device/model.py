@@ -26,6 +26,7 @@ from pyapsp.device.quirks import (
     packed16_probe,
     plain_name,
     traits_of,
+    usable_local_memory,
     vendor_file,
 )
 from pyapsp.errors import DeviceError
@@ -134,7 +135,7 @@ class Capabilities:
             device_scope_fence=scope_fault(handle, standard, identity) is None,
             packed16=_has_packed16(handle),
             unified_memory=bool(handle.host_unified_memory),
-            local_memory=handle.local_mem_size,
+            local_memory=usable_local_memory(handle.platform.name, handle.local_mem_size),
             global_memory=handle.global_mem_size,
             max_allocation=handle.max_mem_alloc_size,
             max_work_group_size=handle.max_work_group_size,

@@ -26,6 +26,7 @@ __all__ = [
     "told_processor",
     "traits_of",
     "unlisted_scope",
+    "usable_local_memory",
     "vendor_file",
 ]
 
@@ -251,6 +252,16 @@ _UNLISTED_SCOPE = ("nvidia",)
 def unlisted_scope(platform_name: str) -> bool:
     """Return whether drivers of a platform are known to have device scope without listing it."""
     return any(word in platform_name.lower() for word in _UNLISTED_SCOPE)
+
+
+# Platforms whose drivers count the local memory of a kernel twice, and refuse more than they list.
+_COUNTS_TWICE = ("rusticl",)
+
+
+def usable_local_memory(platform_name: str, listed: int) -> int:
+    """Return the bytes of local memory that a kernel can have, of those that a driver lists."""
+    twice = any(word in platform_name.lower() for word in _COUNTS_TWICE)
+    return listed // 2 if twice else listed
 
 
 # Platforms where a map that does not block knows its pointer only when it is executed, so that

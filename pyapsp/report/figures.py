@@ -126,7 +126,9 @@ def fastest(best: pd.DataFrame) -> Figure:
         sharex=True,
         height_ratios=[len(some) + 0.6 for some in problems.values()],
     )[:, 0]
-    several = best["platform"].nunique() > 1 or best["device"].nunique() > 1
+    platforms = best.groupby("platform")["device"].nunique()
+    places = ["device"] if platforms.gt(1).any() else []
+    places += ["platform"] if len(platforms) > 1 else []
     types = best.groupby("problem")["dtype"].transform("nunique").gt(1)
     ours = _disc(_COLOURS[0], "fastest method")
     theirs = _disc(_COLOURS[5], "fastest other package") | {"markerfacecolor": "none"}
@@ -134,21 +136,22 @@ def fastest(best: pd.DataFrame) -> Figure:
         for place, row in enumerate(some.itertuples()):
             words = f"{method_name(row)} {seconds(row.wall_seconds)}"
             words += f", {row.dtype}" if types[row.Index] else ""
-            words += f", {row.device}, {row.platform}" if several else ""
+            words += "".join(f", {getattr(row, each)}" for each in places)
             if pd.notna(row.peer):
                 words += f"; {row.peer} {seconds(row.peer_seconds)}"
                 both = [row.wall_seconds, row.peer_seconds]
                 axes.plot(both, [place, place], color="#999999", zorder=1)
                 axes.plot(row.peer_seconds, place, zorder=2, **theirs)
-                _beside(axes, place, 1.02, f"{row.ratio:.3g} x", fontweight="bold")
+                _beside(axes, place, 8, f"{row.ratio:.3g} x", fontweight="bold")
             axes.plot(row.wall_seconds, place, zorder=3, **ours)
-            _beside(axes, place, 1.2, words)
+            _beside(axes, place, 56, words)
         axes.set_yticks(
             range(len(some)), [f"{row.input} (n = {row.n})" for row in some.itertuples()]
         )
         axes.set_ylim(len(some) - 0.5, -0.5)
         axes.set_title(problem, loc="left", fontsize="medium", fontweight="bold")
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(numticks=3))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
         axes.grid(axis="x", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
@@ -163,10 +166,18 @@ def _disc(colour: str, label: str) -> dict[str, Any]:
     return {"linestyle": "", "marker": "o", "color": colour, "label": label}
 
 
-def _beside(axes: Axes, place: float, x: float, words: str, **look: Any) -> None:
-    """Write a text to the right of the panel, beside one of its rows."""
-    where = ("axes fraction", "data")
-    axes.annotate(words, (x, place), xycoords=where, va="center", fontsize="small", **look)
+def _beside(axes: Axes, place: float, points: float, words: str, **look: Any) -> None:
+    """Write a text so many points to the right of the panel, beside one of its rows."""
+    axes.annotate(
+        words,
+        (1, place),
+        (points, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="center",
+        fontsize="small",
+        **look,
+    )
 
 
 def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:

@@ -75,9 +75,8 @@ class Selection:
         alone = device.traits.scalar_groups
         limits = device.capabilities
         self._group = 1 if alone else min(128, limits.max_work_group_size)
-        # Two local arrays have an int for each arc of a chunk. They take half of the memory at
-        # most, because one driver counts the arrays of a kernel twice.
-        fits = limits.local_memory // (2 * 2 * 4 * self._group) - 2
+        # two local arrays have an int for each arc of a chunk
+        fits = limits.local_memory // (2 * 4 * self._group) - 2
         self._chunk = self._group * min(_EACH_ALONE if alone else _EACH, fits)
         self._items = limits.compute_units * (1 if alone else _ITEMS)
         defines = {"PYAPSP_GROUP": self._group, "PYAPSP_WARP": 1, "PYAPSP_BY": int(not oriented)}

@@ -9,7 +9,7 @@ import pytest
 
 from pyapsp.device import Device, event_seconds, model, quirks
 from pyapsp.device.processor import compiled_for
-from pyapsp.device.quirks import architecture_of, traits_of
+from pyapsp.device.quirks import architecture_of, traits_of, usable_local_memory
 from pyapsp.errors import DeviceError
 
 
@@ -158,6 +158,11 @@ def test_traits(platform, kind, features, forms, lanes, scalar_groups):
     assert {size: traits.lanes(size) for size in lanes} == lanes
     assert traits.lanes(2, long=True) == (32 if lanes.get(4) == 16 else traits.lanes(2))
     assert traits.scalar_groups is scalar_groups
+
+
+def test_local_memory_that_a_driver_counts_twice():
+    assert usable_local_memory("rusticl", 32768) == 16384
+    assert usable_local_memory("NVIDIA CUDA", 49152) == 49152
 
 
 @pytest.mark.parametrize(
