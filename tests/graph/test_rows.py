@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyapsp.graph import validation
+from pyapsp.graph import Graph, validation
 
 
 def first_fall(starts, heads):
@@ -32,3 +32,21 @@ def test_falls_are_found(large, monkeypatch):
             assert validation.rows(starts, heads, columns) == (inside, expected)
         found += expected is not None
     assert 20 < found < 180
+
+
+@pytest.mark.parametrize("block", [7, 2**17])
+def test_family_follows_the_degrees(block, monkeypatch):
+    monkeypatch.setattr(validation, "_BLOCK", block)
+    rng, found = np.random.default_rng(1), []
+    # from equal degrees to a few large ones
+    for spread in np.linspace(0.0, 1.0, 60):
+        degrees = rng.binomial(8, 0.5, 200) * (rng.random(200) < spread) + (spread < 0.5) * 2
+        starts = np.concatenate([[0], np.cumsum(degrees)])
+        heads = np.concatenate([np.arange(degree) for degree in degrees])
+        graph = Graph(starts, heads, np.ones(heads.size))
+        mesh = degrees.max() <= 8 and degrees.std() < 0.4 * degrees.mean()
+        found.append(graph.family)
+        assert graph.family == ("mesh" if mesh else "uniform")
+    assert set(found) == {"mesh", "uniform"}
+    star = Graph.from_arcs(300, [0] * 299, range(1, 300))
+    assert star.family == "power-law"
