@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.graph.validation import integer
 from pyapsp.matching.network import Network
 
 __all__ = ["Matches"]
@@ -86,6 +87,12 @@ class Matches:
         there = self.target.has_edges(tails.ravel(), heads.ravel()).reshape(tails.shape)
         return there & (tails >= 0) & (heads >= 0)
 
+    def _cheapest(self, top: int | None) -> np.ndarray:
+        """Return the numbers of the `top` cheapest distinct matches, or of all."""
+        count = None if top is None else integer("top", "Matches", top, 0)
+        cheapest: np.ndarray = self.order[:count]
+        return cheapest
+
     def to_frame(self, top: int | None = None) -> Any:
         """Return a pandas.DataFrame with a row for each node of the distinct matches.
 
@@ -103,7 +110,7 @@ class Matches:
         """
         import pandas
 
-        chosen = self.order[:top]
+        chosen = self._cheapest(top)
         partners, nodes = self.partners[chosen], self.query.n
         vertex = self.target.vertices[np.maximum(partners, 0)].astype(object)
         label = self.target.labels[np.maximum(partners, 0)].astype(object)
@@ -132,7 +139,7 @@ class Matches:
         """
         import pandas
 
-        chosen = self.order[:top]
+        chosen = self._cheapest(top)
         _, inverse, found = np.unique(
             self.partners, axis=0, return_inverse=True, return_counts=True
         )

@@ -77,9 +77,10 @@ def problem(name: str) -> Problem:
     ParameterError
         If there is no problem of this name.
     """
-    if name not in _problems and name in _MODULES:
+    given = isinstance(name, str)  # else it may be in no dictionary
+    if given and name not in _problems and name in _MODULES:
         importlib.import_module(_MODULES[name])
-    if name not in _problems:
+    if not given or name not in _problems:
         known = ", ".join(dict.fromkeys([*_MODULES, *_problems]))
         raise ParameterError.of("problem", "registry", f"one of {known}", name)
     return _problems[name]
@@ -139,11 +140,11 @@ def method(name: str, **parameters: int | str) -> Method:
     ParameterError
         If there is no such method, parameter or value.
     """
-    for each in problems() if name not in _methods else ():
+    for each in problems():
+        if isinstance(name, str) and name in _methods:
+            return _methods[name](**parameters)
         methods(each.id)
-        if name in _methods:
-            break
-    if name not in _methods:
+    if not isinstance(name, str) or name not in _methods:
         raise _unknown(name, "method", _methods)
     return _methods[name](**parameters)
 

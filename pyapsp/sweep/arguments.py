@@ -102,7 +102,8 @@ def _array(array: Array, given: ArrayLike) -> np.ndarray:
     try:
         return validation.array(f"the values of {array.name!r}", given)
     except GraphError as error:
-        raise ParameterError(f"{_OWNER}: {error}") from None
+        rule = f"an array of numbers ({error})"
+        raise ParameterError.of(array.name, _OWNER, rule, type(given).__name__) from None
 
 
 def _converted(array: Array, given: ArrayLike) -> np.ndarray:

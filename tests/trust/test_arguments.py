@@ -24,6 +24,7 @@ from pyapsp.simulation.formulas import formula
 from pyapsp.simulation.generators import luo_rudy, luo_rudy_line, wang_buzsaki
 from pyapsp.simulation.system import System
 from pyapsp.sweep import Array, Sweep
+from pyapsp.traversal import partition
 
 GRAPH = pyapsp.Graph.from_arcs(4, [0, 1, 2], [1, 2, 0], [1, 2, 3])
 # What compares by element, and what a set or a dictionary cannot hold.
@@ -38,6 +39,9 @@ ODD = [np.array(["auto", "host"]), ["auto"], {"auto": 1}, np.array(1)]
         ("method", lambda value: pyapsp.solve_many([GRAPH], value)),
         ("method", lambda value: pyapsp.bfs(GRAPH, 0, value)),
         ("method", lambda value: match_many([], Network.from_edges([], "A"), method=value)),
+        ("method", pyapsp.method),
+        ("problem", pyapsp.methods),
+        ("problem", pyapsp.problem),
         ("keep", lambda value: pyapsp.solve(GRAPH, keep=value)),
         ("library", lambda value: pyapsp.bfs(GRAPH, 0).to_frame(value)),
         ("part", lambda value: pyapsp.bow_tie(GRAPH).vertices(value)),
@@ -71,6 +75,8 @@ def test_a_choice_that_is_no_text(name, call, value, device):
         ("instants", lambda: read_pieces("trace.csv", instants="all")),
         ("variables", lambda: read_pieces("trace.csv", variables="ab")),
         ("similarity", lambda: match_many([], Network.from_edges([], "A"), similarity=1.0)),
+        ("top", lambda: _matches().to_frame(-1)),
+        ("top", lambda: _matches().summary("all")),
         ("cells", lambda: luo_rudy_line(2.5)),
         ("seed", lambda: wang_buzsaki(2, seed=0.5)),
         ("dtype", lambda: pyapsp.solve(GRAPH, dtype=np)),
@@ -83,6 +89,11 @@ def test_a_choice_that_is_no_text(name, call, value, device):
 def test_what_only_looks_like_a_value(name, call, device):
     with pytest.raises(ParameterError, match=f"'{name}'"):
         call()
+
+
+def _matches():
+    pair = Network.from_edges([(0, 1)], "AB")
+    return match_many([pair], pair, matches=2)[0]
 
 
 def _simulated(step=0.01, **options):
@@ -123,6 +134,11 @@ def test_rows_of_paths_refuse_weights_without_length(weight, device):
 def test_rows_of_paths_refuse_weights_that_are_text(device):
     with pytest.raises(GraphError, match="real numbers"):
         PathRows(Hornet(3, weight="int32", device=device)).insert_edges([0], [1], "5")
+
+
+def test_masked_offsets():
+    with pytest.raises(ParameterError, match="offsets must not be masked"):
+        partition(np.ma.array([0, 2, 5], mask=[0, 1, 0]))
 
 
 def test_only_graphs_are_written(tmp_path):

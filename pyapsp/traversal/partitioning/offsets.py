@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import ParameterError
-from pyapsp.graph import Graph, read
+from pyapsp.errors import GraphError, ParameterError
+from pyapsp.graph import Graph, read, validation
 
 __all__ = ["FAMILIES", "Offsets", "as_offsets", "draw", "read_offsets"]
 
@@ -126,7 +126,10 @@ def as_offsets(given: Any, name: str = "offsets", family: str | None = None) -> 
         return given
     if isinstance(given, Graph):
         given, name, family = given.indptr, given.name, _family_of_graph(given)
-    values = np.asarray(given)
+    try:
+        values = validation.array("offsets", given)
+    except GraphError as error:
+        raise ParameterError(f"{_OWNER}: {error}") from None
     if values.ndim != 1:
         rule = "an array of one dimension"
         raise ParameterError.of("offsets", _OWNER, rule, f"{values.ndim} dimensions")
