@@ -252,8 +252,11 @@ def reported(tmp_path_factory):
 @pytest.mark.parametrize(
     ("category", "entries"),
     [
-        ("Figures", ["roof", "speed", "speed-up-scipy"]),
-        ("Runs", ["table of all runs (CSV)", "tables and figures on one page"]),
+        (
+            "Figures",
+            ["all-pairs-roof", "all-pairs-speed", "all-pairs-speed-up-scipy", "fastest"],
+        ),
+        ("Runs", ["table of all-pairs (CSV)", "tables and figures on one page"]),
     ],
 )
 def test_the_report_of_snakemake_lists_everything(visit, reported, category, entries):
