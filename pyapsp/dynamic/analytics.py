@@ -72,6 +72,9 @@ def bfs(graph: Any, source: int) -> NDArray[np.int32]:
 def distances(graph: Any, source: int) -> NDArray[np.int32]:
     """Return the length of a shortest path from a vertex to every vertex; -1 where there is none.
 
+    Source: R. Bellman, Quarterly of Applied Mathematics 16, 1958, with the frontiers of F. Busato,
+    N. Bombieri, TPDS 27, 2016, doi:10.1109/TPDS.2015.2485994.
+
     Parameters
     ----------
     graph : Hornet, CsrRows or graph-like
@@ -84,9 +87,6 @@ def distances(graph: Any, source: int) -> NDArray[np.int32]:
         The weights are of another type, or `source` is no vertex.
     PrecisionError
         The weight of an edge that is reached is negative, or a length is not below 2^31 - 2.
-
-    Source: R. Bellman, Quarterly of Applied Mathematics 16, 1958, with the frontiers of F. Busato,
-    N. Bombieri, TPDS 27, 2016, doi:10.1109/TPDS.2015.2485994.
     """
     rows = rows_of(graph)
     if rows.weight is None:
