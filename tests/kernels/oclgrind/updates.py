@@ -20,6 +20,13 @@ for directed in (True, False):
         model |= both
         assert graph.has_edges(*more).all()
         assert set(zip(*map(np.ndarray.tolist, graph.to_csr().nonzero()), strict=True)) == model
+    graph.insert_edges(*more, 9, duplicates="update")  # all equal edges
+    now = graph.snapshot()
+    tails = np.repeat(np.arange(30), np.diff(now.indptr)).tolist()
+    found = zip(tails, now.indices.tolist(), now.values["weight"].tolist(), strict=True)
+    assert {weight for tail, head, weight in found if (tail, head) in both} == {9}
+    lengths = csgraph.dijkstra(graph.to_graph().to_scipy(), indices=0)
+    assert (analytics.distances(graph, 0) == np.where(np.isinf(lengths), -1, lengths)).all()
     graph.delete_edges(*more)
     model -= both
     assert set(zip(*map(np.ndarray.tolist, graph.to_csr().nonzero()), strict=True)) == model
