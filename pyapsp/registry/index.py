@@ -65,17 +65,38 @@ def problems() -> tuple[Problem, ...]:
     -------
     tuple of Problem
         Each has ``id``, ``summary``, ``unit`` (of work), ``dtypes`` and ``families``.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> [problem.id for problem in pyapsp.problems()][:4]
+    ['all-pairs', 'bfs', 'sssp', 'scc']
     """
     return tuple(problem(name) for name in dict.fromkeys([*_MODULES, *_problems]))
 
 
 def problem(name: str) -> Problem:
-    """Return a problem by its id, e.g. ``"bfs"``.
+    """Return a problem by its id.
+
+    Parameters
+    ----------
+    name : str
+        For example ``"bfs"``.
+
+    Returns
+    -------
+    Problem
 
     Raises
     ------
     ParameterError
         If there is no problem of this name.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> pyapsp.problem("bfs").unit
+    'arcs'
     """
     given = isinstance(name, str)  # else it may be in no dictionary
     if given and name not in _problems and name in _MODULES:
@@ -93,7 +114,7 @@ def _import_areas(areas: tuple[str, ...]) -> None:
 
 
 def methods(problem: str | None = None) -> tuple[type[Method], ...]:
-    """Return the classes of the methods of a problem, in the order in which the areas list them.
+    """Return the classes of the methods of a problem, in a fixed order.
 
     Parameters
     ----------
@@ -110,6 +131,12 @@ def methods(problem: str | None = None) -> tuple[type[Method], ...]:
     ------
     ParameterError
         If there is no such problem.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> [method.id for method in pyapsp.methods("triangles")]
+    ['triangles-bitmap', 'triangles-hash', 'triangles-intersect']
     """
     if problem is None:
         return tuple(cls for each in problems() for cls in methods(each.id))
