@@ -38,14 +38,20 @@ static inline ulong folded(const ulong bits)
     return bits ^ bits >> 32;
 }
 
-static inline ulong x_of(const uint v, const ulong key)
+/* What x and y are hashed from. Neither is a hash of the other: what is linear in it would cancel. */
+static inline ulong seed_of(const uint v, const ulong key)
 {
-    return folded(folded((v ^ key) * 0x9e3779b97f4a7c15ul) * 0xbf58476d1ce4e5b9ul);
+    return folded((v ^ key) * 0x9e3779b97f4a7c15ul);
 }
 
-static inline ulong y_of(const ulong x)
+static inline ulong x_of(const ulong seed)
 {
-    return folded(x * 0x94d049bb133111ebul);
+    return folded(seed * 0xbf58476d1ce4e5b9ul);
+}
+
+static inline ulong y_of(const ulong seed)
+{
+    return folded(seed * 0x94d049bb133111ebul);
 }
 
 __kernel GROUP void symmetry(__global const offset_t *first, __global const int *heads,
@@ -71,12 +77,12 @@ __kernel GROUP void symmetry(__global const offset_t *first, __global const int 
         const offset_t end = min(to, first[u + 1]);
         ulong row_x = 0, row_y = 0;
         for (; arc < end; arc++) {
-            const ulong x = x_of(heads[arc], key);
-            row_x += x;
-            row_y += y_of(x);
+            const ulong seed = seed_of(heads[arc], key);
+            row_x += x_of(seed);
+            row_y += y_of(seed);
         }
-        const ulong x = x_of(u, key);
-        sum += x * row_y - y_of(x) * row_x;
+        const ulong seed = seed_of(u, key);
+        sum += x_of(seed) * row_y - y_of(seed) * row_x;
     }
     sums[item] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
