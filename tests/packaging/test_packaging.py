@@ -189,7 +189,7 @@ def test_the_page_on_installing_names_every_extra_and_package():
     page = page.partition("## Extras")[2].partition("\n## ")[0]
     table = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", " ".join(table))) == set(project()["optional-dependencies"])
-    plain = re.search(r"Without an extra come (.*?)\.", page, re.DOTALL)[1]
+    plain = re.search(r"alone installs (.*?)\.", page, re.DOTALL)[1]
     assert {name.lower() for name in re.findall(r"\w+", plain)} - {"and"} == {
         re.split(r"\W", each)[0] for each in project()["dependencies"]
     }

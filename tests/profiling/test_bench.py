@@ -69,7 +69,8 @@ def test_every_combination_has_a_record(graph, device):
         for phase in ("kernel", "transfer", "wall", "device"):
             assert row[f"{phase}_seconds"] == pytest.approx(median(times[phase]))
         assert times["device"][0] == times["kernel"][0] + times["transfer"][0]
-        assert row["kernel_seconds"] < row["device_seconds"] < row["median_seconds"]
+        # a device that shares the memory of the host may transfer nothing
+        assert row["kernel_seconds"] <= row["device_seconds"] < row["median_seconds"]
         assert row["rate"] == pytest.approx(60**3 / row["kernel_seconds"])
         assert row["device_rate"] == pytest.approx(60**3 / row["device_seconds"])
         assert row["roof_rate"] == max(row["roof_forms"].values())
