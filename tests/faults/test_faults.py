@@ -37,6 +37,8 @@ ONES = GRAPH.with_weights(np.ones(GRAPH.m, np.int64))
 BATCH = np.random.default_rng(0).integers(0, 5, (6, 9, 9)).astype(np.float32)
 NUMBERS = np.random.default_rng(0).normal(size=(40, 32)).astype(np.float32)
 PARAMETERS = {"fw-outofcore": {"block": 16, "rows": 16}}
+# It plans once more, with other kernels, if an allocation fails while it measures the tuned ones.
+PLANS_AGAIN = "fw-outofcore", ("allocation", "late allocation")
 
 
 def by_method(each):
@@ -143,10 +145,11 @@ def check(name, kind, device, faults, live):
         except DeviceError as error:
             raised = type(error)
         # the number of calls may depend on time
-        if fault.happened:
-            assert raised is not None
+        if raised is not None:
+            assert fault.happened
             assert issubclass(raised, EXPECTED.get(kind, DeviceError))
         else:
+            assert not fault.happened or (name == PLANS_AGAIN[0] and kind in PLANS_AGAIN[1])
             np.testing.assert_equal(found, expected)
         happened += fault.happened
         # fewer: pinned memory is kept for the next batch, if that is well
