@@ -19,6 +19,7 @@ __all__ = [
     "check_weights",
     "convert",
     "converted",
+    "is_near_limit",
     "may_clip",
     "negative_cycle",
     "refuse_negative_cycle",
@@ -27,7 +28,7 @@ __all__ = [
 # Number of values that are converted at once.
 _BLOCK = 2**20
 # Seconds to check a distance, in two threads.
-_LOOK = 1e-9
+_LOOK = 3e-10
 
 
 def check_weights(graph: Graph, dtype: np.dtype) -> None:
@@ -69,7 +70,7 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
             f"{dtype} does not hold the negative weight {graph.min_weight}: use a signed dtype"
         )
     heaviest = graph.max_magnitude
-    limit = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
+    limit = _most(dtype)
     if heaviest > limit or (dtype.kind in "iu" and heaviest == limit):
         raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}")
 
@@ -85,9 +86,10 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
     """Raise an error if a distance was too large for its type.
 
     If a vertex that can be reached has the distance infinity, then its shortest path has a first
-    such vertex. So some arc leads from a finite distance to an infinite one. The check searches
-    for such arcs. It also refuses distances at the negative limit, where sums are clamped. Rows
-    that reach the same vertices are checked once.
+    such vertex. So some arc leads from a finite distance to an infinite one, and the finite one is
+    near the limit of the type. The check searches for such arcs in rows with such a distance; rows
+    that reach the same vertices are searched once. It also refuses distances at the negative
+    limit, where sums are clamped.
 
     Parameters
     ----------
@@ -112,7 +114,9 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
             some = distances[start : min(start + rows, last)]
             if dtype.kind != "u" and some.min(initial=0) <= -limit:
                 clamped[0] = True
-            if some.max(initial=0) >= limit:
+            if some.max(initial=0) < limit:
+                continue
+            if is_near_limit(graph, _largest(some, limit), dtype):
                 reached.update(bits.tobytes() for bits in np.packbits(some < limit, axis=1))
 
     share(look, len(distances), distances.nbytes)
@@ -122,6 +126,20 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
         clamped[0] |= bool(np.any(finite[tails] & ~finite[heads]))
     if clamped[0]:
         raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
+
+
+def is_near_limit(graph: Graph, distance: int | float, dtype: np.dtype) -> bool:
+    """Return whether an arc from a vertex at this distance may lead beyond the limit of a type."""
+    return bool(distance + (graph.max_weight or 0) >= _most(dtype))
+
+
+def _largest(distances: np.ndarray, limit: int | float) -> int | float:
+    """Return the largest finite distance, or less than 0 if there is none."""
+    if distances.dtype.kind == "f":
+        finite = distances[distances < limit]
+        return float(finite.max(initial=-1))
+    # one less than a power of two, so that infinity becomes 0; a negative distance may seem large
+    return int(((distances + 1) & limit).max(initial=0)) - 1
 
 
 def may_clip(graph: Graph, dtype: np.dtype, count: int) -> bool:
@@ -136,9 +154,12 @@ def may_clip(graph: Graph, dtype: np.dtype, count: int) -> bool:
     """
     if holds_all(graph, dtype):
         return False
-    largest = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
     seconds = count * _LOOK / max(cores() // 2, 1)
-    return not any(bound < largest for bound in proofs(graph, seconds))
+    return not any(bound < _most(dtype) for bound in proofs(graph, seconds))
+
+
+def _most(dtype: np.dtype) -> int | float:
+    return infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
 
 
 def check_diagonal(graph: Graph, diagonal: np.ndarray) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,13 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyapsp.device import loader
-from pyapsp.device.probes import loop_fault, scope_fault
+from pyapsp.device.probes import loop_fault, packed16_fault, scope_fault
 from pyapsp.device.processor import compiled_for, features
 from pyapsp.device.quirks import (
-    PACKED16_ANSWER,
     Traits,
     architecture_of,
-    packed16_probe,
     plain_name,
     traits_of,
     usable_local_memory,
@@ -133,7 +129,7 @@ class Capabilities:
             or bool(_ask(handle, info.MAX_NUM_SUB_GROUPS, 0)),
             long_loops=loop_fault(handle, identity) is None,
             device_scope_fence=scope_fault(handle, standard, identity) is None,
-            packed16=_has_packed16(handle),
+            packed16=packed16_fault(handle, _kind(handle), identity) is None,
             unified_memory=bool(handle.host_unified_memory),
             local_memory=usable_local_memory(handle.platform.name, handle.local_mem_size),
             global_memory=handle.global_mem_size,
@@ -455,26 +451,3 @@ def _kind(handle: cl.Device) -> str:
     if handle.type & types.GPU:
         return "gpu"
     return "cpu" if handle.type & types.CPU else "accelerator"
-
-
-def _has_packed16(handle: cl.Device) -> bool:
-    """Build and run the probe for packed 16-bit instructions, if this vendor has one."""
-    source = packed16_probe(str(handle.platform.name), _kind(handle))
-    if source is None:
-        return False
-    cl, word = loader.opencl(), bytearray()
-    for value in (0x0001FFFF, 0x00010001, 0x0003FFFF):
-        word += value.to_bytes(4, sys.byteorder)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cl.CompilerWarning)
-        try:
-            context = cl.Context([handle])
-            queue = cl.CommandQueue(context, handle)
-            flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-            buffer = cl.Buffer(context, flags, hostbuf=word)
-            kernel = cl.Kernel(cl.Program(context, source).build(cache_dir=False), "packed")
-            kernel(queue, (1,), (1,), buffer)
-            cl.enqueue_copy(queue, word, buffer)
-        except cl.Error:
-            return False
-    return int.from_bytes(word[:4], sys.byteorder) == PACKED16_ANSWER

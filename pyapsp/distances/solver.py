@@ -11,14 +11,15 @@ from typing import Any, Literal
 import numpy as np
 
 from pyapsp import runs
-from pyapsp.checks import check_answer, check_diagonal, converted, may_clip
+from pyapsp.checks import check_answer, check_diagonal, converted, is_near_limit, may_clip
 from pyapsp.device_rows import DeviceRows
 from pyapsp.distances.kept import DeviceResult
 from pyapsp.distances.request import requested
 from pyapsp.errors import DeviceError, ParameterError
-from pyapsp.graph import as_graph
+from pyapsp.graph import Graph, as_graph
 from pyapsp.host import reserve
 from pyapsp.paths import AllPairsOptions, Rows
+from pyapsp.precision import holds_all
 from pyapsp.registry import Method, Plan, Request
 from pyapsp.result import Result
 
@@ -271,11 +272,9 @@ def check_rows(request: Request, answer: Rows) -> None:
     if answer.checked:
         return
     if isinstance(distances, DeviceRows):
-        checks = request.options.must_check(graph)
-        checks = checks and may_clip(graph, distances.dtype, graph.n**2)
-        if not checks:
-            if graph.has_negative:  # as a negative cycle has
-                check_diagonal(graph, distances.diagonal())
+        if graph.has_negative:  # as a negative cycle has
+            check_diagonal(graph, distances.diagonal())
+        if not request.options.must_check(graph) or not _may_be_clipped(graph, distances):
             return
         distances = distances.get()
     check_diagonal(graph, np.diagonal(distances))
@@ -283,6 +282,12 @@ def check_rows(request: Request, answer: Rows) -> None:
         # Without negative weights, a clipped distance in one row cannot make another row wrong.
         everything = sources is None or graph.has_negative
         check_answer(graph, distances if everything else distances[sources])
+
+
+def _may_be_clipped(graph: Graph, rows: DeviceRows) -> bool:
+    if graph.has_negative or holds_all(graph, rows.dtype):
+        return may_clip(graph, rows.dtype, graph.n**2)
+    return is_near_limit(graph, rows.largest(), rows.dtype)
 
 
 def rows_of(

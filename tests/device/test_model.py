@@ -7,7 +7,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from pyapsp.device import Device, event_seconds, model, quirks
+from pyapsp.device import Device, event_seconds, model, probes, quirks
 from pyapsp.device.processor import compiled_for
 from pyapsp.device.quirks import architecture_of, traits_of, usable_local_memory
 from pyapsp.errors import DeviceError
@@ -226,8 +226,19 @@ def test_the_widest_vector_of_the_traits_compiles(device):
 )
 def test_packed16_is_what_a_probe_finds(source, native, device, monkeypatch):
     """Right answer, wrong answer, no build, no probe; the driver's remarks are swallowed."""
-    monkeypatch.setattr(model, "packed16_probe", lambda platform, kind: source)
-    assert model._has_packed16(device.handle) is native
+    monkeypatch.setattr(probes, "packed16_probe", lambda platform, kind: source)
+    fault = probes.packed16_fault(device.handle, device.kind, device.identity)
+    assert (fault is None) is native
+
+
+def test_packed16_is_tried_once(device, unseen, monkeypatch):
+    """Processes that follow read the verdict."""
+    monkeypatch.setattr(probes, "packed16_probe", lambda platform, kind: "kernel void packed() {}")
+    trials = []
+    monkeypatch.setattr(probes, "_unpaired", lambda *_: trials.append(1))
+    for _ in range(2):
+        assert probes.packed16_fault(device.handle, device.kind, device.identity) is None
+    assert trials == [1]
 
 
 def test_only_platforms_with_the_instructions_are_probed():

@@ -27,8 +27,9 @@ _in_any_pieces = pytest.mark.parametrize("pieces", _SIZES, indirect=True)
 @pytest.fixture(autouse=True)
 def pieces(request, monkeypatch):
     """Copy everything in pieces, in three threads."""
-    for name in ("_PIECE", "_LEAST"):
-        monkeypatch.setattr(staging, name, getattr(request, "param", 512))
+    size = getattr(request, "param", 512)
+    monkeypatch.setattr(staging, "_PIECE", size)
+    monkeypatch.setattr(staging, "_SHARE", 2 * size)
     monkeypatch.setattr(staging, "cores", lambda: 3)
     monkeypatch.setattr(staging, "suits", lambda device, count: count > 0)
     for module in ("sparse.device_block", "sparse.ms_bfs"):
