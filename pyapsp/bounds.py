@@ -49,26 +49,26 @@ def _known(graph: Graph) -> dict[str, int | float]:
 def hop_bound(graph: Graph) -> int | float:
     """Return a tighter bound, from numbers of arcs; it takes two breadth-first searches.
 
-    In a strongly connected graph, two searches start at the vertex with the most arcs, one forwards
-    and one backwards. Between any two vertices there is a path through this vertex, with at most
-    as many arcs as the sum of both depths.
+    Two searches start at the vertex with the most arcs, one forwards and one backwards. A shortest
+    path from a vertex that can reach the centre to a vertex that the centre can reach has at most
+    as many arcs as the sum of both depths. A path from a vertex that cannot reach the centre leads
+    only through such vertices, and visits each of them at most once. So does a path to a vertex
+    that the centre cannot reach.
     """
     coarse = distance_bound(graph)
     if graph.has_negative or not 0 < graph.m <= _MAX_ARCS:
         return coarse
     shape = (graph.n, graph.n)
     arcs = csr_array((np.ones(graph.m), graph.indices, graph.indptr), shape=shape)
-    first, hops = int(np.argmax(np.diff(graph.indptr))), 0
+    centre, depths, most = int(np.argmax(np.diff(graph.indptr))), 0, 0
     for turned in (False, True) if graph.directed else (False,):
-        order, before = csgraph.breadth_first_order(arcs.T.tocsr() if turned else arcs, first)
-        if order.size < graph.n:
-            return coarse
+        order, before = csgraph.breadth_first_order(arcs.T.tocsr() if turned else arcs, centre)
+        most = max(most, graph.n - order.size - 1)
         last = order[-1]
-        while last != first:
-            last, hops = before[last], hops + 1
-        if hops >= graph.n - 1:
-            return coarse
-    return min(coarse, (hops if graph.directed else 2 * hops) * graph.max_magnitude)
+        while last != centre:
+            last, depths = before[last], depths + 1
+    hops = depths if graph.directed else 2 * depths
+    return min(coarse, max(hops, most) * graph.max_magnitude)
 
 
 @_remembered

@@ -110,12 +110,14 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
     clamped, reached = [False], set[bytes]()
 
     def look(first: int, last: int) -> None:
+        # in one step, because threads wait for the interpreter's lock after each
+        some = distances[first:last]
+        if dtype.kind != "u" and some.min(initial=0) <= -limit:
+            clamped[0] = True
+        if some.max(initial=0) < limit:
+            return
         for start in range(first, last, rows):
             some = distances[start : min(start + rows, last)]
-            if dtype.kind != "u" and some.min(initial=0) <= -limit:
-                clamped[0] = True
-            if some.max(initial=0) < limit:
-                continue
             if is_near_limit(graph, _largest(some, limit), dtype):
                 reached.update(bits.tobytes() for bits in np.packbits(some < limit, axis=1))
 

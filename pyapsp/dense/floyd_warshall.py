@@ -236,6 +236,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         n, size = graph.n, configuration.size
         layout = _layout(configuration, options)
         predecessors = None
+        recovered = np.empty((0, 0) if recovery is None else (n, n), _INDEX)
         words = None if configuration.layout is None else (self.encode, self.decode)
         # to recover predecessors, decoded distances are uploaded again
         again = words is not None and recovery is not None
@@ -262,7 +263,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             ]
             rounds = self.enqueue_rounds(configuration, queue, [*matrices, *scratch])
             told = -math.inf
-            with matrix.expected(distances) if kept is None else nullcontext():
+            with matrix.expected(distances, recovered) if kept is None else nullcontext():
                 for number, events in enumerate(rounds, start=1):
                     for event in events:
                         watch.add("kernel", event)
@@ -293,7 +294,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                     plain = Layout(options.dtype, n, infinity(options.dtype))
                     matrices = [upload(options.device, queue, distances, n, plain, watch)]
                     columns = n
-                predecessors = recovery.run(queue, matrices[0], columns, distances, watch)
+                recovery.run(queue, matrices[0], columns, distances, recovered, watch)
+                predecessors = recovered
             _free(matrices)
         elif options.predecessors:
             predecessors = np.empty((0, 0), _INDEX)

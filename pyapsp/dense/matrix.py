@@ -134,12 +134,12 @@ class DeviceMatrix:
         return buffer
 
     @contextmanager
-    def expected(self, distances: np.ndarray) -> Iterator[None]:
-        """Clear the pages of a new answer in other threads during the block, if it is `staged`."""
+    def expected(self, *answer: np.ndarray) -> Iterator[None]:
+        """Clear the pages of new arrays in other threads during the block, if it is `staged`."""
         if not self.staged:
             yield
             return
-        self._stage.expect(distances)
+        self._stage.expect(*answer)
         try:
             yield
         finally:

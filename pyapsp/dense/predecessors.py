@@ -126,8 +126,9 @@ class Recovery:
         matrix: cl.Buffer,
         columns: int,
         distances: np.ndarray,
+        result: np.ndarray,
         watch: Stopwatch,
-    ) -> np.ndarray:
+    ) -> None:
         """Find the predecessors of distances that are on the device.
 
         Parameters
@@ -138,19 +139,15 @@ class Recovery:
         columns : int
         distances : (n, n) ndarray
             The same on the host; of any type that holds them.
+        result : (n, n) int32 ndarray
+            Array for the predecessors. They lead to the sources, unless there is a negative cycle.
         watch : Stopwatch
             Measures the run, as phases "recovery" and "transfer".
-
-        Returns
-        -------
-        (n, n) int32 ndarray
-            They lead to the sources, unless there is a negative cycle.
         """
         graph, n = self._graph, self._graph.n
         # distances of another type are those of an integer type, converted
         same = distances.dtype == self._dtype
         allowed = tolerance(graph, distances) if same else tolerance_for(graph, self._dtype, 0.0)
-        result = np.empty((n, n), np.int32)
         # with a negative cycle there is nothing to repair
         sound = not np.any(np.diagonal(distances) < 0)
 
@@ -164,7 +161,6 @@ class Recovery:
 
         if n > 0:
             self._recover(_Rows(queue, watch, matrix, columns, n, allowed, slabs, deliver))
-        return result
 
     def run_slabs(
         self,

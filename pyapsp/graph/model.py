@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["Facts", "Graph"]
 
 
+# Up to this number of arcs, a graph keeps its reversed graph: to make it takes as long as a search.
+_KEPT = 2**22
+
+
 class Graph:
     """A weighted graph, immutable: its arrays are read-only.
 
@@ -388,11 +392,16 @@ class Graph:
         return tails_of(self.indptr), self.indices, self.weights
 
     def reversed(self) -> Graph:
-        """Return the graph with every arc reversed."""
+        """Return the graph with every arc reversed; it is kept if it is small."""
         if not self.directed:
             return self
-        starts, heads, weights = self._reverse(self.weights)
-        return Graph(starts, heads, weights, labels=self.labels, name=self.name)
+        found: Graph | None = self.__dict__.get("_reversed")
+        if found is None:
+            starts, heads, weights = self._reverse(self.weights)
+            found = Graph(starts, heads, weights, labels=self.labels, name=self.name)
+            if self.m <= _KEPT:
+                self.__dict__["_reversed"] = found
+        return found
 
     def symmetrized(self) -> Graph:
         """Return the undirected graph: each edge has the smaller weight of its two arcs."""

@@ -94,21 +94,24 @@ class Stage:
         self._copying, self._expecting = threading.Lock(), threading.Lock()
         self._enough, self._touching = threading.Event(), list[Future[None]]()
 
-    def expect(self, array: np.ndarray) -> None:
-        """Touch the pages of a new array in other threads, until `fetch` or `forget` is called.
+    def expect(self, *arrays: np.ndarray) -> None:
+        """Touch the pages of new arrays in other threads, until `fetch` or `forget` is called.
 
-        Its content is lost. Nothing may write to it before one of these has ended this.
+        Their content is lost. Nothing may write to them before one of these has ended this.
         """
-        if isinstance(array, np.memmap) or not array.flags.c_contiguous:
-            return
-        memory, enough = array.reshape(-1).view(np.uint8), threading.Event()
-        starts = iter(range(0, memory.size, _STRETCH))
+        enough, stretches = threading.Event(), list[np.ndarray]()
+        for array in arrays:
+            if not isinstance(array, np.memmap) and array.flags.c_contiguous:
+                memory = array.reshape(-1).view(np.uint8)
+                starts = range(0, memory.size, _STRETCH)
+                stretches += [memory[start : start + _STRETCH : _PAGE] for start in starts]
+        rest = iter(stretches)  # threads may share the iterator of a list
 
         def touch() -> None:
-            for start in starts:  # threads may share the iterator of a range
+            for stretch in rest:
                 if enough.is_set():
                     return
-                memory[start : start + _STRETCH : _PAGE].fill(0)
+                stretch.fill(0)
 
         with self._expecting:
             self._end()

@@ -238,13 +238,17 @@ def test_a_bound_from_the_fewest_arcs():
     assert bounds.hop_bound(graph) == 7 * (1 + 2)
     both = Graph.from_arcs(100, tails, heads, weights, directed=False)
     assert bounds.hop_bound(both) == 7 * (1 + 1)
-    for arc in (
-        (0, 100),
-        (100, 0),
-    ):  # from a vertex that none leads to, or to one that leads nowhere
+    # with a vertex that none leads to, or that leads nowhere
+    for arc in ((0, 100), (100, 0)):
         ends = zip([*tails, arc[0]], [*heads, arc[1]], strict=True)
         apart = Graph.from_arcs(101, *zip(*ends, strict=True), np.full(199, 7))
-        assert bounds.hop_bound(apart) == bounds.distance_bound(apart)
+        assert bounds.hop_bound(apart) == 7 * (1 + 2)
+    # with a way of 30 vertices to the centre, from the centre, or beside it
+    way = np.arange(100, 130)
+    for more, hops in (((129, 0), 1 + 30), ((0, 100), 30 + 2), ((0, 1), 29)):
+        ends = [*tails, *way[:-1], more[0]], [*heads, *way[1:], more[1]]
+        beside = Graph.from_arcs(130, *ends, np.full(228, 7))
+        assert bounds.hop_bound(beside) == 7 * hops
     assert bounds.hop_bound(graph.with_weights(-graph.weights)) == 99 * 7
 
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse
 
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
-from pyapsp.graph import Graph, as_graph
+from pyapsp.graph import Graph, as_graph, model
 
 
 @pytest.fixture
@@ -80,6 +80,16 @@ def test_facts_agree_with_numpy(seed: int, dtype: type) -> None:
     assert both.dtype == graph.dtype == dtype
     assert both.reversed() == both
     np.testing.assert_array_equal(graph.to_scipy().toarray() != 0, graph.to_dense(no_arc=0) != 0)
+
+
+def test_a_small_graph_keeps_its_reversed_graph(monkeypatch):
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [5, 6])
+    assert graph.reversed() is graph.reversed()
+    assert graph.with_weights(np.array([7, 8])).reversed().weights.tolist() == [7, 8]
+    assert graph.reversed().reversed() == graph
+    monkeypatch.setattr(model, "_KEPT", 1)
+    large = Graph.from_arcs(3, [0, 1], [1, 2], [5, 6])
+    assert large.reversed() is not large.reversed()
 
 
 def test_facts_without_arcs() -> None:

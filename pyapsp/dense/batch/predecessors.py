@@ -72,6 +72,7 @@ def find_predecessors(graph: Graph, options: AllPairsOptions, distances: np.ndar
         queue, flags = options.device.queue(), cl.mem_flags
         copied = flags.READ_ONLY | flags.COPY_HOST_PTR
         matrix = cl.Buffer(queue.context, copied, hostbuf=np.ascontiguousarray(distances))
-        found = recovery.run(queue, matrix, graph.n, distances, Stopwatch())
+        found = np.empty((graph.n, graph.n), np.int32)
+        recovery.run(queue, matrix, graph.n, distances, found, Stopwatch())
         matrix.release()
     return found
