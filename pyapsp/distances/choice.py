@@ -44,6 +44,9 @@ _KEPT = 1024
 _CALL, _VALUE = 4e-5, 1e-9
 # Proofs of an upper bound of distances, and their time.
 _PROOFS = PROOFS
+# The seconds that the host takes for `Graph.sounded`: a constant, for each arc, for each vertex.
+# Solving must take this multiple of it.
+_SOUNDING, _WORTH = (1.5e-4, 6e-9, 5e-8), 15
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,18 @@ class _Ranking:
     choices: tuple[Candidate, ...]
     gain: float
 
+    @property
+    def seconds(self) -> float:
+        """The shortest predicted time; 0 without predictions."""
+        return min((each.seconds for each in self.choices if each.seconds is not None), default=0.0)
+
+    @property
+    def depends(self) -> bool:
+        """Whether there are several methods, and one searches, so that reach and depth count."""
+        known = [each.method for each in self.choices if each.seconds is not None]
+        several = len({method.id for method in known}) > 1
+        return several and any(method.by_source for method in known)
+
 
 def choices(request: Request) -> Iterator[Choice]:
     """Yield the method asked for, or the candidates of "auto", the fastest first.
@@ -177,7 +192,8 @@ def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
     First come the methods with a prediction for this device (`Method.predict`), in the dtype asked
     for and in a narrower type that holds every distance. Then comes the default method, if it has
     no prediction. Last comes the method whose matrix need not fit on the device. A proof of short
-    distances is computed only if that takes less time than the narrower type saves.
+    distances is computed only if that takes less time than the narrower type saves. Reach and depth
+    are estimated by a few searches, if these take little time beside the solution.
 
     If selected rows are wanted and the host cannot hold all rows, only methods that compute just
     these rows are returned. If few rows of a graph with few arcs are wanted, and no such method has
@@ -204,6 +220,9 @@ def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
     )
     bound = distance_bound(graph)
     ranking = _ranking(asked, bound)
+    if ranking.depends and ranking.seconds > _WORTH * np.dot(_SOUNDING, (1, graph.m, graph.n)):
+        asked = asked._replace(facts=graph.sounded)
+        ranking = _ranking(asked, bound)
     for proof, always, arc, vertex in _PROOFS if ranking.gain else ():
         if ranking.gain > always + graph.m * arc + graph.n * vertex:
             proved = proof(graph)

@@ -139,18 +139,20 @@ class MsBfs(TunableBlocks):
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return the time from the tuning rows around n, and that of many levels in a mesh.
 
-        A distance is written for each source and vertex, and an arc costs a word of 32 sources. A
-        mesh with at most two arcs for each vertex may be a path, which has n levels.
+        A distance is written for each source and vertex, and an arc costs a word of 32 sources.
+        Without an estimate of the depth, only meshes are deep: with at most two arcs for each
+        vertex a mesh may be a path.
         """
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
             return None
-        words = (_BITS + graph.m / max(graph.n, 1)) / (_BITS + ARCS)
-        seconds = graph.n * graph.n * rows * words / rate
-        if graph.family == "mesh":
+        words = (_BITS + graph.reach * graph.m / max(graph.n, 1)) / (_BITS + ARCS)
+        seconds, levels = graph.n * graph.n * rows * words / rate, 0.0
+        if graph.depth is not None:
+            levels = graph.depth
+        elif graph.family == "mesh":
             levels = graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
-            seconds += levels * _LEVEL
-        return seconds
+        return seconds + levels * _LEVEL
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
         """Copy the graph to the device."""

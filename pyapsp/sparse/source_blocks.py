@@ -247,8 +247,8 @@ class TunableBlocks(BufferedMethod, SourceBlocks):
         check_weights(graph, options.dtype)
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
-        """Predict from the tuning rows around n, in proportion to sources and arcs."""
+        """Predict from the tuning rows around n, in proportion to sources and reached arcs."""
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
             return None
-        return graph.n * rows * max(graph.m, graph.n) / (ARCS * rate)
+        return graph.n * rows * max(graph.reach * graph.m, graph.n) / (ARCS * rate)
