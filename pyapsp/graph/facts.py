@@ -52,7 +52,7 @@ def soundings(
 ) -> tuple[float, int]:
     """Return `Facts.reach` and `Facts.depth`, from a breadth-first search from each source.
 
-    Both are rounded to a power of two, so that similar graphs have equal facts.
+    Both are rounded to half an octave, so that similar graphs have equal facts.
     """
     n, reached, depth = indptr.size - 1, 1, 1
     arcs = csr_array((np.ones(indices.size), indices, indptr), shape=(n, n))
@@ -63,9 +63,12 @@ def soundings(
         while last != source:
             last, hops = before[last], hops + 1
         depth = max(depth, hops)
-    return min(2.0 ** round(math.log2(reached / (n * sources.size))), 1.0), 2 ** round(
-        math.log2(depth)
-    )
+    return min(_rounded(reached / (n * sources.size)), 1.0), round(_rounded(depth))
+
+
+def _rounded(number: float) -> float:
+    """Return the nearest power of the square root of two."""
+    return math.pow(2, round(2 * math.log2(number)) / 2)
 
 
 def family_of(indptr: NDArray[np.int64]) -> str:
