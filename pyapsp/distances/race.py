@@ -111,7 +111,6 @@ def _part(request: Request, ranking: Ranking, each: Candidate) -> Part | None:
     """Plan a part of the problem for a candidate; None if it fails its self test."""
     method, asked = each.method, ranking.asked
     given = suited(method, request.input, request.options, each.dtype)
-    given = replace(given, out=None, kept=None)
     plan = method.plan(request.input, given)
     if refusal(request, Choice(method, given, ""), plan) is not None:
         return None
@@ -124,8 +123,9 @@ def _comparable(request: Request, each: Candidate, first: Candidate) -> bool:
     If sums of weights are rounded, searches and updates of a matrix may give different numbers.
     Then times do not decide between them, so that a call always gives the same numbers.
     """
+    dtype = request.options.dtype
     same = each.method.by_source == first.method.by_source
-    return same or is_exact(request.input, request.options.dtype)
+    return same or dtype.kind in "iu" or is_exact(request.input, dtype)
 
 
 def _corrected(

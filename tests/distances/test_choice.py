@@ -353,6 +353,8 @@ def test_depth_is_estimated(rows, device):
     )
     assert bush.family == broom.family == "power-law"
     assert chosen(bush, device, "float32")[0][0] == "ms-bfs"
+    method, options = pyapsp.method("ms-bfs"), AllPairsOptions(device, np.dtype("float32"))
+    assert method.predict(broom.sounded, options, 1) > 1000 * 1e-5  # launches of a level
     for deep in (handle, broom):
         assert chosen(deep, device, "float32")[0][0] == "near-far"
 
