@@ -11,7 +11,7 @@ saves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple, cast
@@ -25,11 +25,11 @@ from pyapsp.host import available_memory
 from pyapsp.kernels import staging
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.precision import narrower
-from pyapsp.registry import Choice, Request, methods
 from pyapsp.registry import method as find_method
+from pyapsp.registry import methods
 from pyapsp.tuning.database import Databases, Unchanging, databases
 
-__all__ = ["Candidate", "candidates", "choices", "suited"]
+__all__ = ["Candidate", "Ranking", "candidates", "ranked", "suited", "told"]
 
 # The methods for a device without tuning rows: for the matrix, and for selected rows. The last
 # method is used if no other can run.
@@ -44,6 +44,9 @@ _KEPT = 1024
 _CALL, _VALUE = 4e-5, 1e-9
 # Proofs of an upper bound of distances, and their time.
 _PROOFS = PROOFS
+# The seconds that the host takes for `Graph.sounded`: a constant, for each arc, for each vertex.
+# Solving must take this multiple of it.
+_SOUNDING, _WORTH = (1.5e-4, 6e-9, 5e-8), 15
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,9 @@ class Candidate:
         Why the type holds every distance; empty for the type that was asked for.
     others : tuple of str
         The next candidates of the ranking, as text.
+    ratio : float or None
+        The measured time of a part divided by its predicted time, if a part was measured. The
+        prediction in `seconds` is multiplied by it.
     """
 
     method: AllPairsMethod
@@ -68,17 +74,21 @@ class Candidate:
     seconds: float | None = None
     proof: str = ""
     others: tuple[str, ...] = ()
+    ratio: float | None = None
 
     @cached_property
     def reason(self) -> str:
         """Why it was chosen, as text."""
         others = "; ".join(self.others) or "no other"
         held = f"; this type is exact because {self.proof}" if self.proof else ""
-        return f"auto, the shortest predicted time: {self} (then {others}){held}"
+        time = "predicted time" if self.ratio is None else "time, by a trial of a part"
+        return f"auto, the shortest {time}: {self} (then {others}){held}"
 
     def __str__(self) -> str:
         held = f" in {self.dtype}" if self.proof else ""
         time = "not known" if self.seconds is None else f"{self.seconds * 1e3:.3g} ms"
+        if self.seconds is not None and self.ratio is not None:
+            time += f" (predicted {self.seconds / self.ratio * 1e3:.3g} ms)"
         return f"{self.method.id}{held} {time}"
 
 
@@ -127,31 +137,34 @@ class _Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Ranking:
-    """The candidates, best first, and the seconds that a proof of short distances can save."""
+class Ranking:
+    """The candidates for graphs with the same facts.
 
+    Attributes
+    ----------
+    asked : NamedTuple
+        The facts and options that decide, hashable.
+    choices : tuple of Candidate
+        The best first.
+    gain : float
+        The seconds that a proof of short distances can save.
+    """
+
+    asked: _Asked
     choices: tuple[Candidate, ...]
     gain: float
 
+    @property
+    def seconds(self) -> float:
+        """The shortest predicted time; 0 without predictions."""
+        return min((each.seconds for each in self.choices if each.seconds is not None), default=0.0)
 
-def choices(request: Request) -> Iterator[Choice]:
-    """Yield the method asked for, or the candidates of "auto", the fastest first.
-
-    Raises
-    ------
-    PyApspError
-        If the graph or the device does not meet the requirements of the method asked for.
-    """
-    graph, options, asked = request.input, request.options, request.method
-    if isinstance(asked, AllPairsMethod):
-        error = asked.unmet(graph.facts, options)
-        if error is not None:
-            raise error
-        yield Choice(asked, suited(asked, graph, options, options.dtype), "as asked")
-        return
-    for each in candidates(graph, options):
-        told = suited(each.method, graph, options, each.dtype)
-        yield Choice(each.method, told, each.reason, each.seconds)
+    @property
+    def depends(self) -> bool:
+        """Whether there are several methods, and one searches, so that reach and depth count."""
+        known = [each.method for each in self.choices if each.seconds is not None]
+        several = len({method.id for method in known}) > 1
+        return several and any(method.by_source for method in known)
 
 
 def suited(
@@ -177,7 +190,8 @@ def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
     First come the methods with a prediction for this device (`Method.predict`), in the dtype asked
     for and in a narrower type that holds every distance. Then comes the default method, if it has
     no prediction. Last comes the method whose matrix need not fit on the device. A proof of short
-    distances is computed only if that takes less time than the narrower type saves.
+    distances is computed only if that takes less time than the narrower type saves. Reach and depth
+    are estimated by a few searches, if these take little time beside the solution.
 
     If selected rows are wanted and the host cannot hold all rows, only methods that compute just
     these rows are returned. If few rows of a graph with few arcs are wanted, and no such method has
@@ -188,6 +202,11 @@ def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
     graph : Graph
     options : AllPairsOptions
     """
+    return ranked(graph, options).choices
+
+
+def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
+    """Return the ranking of the candidates; see `candidates`."""
     some, rows = options.sources is not None, options.count(graph.n)
     asked = _Asked(
         _methods(),
@@ -204,12 +223,15 @@ def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
     )
     bound = distance_bound(graph)
     ranking = _ranking(asked, bound)
+    if ranking.depends and ranking.seconds > _WORTH * np.dot(_SOUNDING, (1, graph.m, graph.n)):
+        asked = asked._replace(facts=graph.sounded)
+        ranking = _ranking(asked, bound)
     for proof, always, arc, vertex in _PROOFS if ranking.gain else ():
         if ranking.gain > always + graph.m * arc + graph.n * vertex:
             proved = proof(graph)
             if proved < bound:
                 bound, ranking = proved, _ranking(asked, proved)
-    return ranking.choices
+    return ranking
 
 
 def _methods() -> tuple[type[AllPairsMethod], ...]:
@@ -229,7 +251,7 @@ def _host_holds_all(graph: Graph, options: AllPairsOptions) -> bool:
 
 # Predictions take as long as solving a small graph, and graphs with equal facts are common.
 @lru_cache(maxsize=_KEPT)
-def _ranking(asked: _Asked, bound: int | float) -> _Ranking:
+def _ranking(asked: _Asked, bound: int | float) -> Ranking:
     """Rank the candidates, if no distance exceeds a bound."""
     facts, options = asked.facts, asked.held_in(asked.dtype)
     default = _method(_DEFAULT_ROWS if asked.alone or asked.few else _DEFAULT)
@@ -262,9 +284,14 @@ def _ranking(asked: _Asked, bound: int | float) -> _Ranking:
     found = [*unknown, *found] if first else [*found, *unknown]
     if not asked.alone:
         found.append(Candidate(_method(_LAST), options.dtype))
+    return Ranking(asked, told(found), gain)
+
+
+def told(found: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Return the candidates, each with the next ones as text."""
+    found = list(found)
     texts = tuple(map(str, found))
-    ranked = (replace(each, others=texts[place:]) for place, each in enumerate(found, start=1))
-    return _Ranking(tuple(ranked), gain)
+    return tuple(replace(each, others=texts[place:]) for place, each in enumerate(found, start=1))
 
 
 def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[AllPairsMethod, float]]:

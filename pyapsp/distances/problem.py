@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from pyapsp.distances.choice import choices
+from pyapsp.distances.race import choices
 from pyapsp.distances.request import requested
 from pyapsp.distances.solver import settle
 from pyapsp.graph import Graph, read

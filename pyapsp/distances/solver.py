@@ -55,7 +55,8 @@ def solve(
     method : str or Method
         ``"auto"``, a method id (see `methods`), or ``pyapsp.method(id, tile=16, ...)``. Before
         "auto" uses a method for the first time with a driver, it tests the method on small graphs,
-        and skips it if a distance is wrong. A method that is named is used without this test.
+        and skips it if a distance is wrong. A method that is named is used without this test. If
+        the predicted times of methods are close, "auto" times them on a part of the problem.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     sources : sequence of int, optional
@@ -212,7 +213,7 @@ def explain(
 ) -> str:
     """Describe what `solve` would do, and why: method, type, parameters, memory, predicted time.
 
-    This builds kernels and may measure devices, but solves nothing. Parameters and errors are
+    This builds kernels, and may time methods on a part of the problem, but does not solve it. Parameters and errors are
     those of `solve`.
 
     Returns

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pyapsp.errors import GraphError
 from pyapsp.graph import validation
-from pyapsp.graph.model import Graph
+from pyapsp.graph.model import Facts, Graph
 from pyapsp.host import share
 
 __all__ = ["DenseGraph", "from_array"]
@@ -122,6 +122,11 @@ class DenseGraph(Graph):
         low, high = self._span
         found: int | float = max(-low, high)
         return found
+
+    @property
+    def sounded(self) -> Facts:
+        """The facts alone, because a search needs a list of arcs."""
+        return self.facts
 
     @property
     def has_negative(self) -> bool:

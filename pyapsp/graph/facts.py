@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csgraph, csr_array
 
 from pyapsp.graph.validation import degrees
 
-__all__ = ["Facts", "family_of"]
+__all__ = ["SOUNDINGS", "Facts", "family_of", "soundings"]
+
+#: Number of searches for the estimates of reach and depth.
+SOUNDINGS = 4
 
 # A graph is power-law if a vertex has more than this multiple of the mean number of arcs. In a mesh
 # a vertex has at most this many arcs, and the standard deviation is below this part of the mean.
@@ -24,6 +29,11 @@ class Facts:
     ----------
     n, m, max_magnitude, has_negative, is_integer, is_unweighted, family
         As in `Graph`.
+    reach : float
+        The part of all vertices that a source reaches; 1 unless `Graph.sounded` has estimated it.
+    depth : int or None
+        The number of arcs to the farthest vertex that a source reaches; None unless
+        `Graph.sounded` has estimated it.
     """
 
     n: int
@@ -33,6 +43,32 @@ class Facts:
     is_integer: bool
     is_unweighted: bool
     family: str = "uniform"
+    reach: float = 1.0
+    depth: int | None = None
+
+
+def soundings(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], sources: NDArray[np.int64]
+) -> tuple[float, int]:
+    """Return `Facts.reach` and `Facts.depth`, from a breadth-first search from each source.
+
+    Both are rounded to half an octave, so that similar graphs have equal facts.
+    """
+    n, reached, depth = indptr.size - 1, 1, 1
+    arcs = csr_array((np.ones(indices.size), indices, indptr), shape=(n, n))
+    for source in sources.tolist():
+        order, before = csgraph.breadth_first_order(arcs, source)
+        reached += order.size
+        last, before, hops = order[-1].item(), before.tolist(), 0
+        while last != source:
+            last, hops = before[last], hops + 1
+        depth = max(depth, hops)
+    return min(_rounded(reached / (n * sources.size)), 1.0), round(_rounded(depth))
+
+
+def _rounded(number: float) -> float:
+    """Return the nearest power of the square root of two."""
+    return math.pow(2, round(2 * math.log2(number)) / 2)
 
 
 def family_of(indptr: NDArray[np.int64]) -> str:

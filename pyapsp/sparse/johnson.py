@@ -14,7 +14,7 @@ from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.bounds import distance_bound
 from pyapsp.checks import check_weights, negative_cycle, refuse_negative_cycle
 from pyapsp.errors import PrecisionError
-from pyapsp.graph import Graph
+from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import infinity
@@ -87,6 +87,16 @@ class Johnson(SourceBlocks):
             time.perf_counter() - started,
         )
 
+    def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+        """Predict as the search does, for graphs with negative weights; the potentials take little.
+
+        Without negative weights the search itself is a candidate.
+        """
+        if not graph.has_negative:
+            return None
+        search = _SEARCHES[self.parameters.get("search", NearFar.id)]()
+        return search.predict(graph, replace(options, dtype=_held(graph, options)), rows)
+
     def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
         """Compute the potentials, and copy the graph with non-negative weights to the device."""
         graph = plan.input
@@ -127,7 +137,7 @@ class _Lowered:
         distances[unreached] = limit
 
 
-def _held(graph: Graph, options: AllPairsOptions) -> np.dtype:
+def _held(graph: Graph | Facts, options: AllPairsOptions) -> np.dtype:
     """Return the type of potentials and of distances between them."""
     if graph.is_integer:
         for dtype in map(np.dtype, (np.int32, np.int64)):

@@ -49,6 +49,8 @@ _ITEMS = {True: 16, False: 512}
 _PLANES = 4
 # Ranges of vertices whose sums are computed in parallel.
 _RANGES = 16
+# Words of a row that are nearly as fast, for each source, as more: a line of a cache.
+_FEW_WORDS = 16
 # Vertices of a group in the kernel that reads bits.
 _VERTICES = 64
 # Number of vertex strips for which a work-item writes distances.
@@ -56,6 +58,8 @@ _STRIPS = {True: 64, False: 1}
 
 # Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU.
 _LEVEL = 1e-4
+# Time of a word of a vertex in a level, in those of a distance; measured on a tree and a mesh.
+_VISIT = 0.4
 
 
 @register
@@ -139,18 +143,27 @@ class MsBfs(TunableBlocks):
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return the time from the tuning rows around n, and that of many levels in a mesh.
 
-        A distance is written for each source and vertex, and an arc costs a word of 32 sources. A
-        mesh with at most two arcs for each vertex may be a path, which has n levels.
+        A distance is written for each source and vertex, and an arc costs a word of 32 sources. In
+        a deep graph, the sources of a word reach a vertex in different levels.
+        Without an estimate of the depth, only meshes are deep: with at most two arcs for each
+        vertex a mesh may be a path.
         """
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
             return None
-        words = (_BITS + graph.m / max(graph.n, 1)) / (_BITS + ARCS)
-        seconds = graph.n * graph.n * rows * words / rate
-        if graph.family == "mesh":
+        levels = 0.0
+        if graph.depth is not None:
+            levels = graph.depth
+        elif graph.family == "mesh":
             levels = graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
-            seconds += levels * _LEVEL
-        return seconds
+        arcs = graph.reach * graph.m / max(graph.n, 1)
+        words = (_BITS + arcs + _VISIT * levels) / (_BITS + ARCS)
+        return graph.n * graph.n * rows * words / rate + levels * _LEVEL
+
+    def for_few(self, plan: Plan) -> tuple[MsBfs, int, int]:
+        """Return the method with narrower rows, the sources of a row, and those of a word."""
+        words = min(plan.parameters["words"], _FEW_WORDS)
+        return type(self)(words=words), words * _BITS, _BITS
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
         """Copy the graph to the device."""

@@ -41,6 +41,8 @@ from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["BlockSolver", "Session", "SourceBlocks", "TunableBlocks"]
 
+# Groups for each compute unit, and sources of a group, that use a device fully.
+_GROUPS, _EACH = 4, 8
 # A mapped file is flushed after this many bytes.
 _UNWRITTEN = 64 * 2**20
 
@@ -86,6 +88,22 @@ class SourceBlocks(AllPairsMethod):
     @abstractmethod
     def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
         """Copy the graph to the device, if the method uses one; the watch measures transfers."""
+
+    def for_few(self, plan: Plan) -> tuple[SourceBlocks, int, int]:
+        """Return the method for a few sources of a plan.
+
+        Returns
+        -------
+        method : SourceBlocks
+            By default the same kernels.
+        fewest : int
+            The number of sources that use the device fully: some groups for each compute unit.
+        run : int
+            The sources that a group solves together; a divisor of `fewest`.
+        """
+        units: int = plan.options.device.capabilities.compute_units
+        run: int = plan.parameters.get("sources", _EACH)
+        return self.with_parameters(plan), _GROUPS * units * run, run
 
     def start(self, plan: Plan) -> Session:
         """Start a session for a plan, with the graph on the device."""
@@ -247,8 +265,8 @@ class TunableBlocks(BufferedMethod, SourceBlocks):
         check_weights(graph, options.dtype)
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
-        """Predict from the tuning rows around n, in proportion to sources and arcs."""
+        """Predict from the tuning rows around n, in proportion to sources and reached arcs."""
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
             return None
-        return graph.n * rows * max(graph.m, graph.n) / (ARCS * rate)
+        return graph.n * rows * max(graph.reach * graph.m, graph.n) / (ARCS * rate)

@@ -26,8 +26,9 @@ __all__ = ["LEVELS", "Match", "matches", "tuned", "tuned_rate"]
 
 _log = logging.getLogger(__name__)
 
-#: How similar the device of a row is, most similar first. The platform is always the same.
-LEVELS = ("device", "architecture", "kind")
+#: How similar the device of a row is, most similar first. The last has another platform.
+LEVELS = ("device", "architecture", "kind", "platform")
+_ELSEWHERE = LEVELS.index("platform")
 
 # A row is used for n up to this many octaves below and above its own n. Few octaves below: costs
 # that are small in a large matrix matter in a small one, where a large tile is mostly padding.
@@ -125,6 +126,9 @@ def tuned_rate(
     that size, but no run may be predicted to take longer than the smallest one that was timed.
     Above the largest size the rate is constant.
 
+    If no method has a row for the platform, the rows of other platforms with this kind of device
+    are used, so that the rates of different methods can be compared. Their parameters are not used.
+
     If no row has the dtype or a similar one, the rows of the type nearest in width are used. If
     that type is narrower than the dtype, the rate is reduced by `TunableMethod.slowdown`; if it is
     wider, the rate is used unchanged.
@@ -187,22 +191,26 @@ class _Found:
         asked, device, found = self._asked, self._asked.device, []
         if asked != asked.of_any_size:
             return _found(asked.of_any_size).suited
-        kind = (asked.method.id, asked.predecessors, device.platform_name, device.kind)
+        kind = (asked.method.id, asked.predecessors, device.kind)
+        here = (device.platform_name, device.kind) in _tuned_platforms(asked.places)
         for own, path, *version in asked.places:
             for row in _kept(path, tuple(version)):
-                if (row.method, row.predecessors, row.platform, row.kind) != kind:
+                if (row.method, row.predecessors, row.kind) != kind:
+                    continue
+                if here and row.platform != device.platform_name:
                     continue
                 unlikeness = _unlikeness(row.dtype, asked.dtype)
                 if unlikeness is not None:
                     alike = row.architecture == device.architecture
                     near = [alike and row.device == device.plain_name, alike, True].index(True)
-                    found.append((near, unlikeness, own, row))
+                    found.append((near if here else _ELSEWHERE, unlikeness, own, row))
         return found
 
     @cached_property
     def matches(self) -> tuple[Match, ...]:
         """The result of `matches`."""
-        return tuple(self._nearest(_ALIKE))
+        elsewhere = LEVELS[_ELSEWHERE]
+        return tuple(each for each in self._nearest(_ALIKE) if each.level != elsewhere)
 
     def _nearest(self, unlike: float) -> list[Match]:
         """Return the rows near in size whose dtype has at most this unlikeness, best first."""
@@ -257,6 +265,16 @@ class _Found:
 
 # Cached, because finding a row that fits takes as long as the rest of the plan of a small graph.
 _found = lru_cache(maxsize=4096)(_Found)
+
+
+@lru_cache(maxsize=64)
+def _tuned_platforms(places: Databases) -> frozenset[tuple[str, str]]:
+    """Return platform and kind of the devices that have rows."""
+    return frozenset(
+        (row.platform, row.kind)
+        for _, path, *version in places
+        for row in _kept(path, tuple(version))
+    )
 
 
 @lru_cache(maxsize=64)

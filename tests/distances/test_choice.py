@@ -340,3 +340,56 @@ def test_a_path_is_not_searched_level_by_level(rows, device):
     assert chosen(way, device, "float32")[0][0] == "near-far"
     near = random_graph(3000, 24000, 1, seed=1)
     assert chosen(near, device, "float32")[0][0] == "ms-bfs"
+
+
+def test_depth_is_estimated(rows, device):
+    """Degrees do not tell a bush of short paths from one with a long handle."""
+    rows(("ms-bfs", "float32", 2000, 1e12), ("near-far", "float32", 2000, 3e11))
+    half = np.arange(1000)
+    bush = Graph.from_arcs(2001, np.full(2000, 2000), np.arange(2000), directed=False)
+    handle = Graph.from_arcs(2000, half, half + 1, directed=False)
+    broom = Graph.from_arcs(
+        2000, np.append(half, np.full(999, 1000)), np.arange(1, 2000), directed=False
+    )
+    assert bush.family == broom.family == "power-law"
+    assert chosen(bush, device, "float32")[0][0] == "ms-bfs"
+    method, options = pyapsp.method("ms-bfs"), AllPairsOptions(device, np.dtype("float32"))
+    assert method.predict(broom.sounded, options, 1) > 1000 * 1e-5  # launches of a level
+    for deep in (handle, broom):
+        assert chosen(deep, device, "float32")[0][0] == "near-far"
+
+
+def test_reach_is_estimated(rows, device):
+    """A search from a vertex of a small component is short, however many arcs there are."""
+    rows(("near-far", "float32", 2000, 3e11), ("fw-minplus", "float32", 2000, 1.5e11))
+    tails, heads = np.nonzero(~np.eye(20, dtype=bool))
+    tails, heads = (np.add.outer(20 * np.arange(100), each).ravel() for each in (tails, heads))
+    weights = np.arange(tails.size) % 97 + 0.5
+    apart = Graph.from_arcs(2000, tails, heads, weights)
+    together = Graph.from_arcs(2000, tails, (heads + 20 * np.arange(heads.size)) % 2000, weights)
+    assert together.m > 0.9 * apart.m
+    assert chosen(apart, device, "float32")[0][0] == "near-far"
+    assert chosen(together, device, "float32")[0][0] == "fw-minplus"
+
+
+def test_no_search_beside_a_short_run_or_without_a_choice(rows, monkeypatch, device):
+    monkeypatch.setattr(Graph, "sounded", property(lambda graph: pytest.fail("searched")))
+    graph = random_graph(2000, 16000, 1, seed=1)
+    rows(("ms-bfs", "float32", 2000, 8e12), ("near-far", "float32", 2000, 8e12))
+    chosen(graph, device, "float32")
+    rows(("ms-bfs", "float32", 2000, 1), ("near-far", "float32", 2000, 0))
+    chosen(graph, device, "float32")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_negative_weights_may_be_searched(rows, device, dtype):
+    rows(("near-far", dtype, 400, 1e11), ("fw-minplus", dtype, 400, 1e9))
+    graph = random_graph(400, 1600, 9, seed=1)
+    lifted = graph.with_weights(graph.weights + graph.arcs()[0] % 5 - graph.indices % 5)
+    assert lifted.has_negative
+    assert chosen(graph, device, dtype)[0][0] == "near-far"
+    assert chosen(lifted, device, dtype)[0][0] == "johnson"
+    result = pyapsp.solve(lifted, dtype=dtype, device=device)
+    assert result.stats["method"] == "johnson"
+    found = np.where(result.distances == result.infinity, np.inf, result.distances)
+    np.testing.assert_array_equal(found, csgraph.johnson(lifted.to_scipy()))

@@ -14,6 +14,7 @@ import scipy.sparse
 
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph, as_graph, model
+from pyapsp.graph.dense import DenseGraph
 
 
 @pytest.fixture
@@ -525,3 +526,18 @@ def test_copies_cannot_be_changed(other):
     assert not any(array.flags.writeable for array in arrays)
     assert found.vertex("b") == 1
     assert found.content_hash == graph.content_hash
+
+
+def test_reach_and_depth_from_a_few_searches() -> None:
+    ring = np.arange(64)
+    one_way = Graph.from_arcs(64, ring, np.roll(ring, -1))
+    assert (one_way.facts.reach, one_way.facts.depth) == (1.0, None)
+    assert (one_way.sounded.reach, one_way.sounded.depth) == (1.0, 64)
+    pairs = Graph.from_arcs(64, ring, ring ^ 1)
+    assert (pairs.sounded.reach, pairs.sounded.depth) == (1 / 32, 1)
+    path = Graph.from_arcs(64, ring[:-1], ring[1:])  # from 0, 16, 32 and 48
+    assert (path.sounded.reach, path.sounded.depth) == (pytest.approx(0.5**0.5), 64)
+    for without in (Graph.from_arcs(3, [], []), Graph.from_arcs(0, [], [])):
+        assert without.sounded == without.facts
+    dense = DenseGraph(np.ones((3, 3)))
+    assert dense.sounded == dense.facts

@@ -375,3 +375,13 @@ def test_rows_of_the_first_schema_are_read(folders):
     assert load(path) == (ROW,)
     merge(path, [row(16, n=2048)])
     assert [each.family for each in load(path)] == ["uniform", "uniform"]
+
+
+def test_a_platform_without_rows_has_the_rates_of_others_but_not_their_parameters(folders):
+    new = options(platform_name="Third Platform")
+    ship(folders, row(8), row(8, kind="cpu", rate=3e9))
+    assert tuned_rate(METHOD, 1024, new) == pytest.approx(1e9)
+    assert matches(METHOD, 1024, new) == ()
+    # rates of methods can be compared only if they are from similar devices
+    ship(folders, row(8, method="other", platform="Third Platform"))
+    assert tuned_rate(METHOD, 1024, new) is None
