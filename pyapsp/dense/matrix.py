@@ -177,7 +177,8 @@ def initial_distances(graph: Graph, matrix: np.ndarray) -> None:
 def initial_rows(graph: Graph, first: int, last: int, rows: np.ndarray) -> None:
     """Fill rows first to last - 1 of the matrix before the first round."""
     graph.fill_rows(first, last, rows, infinity(rows.dtype))
-    diagonal = np.einsum("ii->i", rows[:, first:last])
+    diagonal = rows.diagonal(first)
+    diagonal.flags.writeable = True
     np.minimum(diagonal, 0, out=diagonal)
 
 

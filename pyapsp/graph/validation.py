@@ -386,7 +386,7 @@ def degrees(starts: NDArray[np.int64]) -> tuple[int, int]:
     """Return the largest number of arcs of a row, and the sum of the squares of these numbers."""
 
     def degrees_in(start: int, stop: int) -> tuple[int, int]:
-        part = np.diff(starts[start : stop + 1])
+        part = starts[start + 1 : stop + 1] - starts[start:stop]
         return int(part.max()), int(np.dot(part, part))
 
     found = _in_blocks(degrees_in, starts.size - 1)
@@ -445,15 +445,13 @@ def rows(starts: NDArray[Any], heads: NDArray[Any], columns: int) -> tuple[bool,
     fall : int or None
         The first arc whose head is not above the one before it in its row.
     """
-    bounds = np.minimum(np.arange(0, heads.size + _BLOCK, _BLOCK), heads.size)
-    bounds[0] = 1  # the first arc has none before it
-    firsts = np.searchsorted(starts, bounds.astype(starts.dtype))
+    place = starts.dtype.type  # of another type, NumPy would convert all starts
 
     def look(start: int, stop: int) -> tuple[bool, int | None]:
-        begin, block = max(start, 1), start // _BLOCK
+        begin = max(start, 1)  # the first arc has none before it
         falls = heads[begin:stop] <= heads[begin - 1 : stop - 1]
-        begins = starts[firsts[block] : firsts[block + 1]].astype(np.intp, copy=False)
-        falls[begins - begin] = False  # the head may fall where a row begins
+        first, last = starts.searchsorted(place(begin)), starts.searchsorted(place(stop))
+        falls[starts[first:last] - begin] = False  # the head may fall where a row begins
         fall = begin + int(falls.argmax()) if falls.any() else None
         return _inside(heads[start:stop], columns), fall
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -115,9 +116,14 @@ def shared(queue: cl.CommandQueue, array: np.ndarray) -> cl.Buffer:
     return cl.Buffer(queue.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=array)
 
 
+@cache
+def _maps_late(device: cl.Device) -> bool:
+    return maps_late(device.platform.name)
+
+
 def hand_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:
     """Enqueue that the array of a `shared` buffer gets the content of the buffer."""
-    wanted, wait = (0, array.shape, array.dtype), maps_late(queue.device.platform.name)
+    wanted, wait = (0, array.shape, array.dtype), _maps_late(queue.device)
     mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, *wanted, is_blocking=wait)
     mapped.base.release(queue)
 
