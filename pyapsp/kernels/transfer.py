@@ -123,7 +123,8 @@ def _maps_late(device: cl.Device) -> bool:
 
 def hand_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:
     """Enqueue that the array of a `shared` buffer gets the content of the buffer."""
-    wanted, wait = (0, array.shape, array.dtype), _maps_late(queue.device)
+    # PyOpenCL first reads a shape as a number, and a tuple costs it a C++ exception
+    wanted, wait = (0, array.size, array.dtype), _maps_late(queue.device)
     mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, *wanted, is_blocking=wait)
     mapped.base.release(queue)
 
