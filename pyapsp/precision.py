@@ -37,6 +37,7 @@ DTYPES = ("float64", "float32", "float16", "int64", "int32", "int16", "uint16")
 _AUTOMATIC = ("uint16", "int16", "int32", "int64")
 
 
+@cache
 def infinity(dtype: np.dtype) -> int | float:
     """Return the distance of an unreachable vertex: inf, or half of the range of an integer.
 
