@@ -110,8 +110,7 @@ class Batch:
     def checks(self) -> str:
         """The statements in OpenCL C, for the kernel."""
         return " ".join(
-            f"CHECK({bit}, {write(each.root, OPENCL)})"
-            for bit, each in enumerate(self.statements)
+            f"CHECK({bit}, {write(each.root, OPENCL)})" for bit, each in enumerate(self.statements)
         )
 
     @property
