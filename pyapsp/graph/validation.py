@@ -57,16 +57,14 @@ def integer(
     parameter: str, owner: str, value: Any, minimum: int, maximum: int | None = None
 ) -> int:
     """Return `value` as an int of at least `minimum` (and at most `maximum`)."""
-    rule = f"an integer of at least {minimum}"
-    if maximum is not None:
-        rule = f"an integer from {minimum} to {maximum}"
     try:
         number = operator.index(value)
+        if number >= minimum and (maximum is None or number <= maximum):
+            return number
     except TypeError:
-        raise ParameterError.of(parameter, owner, rule, value) from None
-    if number < minimum or (maximum is not None and number > maximum):
-        raise ParameterError.of(parameter, owner, rule, value)
-    return number
+        pass
+    upper = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+    raise ParameterError.of(parameter, owner, f"an integer {upper}", value)
 
 
 def choice(parameter: str, owner: str, value: Any, choices: Iterable[str]) -> str:
