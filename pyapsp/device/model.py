@@ -294,15 +294,15 @@ class Device:
         """
         opencl = loader.opencl()
         flags = opencl.mem_flags.READ_WRITE
-        shared = self.traits.scalar_groups and self.capabilities.unified_memory
-        # if memory is short, let the driver allocate and raise, as for any other buffer
-        with suppress(MemoryError):
-            if shared and size >= _LARGE:
+        if size >= _LARGE and self.traits.scalar_groups and self.capabilities.unified_memory:
+            # if memory is short, let the driver allocate and raise, as for any other buffer
+            with suppress(MemoryError):
                 memory = np.empty(size + _PAGE, np.uint8)
                 start = -memory.ctypes.data % _PAGE
-                flags |= opencl.mem_flags.USE_HOST_PTR
                 whole: cl.Buffer = opencl.Buffer(
-                    self.context, flags, hostbuf=memory[start : start + size]
+                    self.context,
+                    flags | opencl.mem_flags.USE_HOST_PTR,
+                    hostbuf=memory[start : start + size],
                 )
                 return whole
         buffer: cl.Buffer = opencl.Buffer(self.context, flags, size)

@@ -208,9 +208,11 @@ class _Miner:
                 last = trace
             self.names = {each: trace.names(each) for each in self.names}
             facts = Facts.none(rows.count)
-            for number, batch in enumerate(self.batches):
-                if batch.kind == kind:
-                    self._phase(number, rows, facts)
+            ours = [number for number, batch in enumerate(self.batches) if batch.kind == kind]
+            for number in ours:
+                self._phase(number, rows, facts)
+                if self.inference and number != ours[-1]:
+                    facts.learn(self.batches[number], self.survivors[number])
             if progress is not None:
                 progress(self.n)
         if not self.n:
@@ -237,9 +239,7 @@ class _Miner:
             self.counts["checked"] += int(checked.sum())
         if fetch is not None and which.any():
             words[which] &= fetch(Survivors(entries[~which], words[~which]))
-        found = Survivors(entries, words).keep()
-        self.survivors[number] = found
-        facts.learn(batch, found)
+        self.survivors[number] = Survivors(entries, words).keep()
 
     def answers(self) -> list[tuple[Batch, Survivors]]:
         """Return the survivors of each batch, with the statements that are reported."""
