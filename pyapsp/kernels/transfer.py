@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyopencl as cl
@@ -124,7 +124,8 @@ def _maps_late(device: cl.Device) -> bool:
 def hand_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:
     """Enqueue that the array of a `shared` buffer gets the content of the buffer."""
     # PyOpenCL first reads a shape as a number, and a tuple costs it a C++ exception
-    wanted, wait = (0, array.size, array.dtype), _maps_late(queue.device)
+    size: Any = array.size
+    wanted, wait = (0, size, array.dtype), _maps_late(queue.device)
     mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, *wanted, is_blocking=wait)
     mapped.base.release(queue)
 
