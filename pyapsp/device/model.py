@@ -252,10 +252,11 @@ class Device:
     @property
     def capabilities(self) -> Capabilities:
         """The capabilities of this device; determined once per process."""
-        with _lock:
-            if self.handle not in _capabilities:
-                _capabilities[self.handle] = Capabilities.probe(self.handle, self.identity)
-            return _capabilities[self.handle]
+        if self.handle not in _capabilities:
+            with _lock:
+                if self.handle not in _capabilities:
+                    _capabilities[self.handle] = Capabilities.probe(self.handle, self.identity)
+        return _capabilities[self.handle]
 
     def without(self, capability: str) -> str:
         """Return a message that this device lacks a capability, with the reason if known."""
@@ -275,14 +276,15 @@ class Device:
         """
         if self.caller_context is not None:
             return self.caller_context
-        cl = loader.opencl()
-        with _lock:
-            if self.handle not in _contexts:
-                try:
-                    _contexts[self.handle] = cl.Context([self.handle])
-                except cl.Error as error:
-                    raise DeviceError(f"no context on {self}: {error}") from error
-            return _contexts[self.handle]
+        if self.handle not in _contexts:
+            cl = loader.opencl()
+            with _lock:
+                if self.handle not in _contexts:
+                    try:
+                        _contexts[self.handle] = cl.Context([self.handle])
+                    except cl.Error as error:
+                        raise DeviceError(f"no context on {self}: {error}") from error
+        return _contexts[self.handle]
 
     def buffer(self, size: int) -> cl.Buffer:
         """Return a new buffer of `size` bytes, which kernels can read and write.
