@@ -177,8 +177,7 @@ def initial_distances(graph: Graph, matrix: np.ndarray) -> None:
 def initial_rows(graph: Graph, first: int, last: int, rows: np.ndarray) -> None:
     """Fill rows first to last - 1 of the matrix before the first round."""
     graph.fill_rows(first, last, rows, infinity(rows.dtype))
-    diagonal = rows.diagonal(first)
-    diagonal.flags.writeable = True
+    diagonal = np.einsum("ii->i", rows[:, first:last])
     np.minimum(diagonal, 0, out=diagonal)
 
 
