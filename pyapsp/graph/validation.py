@@ -292,6 +292,8 @@ def array(what: str, values: Any) -> NDArray[Any]:
     GraphError
         A value is masked or missing, or the values make no array.
     """
+    if type(values) is np.ndarray:
+        return values
     if np.ma.is_masked(values):
         raise GraphError(f"{what} must not be masked: leave out what is not there")
     if _missing(values):
