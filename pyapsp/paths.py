@@ -135,8 +135,9 @@ class PathOptions(Options):
 
     def reaches_targets(self, distances: np.ndarray) -> bool:
         """Return whether there are targets, and a row (n,) has the distances of all of them."""
-        none = infinity(distances.dtype)
-        return self.targets is not None and bool((distances[self.targets] < none).all())
+        if self.targets is None:
+            return False
+        return bool((distances[self.targets] < infinity(distances.dtype)).all())
 
     def hide_beyond_targets(self, distances: np.ndarray) -> None:
         """Mark vertices of a row (n,) that are farther than all targets as unreachable."""

@@ -9,6 +9,7 @@ bound from a few searches. Without a proof the answer is checked.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -23,6 +24,7 @@ __all__ = [
     "infinity",
     "is_exact",
     "largest_finite",
+    "name_of",
     "narrower",
     "only_int32",
     "resolve",
@@ -35,6 +37,7 @@ DTYPES = ("float64", "float32", "float16", "int64", "int32", "int16", "uint16")
 _AUTOMATIC = ("uint16", "int16", "int32", "int64")
 
 
+@cache
 def infinity(dtype: np.dtype) -> int | float:
     """Return the distance of an unreachable vertex: inf, or half of the range of an integer.
 
@@ -43,6 +46,12 @@ def infinity(dtype: np.dtype) -> int | float:
     if dtype.kind == "f":
         return float("inf")
     return int(np.iinfo(dtype).max) // 2
+
+
+@cache
+def name_of(dtype: np.dtype) -> str:
+    """Return the name of a type; NumPy puts it together at each use, which takes microseconds."""
+    return str(dtype.name)
 
 
 def _narrowest(graph: Graph | Facts, bound: int | float) -> np.dtype | None:

@@ -19,6 +19,7 @@ from typing import Any
 from pyapsp import __version__
 from pyapsp.device import let_go
 from pyapsp.errors import DeviceError, DeviceMemoryError, StallError
+from pyapsp.precision import name_of
 from pyapsp.registry import Choice, Method, Plan, Request
 from pyapsp.trials import refusal
 from pyapsp.tuning.database import Unchanging, databases
@@ -204,8 +205,8 @@ def record(
         "method": method,
         "parameters": plan.parameters,
         "tuning": plan.tuning,
-        "dtype": options.dtype.name,
-        "held_dtype": plan.options.dtype.name,
+        "dtype": name_of(options.dtype),
+        "held_dtype": name_of(plan.options.dtype),
         **request.asked,
         "device": {
             **device.identity,

@@ -21,6 +21,7 @@ from pyapsp.device import verdicts
 from pyapsp.device.verdicts import verdict
 from pyapsp.errors import CapabilityError, DeviceError, DiskSpaceError, ParameterError, PyApspError
 from pyapsp.kernels import source
+from pyapsp.precision import name_of
 from pyapsp.registry import Choice, Method, Options, Plan, Problem, Request
 
 __all__ = ["code", "fault_of", "refusal", "remember"]
@@ -98,7 +99,7 @@ def _asked(options: Options) -> dict[str, bool]:
 
 
 def _subject(method: str, dtype: np.dtype, asked: dict[str, bool]) -> str:
-    return " ".join([method, str(dtype), *asked])
+    return " ".join([method, name_of(dtype), *asked])
 
 
 def _trial(problem: Problem, method: Method, plan: Plan) -> str | None:

@@ -175,13 +175,19 @@ def suited(
     A method that computes all rows at once gets no sources and no cutoff. `solver.settle` selects
     the rows of its answer.
     """
-    held = replace(options.held_in(dtype), answer=options.dtype)
+    held = options.held_in(dtype)
     if method.by_source:
-        return held
+        return replace(held, answer=options.dtype)
     whole = options.sources is None and options.cutoff is None
-    out = options.out if options.sources is None else None
-    kept, check = options.kept if whole else None, options.must_check(graph)
-    return replace(held, sources=None, cutoff=None, out=out, kept=kept, check=check)
+    return replace(
+        held,
+        answer=options.dtype,
+        sources=None,
+        cutoff=None,
+        out=options.out if options.sources is None else None,
+        kept=options.kept if whole else None,
+        check=options.must_check(graph),
+    )
 
 
 def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:

@@ -16,7 +16,7 @@ from pyapsp.graph import as_graph
 from pyapsp.graph.validation import choice, flag
 from pyapsp.host import shares_memory
 from pyapsp.paths import AllPairsOptions, farthest, vertices
-from pyapsp.precision import resolve
+from pyapsp.precision import name_of, resolve
 from pyapsp.registry import (
     Method,
     Request,
@@ -98,7 +98,7 @@ def requested(
         "cutoff": cutoff,
         "sources": None if rows is None else rows.size,
     }
-    reasons = [f"dtype {chosen_dtype}: {reason}"]
+    reasons = [f"dtype {name_of(chosen_dtype)}: {reason}"]
     if rows is not None:
         reasons.append(f"sources: {rows.size:,}")
     return Request(problem("all-pairs"), graph, asked, options, about, tuple(reasons))

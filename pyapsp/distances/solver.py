@@ -258,6 +258,8 @@ def settle(request: Request, plan: Plan, answer: Rows) -> Rows:
     if kept is not None:
         kept.put(distances)
         distances = kept
+    if distances is answer.distances and before is answer.predecessors:
+        return answer
     return replace(answer, distances=distances, predecessors=before)
 
 
@@ -278,7 +280,8 @@ def check_rows(request: Request, answer: Rows) -> None:
         if not request.options.must_check(graph) or not _may_be_clipped(graph, distances):
             return
         distances = distances.get()
-    check_diagonal(graph, np.diagonal(distances))
+    if graph.has_negative:
+        check_diagonal(graph, np.diagonal(distances))
     if request.options.must_check(graph):
         # Without negative weights, a clipped distance in one row cannot make another row wrong.
         everything = sources is None or graph.has_negative

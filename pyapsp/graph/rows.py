@@ -53,7 +53,7 @@ def starts_of(tails: NDArray[Any], n: int) -> NDArray[np.int64]:
 
 def tails_of(indptr: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the tail of each arc."""
-    return np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr))
+    return np.arange(indptr.size - 1, dtype=np.int32).repeat(indptr[1:] - indptr[:-1])
 
 
 def frozen(array: NDArray[Any], copy: bool = True) -> NDArray[Any]:

@@ -57,16 +57,14 @@ def integer(
     parameter: str, owner: str, value: Any, minimum: int, maximum: int | None = None
 ) -> int:
     """Return `value` as an int of at least `minimum` (and at most `maximum`)."""
-    rule = f"an integer of at least {minimum}"
-    if maximum is not None:
-        rule = f"an integer from {minimum} to {maximum}"
     try:
         number = operator.index(value)
+        if number >= minimum and (maximum is None or number <= maximum):
+            return number
     except TypeError:
-        raise ParameterError.of(parameter, owner, rule, value) from None
-    if number < minimum or (maximum is not None and number > maximum):
-        raise ParameterError.of(parameter, owner, rule, value)
-    return number
+        pass
+    upper = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+    raise ParameterError.of(parameter, owner, f"an integer {upper}", value)
 
 
 def choice(parameter: str, owner: str, value: Any, choices: Iterable[str]) -> str:
@@ -294,6 +292,8 @@ def array(what: str, values: Any) -> NDArray[Any]:
     GraphError
         A value is masked or missing, or the values make no array.
     """
+    if type(values) is np.ndarray:
+        return values
     if np.ma.is_masked(values):
         raise GraphError(f"{what} must not be masked: leave out what is not there")
     if _missing(values):
@@ -386,7 +386,7 @@ def degrees(starts: NDArray[np.int64]) -> tuple[int, int]:
     """Return the largest number of arcs of a row, and the sum of the squares of these numbers."""
 
     def degrees_in(start: int, stop: int) -> tuple[int, int]:
-        part = np.diff(starts[start : stop + 1])
+        part = starts[start + 1 : stop + 1] - starts[start:stop]
         return int(part.max()), int(np.dot(part, part))
 
     found = _in_blocks(degrees_in, starts.size - 1)
@@ -445,15 +445,13 @@ def rows(starts: NDArray[Any], heads: NDArray[Any], columns: int) -> tuple[bool,
     fall : int or None
         The first arc whose head is not above the one before it in its row.
     """
-    bounds = np.minimum(np.arange(0, heads.size + _BLOCK, _BLOCK), heads.size)
-    bounds[0] = 1  # the first arc has none before it
-    firsts = np.searchsorted(starts, bounds.astype(starts.dtype))
+    place = starts.dtype.type  # of another type, NumPy would convert all starts
 
     def look(start: int, stop: int) -> tuple[bool, int | None]:
-        begin, block = max(start, 1), start // _BLOCK
+        begin = max(start, 1)  # the first arc has none before it
         falls = heads[begin:stop] <= heads[begin - 1 : stop - 1]
-        begins = starts[firsts[block] : firsts[block + 1]].astype(np.intp, copy=False)
-        falls[begins - begin] = False  # the head may fall where a row begins
+        first, last = starts.searchsorted(place(begin)), starts.searchsorted(place(stop))
+        falls[starts[first:last] - begin] = False  # the head may fall where a row begins
         fall = begin + int(falls.argmax()) if falls.any() else None
         return _inside(heads[start:stop], columns), fall
 

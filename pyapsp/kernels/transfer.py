@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from functools import cache
+from typing import Any, Protocol
 
 import numpy as np
 import pyopencl as cl
@@ -115,9 +116,16 @@ def shared(queue: cl.CommandQueue, array: np.ndarray) -> cl.Buffer:
     return cl.Buffer(queue.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=array)
 
 
+@cache
+def _maps_late(device: cl.Device) -> bool:
+    return maps_late(device.platform.name)
+
+
 def hand_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:
     """Enqueue that the array of a `shared` buffer gets the content of the buffer."""
-    wanted, wait = (0, array.shape, array.dtype), maps_late(queue.device.platform.name)
+    # PyOpenCL first reads a shape as a number, and a tuple costs it a C++ exception
+    size: Any = array.size
+    wanted, wait = (0, size, array.dtype), _maps_late(queue.device)
     mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, *wanted, is_blocking=wait)
     mapped.base.release(queue)
 

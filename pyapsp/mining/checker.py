@@ -13,7 +13,6 @@ from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, ParameterError
 from pyapsp.graph import validation
 from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.kernels.transfer import in_place, read_back, shared
 from pyapsp.mining import evaluate
 from pyapsp.mining.templates import Batch
 
@@ -134,17 +133,13 @@ class Checker:
                 f"{self.device.name} has no float64, which the trace needs: "
                 "round it with dtype='float32'"
             )
-        checks = [
-            f"CHECK({bit}, {evaluate.write(each.root, evaluate.OPENCL)})"
-            for bit, each in enumerate(batch.statements)
-        ]
         defines: dict[str, str | int] = {
             "PYAPSP_WIDTH": self._width(dtype),
             "PYAPSP_GROUP": self.form.group,
             "PYAPSP_TILE": self.form.tile,
             "PYAPSP_EARLY": int(self.form.early),
             "PYAPSP_ARITY": batch.arity,
-            "PYAPSP_FORMULAS": " ".join(checks),
+            "PYAPSP_FORMULAS": batch.checks,
             "PYAPSP_BOOLEAN": int(batch.kind == "boolean"),
         }
         if batch.kind == "numeric":
@@ -206,11 +201,11 @@ class Checker:
         form, count, (first, last) = self.form, len(entries), span
         vector = self._width(rows.dtype) * rows.dtype.itemsize
         slab = max(form.slab // vector, 1) if form.mapping == "slab" else last - first
-        entries, found = np.ascontiguousarray(entries), words.copy()
+        entries, found = np.ascontiguousarray(entries), np.empty_like(words)
         entries.flags.writeable = False  # so that its memory can be used
         dictionary = upload(self.queue, entries, self.watch)
-        here = in_place(self.device.handle)
-        alive = shared(self.queue, found) if here else upload(self.queue, found, self.watch)
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        alive = cl.Buffer(self.queue.context, flags, hostbuf=words)
         self.bytes = max(self.bytes, entries.nbytes + words.nbytes)
         name = "check_by_item" if form.mapping == "item" else "check"
         groups = count * -(-(last - first) // slab)
@@ -228,10 +223,5 @@ class Checker:
             *(np.uint32(value) for value in scalars),
         )
         self.watch.add("kernel", event)
-        with self.watch.by_the_host("transfer"):
-            event.wait()
-        if here:
-            read_back(self.queue, alive, found)
-        else:
-            cl.enqueue_copy(self.queue, found, alive)
+        self.watch.add("transfer", cl.enqueue_copy(self.queue, found, alive))
         return found

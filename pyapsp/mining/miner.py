@@ -131,12 +131,15 @@ def mine(
     batches = chosen.batches(inference=inference)
     # a processor has no copies of a trace in memory, and threads cost more than they gain
     here = memory_limit is None and isinstance(trace, Trace) and in_place(found_device.handle)
+    overlaps = overlap and not here
     with device_errors(found_device, memory_limit or 0):
-        miner = _Miner(Checker(found_device, form, watch), batches, inference)
+        checker = Checker(found_device, form, watch)
+        miner = _Miner(checker, batches, inference)
         parts = pieces(_timed(source, watch), found_device, memory_limit, overlap=overlap)
         kinds = {batch.kind for batch in batches}
-        read = ahead(parts, wanted=overlap and not here)
-        sent = ahead(copies(read, kinds, found_device, watch), wanted=overlap and not here)
+        read = ahead(parts, wanted=overlaps)
+        queue = found_device.queue() if overlaps else checker.queue
+        sent = ahead(copies(read, kinds, queue, watch), wanted=overlaps)
         with closing(read), closing(sent):
             miner.run(sent, progress)
     seconds = {phase: watch.seconds(phase) for phase in ("read", "transfer", "kernel")}
@@ -205,9 +208,11 @@ class _Miner:
                 last = trace
             self.names = {each: trace.names(each) for each in self.names}
             facts = Facts.none(rows.count)
-            for number, batch in enumerate(self.batches):
-                if batch.kind == kind:
-                    self._phase(number, rows, facts)
+            ours = [number for number, batch in enumerate(self.batches) if batch.kind == kind]
+            for number in ours:
+                self._phase(number, rows, facts)
+                if self.inference and number != ours[-1]:
+                    facts.learn(self.batches[number], self.survivors[number])
             if progress is not None:
                 progress(self.n)
         if not self.n:
@@ -234,9 +239,7 @@ class _Miner:
             self.counts["checked"] += int(checked.sum())
         if fetch is not None and which.any():
             words[which] &= fetch(Survivors(entries[~which], words[~which]))
-        found = Survivors(entries, words).keep()
-        self.survivors[number] = found
-        facts.learn(batch, found)
+        self.survivors[number] = Survivors(entries, words).keep()
 
     def answers(self) -> list[tuple[Batch, Survivors]]:
         """Return the survivors of each batch, with the statements that are reported."""

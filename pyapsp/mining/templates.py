@@ -14,7 +14,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import permutations
 
 from pyapsp.errors import ParameterError
-from pyapsp.mining.evaluate import truth_table
+from pyapsp.mining.evaluate import OPENCL, truth_table, write
 from pyapsp.mining.language import KINDS, Formula, Node, parse
 
 __all__ = ["MOST", "SETS", "Batch", "Statement", "TemplateSet", "template_set"]
@@ -105,6 +105,13 @@ class Batch:
             if all(key in bits for key in keys):
                 found[order] = [bits[key] for key in keys]
         return found
+
+    @cached_property
+    def checks(self) -> str:
+        """The statements in OpenCL C, for the kernel."""
+        return " ".join(
+            f"CHECK({bit}, {write(each.root, OPENCL)})" for bit, each in enumerate(self.statements)
+        )
 
     @property
     def full(self) -> int:

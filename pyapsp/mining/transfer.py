@@ -94,10 +94,10 @@ def _compare(first: Trace, trace: Trace) -> None:
 
 
 def copies(
-    traces: Iterator[Trace], kinds: Iterable[str], device: Device, watch: Stopwatch
+    traces: Iterator[Trace], kinds: Iterable[str], queue: cl.CommandQueue, watch: Stopwatch
 ) -> Iterator[tuple[str, Rows, Trace]]:
     """Yield the rows of each piece on the device, numeric ones first."""
-    queue, wanted = device.queue(), tuple(kinds)
+    wanted = tuple(kinds)
     for trace in traces:
         for kind in ("numeric", "boolean"):
             rows = trace.rows(kind)

@@ -14,14 +14,17 @@ from pyapsp.registry.steps import Check, Choice, Plan, Request
 __all__ = ["Problem", "in_order"]
 
 
-def in_order(request: Request, preferred: Sequence[str] = ()) -> Iterator[Choice]:
+def in_order(
+    request: Request, preferred: Sequence[str] = (), last: Sequence[str] = ()
+) -> Iterator[Choice]:
     """Yield the method asked for; for ``"auto"`` all that can run.
 
     Parameters
     ----------
     request : Request
-    preferred : sequence of str
-        Ids of methods that come first, in this order. The others are in order of registration.
+    preferred, last : sequence of str
+        Ids of methods that come first, in this order, and of those that come last. The others are
+        in order of registration.
 
     Raises
     ------
@@ -35,10 +38,13 @@ def in_order(request: Request, preferred: Sequence[str] = ()) -> Iterator[Choice
             raise error
         yield Choice(asked, request.options, "as asked")
         return
-    order = {name: place for place, name in enumerate(preferred)}
-    known = [cls() for cls in methods(request.problem.id)]
-    refused = []
-    for each in sorted(known, key=lambda method: order.get(method.id, len(order))):
+
+    def place(cls: type[Method]) -> int:
+        name = cls.id
+        return preferred.index(name) if name in preferred else len(preferred) + (name in last)
+
+    known, refused = methods(request.problem.id), []
+    for each in (cls() for cls in sorted(known, key=place)):
         error = each.unmet(request.input, request.options)
         if error is None:
             yield Choice(each, request.options, "auto, the first that can answer")

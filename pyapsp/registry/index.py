@@ -192,14 +192,16 @@ def method_of(problem: str, asked: str | Method, owner: str) -> str | Method:
     ParameterError
         If there is no such method, or it is a method of another problem.
     """
-    known = [cls.id for cls in methods(problem)]
+    if isinstance(asked, str) and asked == "auto":
+        return "auto"
     if isinstance(asked, Method):
         if asked.problem == problem:
             return asked
-        raise _unknown(asked.id, owner, known)
-    if not isinstance(asked, str) or asked not in ("auto", *known):
+        asked = asked.id
+    known = [cls.id for cls in methods(problem)]
+    if not isinstance(asked, str) or asked not in known:
         raise _unknown(asked, owner, known)
-    return "auto" if asked == "auto" else method(asked)
+    return method(asked)
 
 
 def _unknown(name: object, owner: str, known: Sequence[str] | Mapping[str, Any]) -> ParameterError:

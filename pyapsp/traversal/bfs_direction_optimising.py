@@ -71,11 +71,13 @@ class _Programs:
     push : Program or None
         The kernels for the case that the graph turns out not to be symmetric.
     symmetry : Symmetry or None
+    mode : _Mode
     """
 
     search: Program
     push: Program | None
     symmetry: Symmetry | None
+    mode: _Mode
 
     @property
     def hash(self) -> str:
@@ -153,9 +155,10 @@ class BfsDirectionOptimising(Search):
         """Return the bytes of each buffer: arcs, entering arcs, and those of `_own`."""
         first = _offsets(options.device).itemsize * (graph.n + 1)
         arcs = [first, 4 * graph.m]
-        if _mode(graph, options, parameters) is _Mode.TURN:
+        mode = _mode(graph, options, parameters)
+        if mode is _Mode.TURN:
             arcs *= 2
-        return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters))]
+        return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters, mode))]
 
     def prepare(
         self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
@@ -180,8 +183,9 @@ class BfsDirectionOptimising(Search):
             return build(device, _FILE, defines, standard=standard)
 
         if mode is not _Mode.TEST:
-            return _Programs(built(mode is not _Mode.NONE), None, None)
-        return _Programs(built(True), built(False), Symmetry(device, parameters["group"], offsets))
+            return _Programs(built(mode is not _Mode.NONE), None, None, mode)
+        symmetry = Symmetry(device, parameters["group"], offsets)
+        return _Programs(built(True), built(False), symmetry, mode)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:
         """Copy the graph to the device."""
@@ -217,13 +221,14 @@ def _chunk(parameters: Mapping[str, Any]) -> int:
     return _CHUNK if parameters["group"] > 1 else _SCALAR_CHUNK
 
 
-def _own(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+def _own(
+    graph: Graph, options: PathOptions, parameters: Mapping[str, Any], mode: _Mode
+) -> list[int]:
     """Return the bytes of levels, parents, queue, pieces, bit maps, maps of groups, and state."""
     # a vertex that is in pieces has more than one, and less than two for each chunk
     pieces = 2 * (graph.m // _chunk(parameters))
     words = -(-graph.n // 32)
     rows = 4 * graph.n, 4 * graph.n * options.predecessors, 4 * graph.n
-    mode = _mode(graph, options, parameters)
     # a group of one work-item has a bit map, if it pushes alone
     alone = parameters["group"] == 1 and mode in (_Mode.NONE, _Mode.TEST)
     maps = _groups(graph, options, parameters["group"]) * alone
@@ -265,9 +270,9 @@ class _Search:
         self._batch = 1 if few else _BATCH
         self._arcs = self._uploaded(graph.indptr, graph.indices)
         self._entering, programs = self._arcs, plan.state
-        if _mode(graph, options, parameters) is _Mode.TURN:
+        if programs.mode is _Mode.TURN:
             self._entering = self._uploaded(*_reversed(graph))
-        sizes = [max(size, 4) for size in _own(graph, options, parameters)]
+        sizes = [max(size, 4) for size in _own(graph, options, parameters, programs.mode)]
         # the rows of the answer take the place of the first two, if the device can write to them
         kept = (not self._in_place, not self._in_place or not options.predecessors, *[True] * 5)
         self._levels: Any

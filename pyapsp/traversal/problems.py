@@ -42,7 +42,7 @@ _PREFERRED = (
     "scc-colouring",
 )
 # Sends arcs again and again, but needs little memory of the device.
-_LAST = "bfs-streamed"
+_LAST = ("bfs-streamed",)
 _PREFERRED_ON_CPUS = ("scc-tarjan", *_PREFERRED)
 
 
@@ -61,8 +61,7 @@ def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
 def _choices(request: Request) -> Iterator[Choice]:
     """Yield the methods that can solve the problem, the preferred ones first."""
     scalar = request.options.device.traits.scalar_groups
-    choices = in_order(request, _PREFERRED_ON_CPUS if scalar else _PREFERRED)
-    return iter(sorted(choices, key=lambda choice: choice.method.id == _LAST))
+    return in_order(request, _PREFERRED_ON_CPUS if scalar else _PREFERRED, _LAST)
 
 
 def _unweighted_oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:

@@ -12,7 +12,7 @@ from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.paths import PathOptions, farthest, vertices
-from pyapsp.precision import only_int32, resolve
+from pyapsp.precision import name_of, only_int32, resolve
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
 from pyapsp.traversal.search import default_source
 
@@ -80,7 +80,7 @@ def requested(
     }
     if ends is not None:
         about["targets"] = ends.size
-    reasons = f"dtype {chosen_dtype}: {reason}", f"sources: {rows.size:,}"
+    reasons = f"dtype {name_of(chosen_dtype)}: {reason}", f"sources: {rows.size:,}"
     return Request(problem(name), graph, asked, options, about, reasons)
 
 

@@ -243,7 +243,7 @@ def databases() -> Databases:
     found = []
     for own, path in [(True, user_database()), *((False, path) for path in shipped_databases())]:
         try:
-            status = path.stat()
+            status = os.stat(str(path))  # half the time of `Path.stat`
         except OSError:
             continue
         found.append((own, path, status.st_ino, status.st_mtime_ns, status.st_size))

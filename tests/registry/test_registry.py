@@ -11,6 +11,7 @@ import pytest
 import pyapsp
 from pyapsp import runs
 from pyapsp.errors import CapabilityError, DeviceError, ParameterError
+from pyapsp.paths import Weights
 
 CASES = [
     (problem, method, family)
@@ -125,6 +126,25 @@ def test_auto_takes_a_method_of_the_problem(problem, device):
     found = runs.solve(problem.ask(given, "auto", device=device))
     assert found.record["method"] in {each.id for each in pyapsp.methods(problem.id)}
     assert "auto" in found.reasons[0]
+
+
+def test_auto_asks_no_method_behind_the_first_that_can_answer(device, monkeypatch):
+    asked = []
+    for cls in pyapsp.methods("bfs"):
+
+        def unmet(self, about, options, before=cls.unmet):
+            asked.append(self.id)
+            return before(self, about, options)
+
+        monkeypatch.setattr(cls, "unmet", unmet)
+    problem = pyapsp.problem("bfs")
+    request = problem.ask(problem.sample(37, "uniform", 0, Weights()), "auto", device=device)
+    choices = problem.choices(request)
+    assert next(choices).method.id == "bfs-direction-optimising" == asked.pop()
+    assert not asked
+    rest = [choice.method.id for choice in choices]
+    assert rest[0] == "bfs-virtual-warp"
+    assert rest[-1] == "bfs-streamed"
 
 
 @pytest.mark.parametrize("problem", pyapsp.problems(), ids=lambda each: each.id)
