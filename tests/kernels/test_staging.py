@@ -10,7 +10,7 @@ import pytest
 
 import pyapsp
 from pyapsp import runs
-from pyapsp.distances import choice
+from pyapsp.distances import race
 from pyapsp.distances.request import requested
 from pyapsp.errors import NegativeCycleError
 from pyapsp.graph import Graph
@@ -232,8 +232,8 @@ def test_narrow_distances_become_wide_on_the_way(method, held, predecessors, dev
     request = requested(
         graph, pyapsp.method(method), device=device, predecessors=predecessors, out=out
     )
-    suited = choice.suited
-    monkeypatch.setattr(choice, "suited", lambda *given: suited(*given[:3], told))
+    suited = race.suited
+    monkeypatch.setattr(race, "suited", lambda *given: suited(*given[:3], told))
     solved = runs.solve(request)
     assert solved.record["held_dtype"] == held
     assert solved.answer.distances is out
