@@ -175,10 +175,12 @@ def suited(
     A method that computes all rows at once gets no sources and no cutoff. `solver.settle` selects
     the rows of its answer.
     """
+    whole = options.sources is None and options.cutoff is None
+    if whole and dtype == options.dtype:
+        return options
     held = options.held_in(dtype)
     if method.by_source:
         return replace(held, answer=options.dtype)
-    whole = options.sources is None and options.cutoff is None
     return replace(
         held,
         answer=options.dtype,
