@@ -117,20 +117,23 @@ class DeviceRows:
 
     def diagonal(self) -> np.ndarray:
         """Return a copy of the values of each row's own vertex, for all rows of a square."""
-        n, item = self.shape[1], self.dtype.itemsize
+        n, item, queue = self.shape[1], self.dtype.itemsize, self._device.queue()
         found = np.empty(n, self.dtype)
-        if n:
+        # not in one step: one driver wants the whole last row of the rectangle in the buffer
+        if n > 1:
             # the type stubs do not have the keyword arguments of rectangle copies
             cl.enqueue_copy(  # type: ignore[call-overload]
-                self._device.queue(),
+                queue,
                 found,
                 self._buffer,
                 buffer_origin=(0, 0),
                 host_origin=(0, 0),
-                region=(item, n),
+                region=(item, n - 1),
                 buffer_pitches=((n + 1) * item,),
                 host_pitches=(item,),
             )
+        if n:
+            cl.enqueue_copy(queue, found[-1:], self._buffer, src_offset=(n * n - 1) * item)
         return found
 
     def largest(self) -> int | float:

@@ -48,11 +48,12 @@ _LARGE = 2**25
 # Pieces of a thread, one that it copies and one that is on its way, and bytes of a piece: with
 # smaller ones, threads wait for the interpreter's lock longer than for the link.
 _AHEAD, _PIECE = 2, 2**22
-# Bytes for each thread, and the largest number of threads. Measured on 16 cores, GB/s into memory
-# in use: 64 MiB by 4, 8 and 16 threads 18, 21 and 18; 512 MiB 22, 29 and 25.
-_SHARE, _THREADS = _AHEAD * _PIECE, 8
+# Bytes for each thread, and the largest number of threads that only copy. More compete for the
+# lock: 64 MiB came through 4, 8 and 16 threads with 18, 21 and 18 GB/s, 512 MiB with 22, 29 and 25.
+# Threads that convert are as many as there are cores.
+_SHARE, _COPYING = _AHEAD * _PIECE, 8
 # Bytes of pinned memory of a device.
-_PINNED = _THREADS * _SHARE
+_PINNED = _COPYING * _SHARE
 # Pieces begin at multiples of this many bytes.
 _ALIGNED = 128
 # Bytes of new memory that a thread touches at a time, and the smallest page of any system.
@@ -162,7 +163,8 @@ class Stage:
         """
         self.forget()
         height, width = rows.shape
-        size = _size(dtype.itemsize * columns if whole else 0)
+        wider = max(dtype.itemsize, rows.itemsize) / dtype.itemsize
+        size = _size(wider, dtype.itemsize * columns if whole else 0)
         parts = _parts(height, width, columns, size // dtype.itemsize)
         lock = threading.Lock()
 
@@ -189,7 +191,8 @@ class Stage:
                 event.wait()
                 place(piece, target)
 
-        self._together(queue, size, dtype.itemsize * columns * height, bring)
+        count = int(wider * dtype.itemsize * columns * height)
+        self._together(queue, size, count, bring, copies=rows.dtype == dtype)
 
     def send(
         self,
@@ -212,7 +215,7 @@ class Stage:
         """
         height, columns = shape
         row = dtype.itemsize * columns
-        size = _size(row)
+        size = _size(1, row)
         parts = _parts(height, columns, columns, size // dtype.itemsize)
         lock = threading.Lock()
 
@@ -245,12 +248,15 @@ class Stage:
         size: int,
         count: int,
         work: Callable[[list[np.ndarray], threading.Event], None],
+        *,
+        copies: bool = True,
     ) -> None:
-        """Let threads copy `count` bytes, each with pieces of its own, and wait for them."""
+        """Let threads copy or convert `count` bytes, each with pieces of its own; wait for them."""
         slots = [self._memory[start : start + size] for start in range(0, _PINNED, size)]
         slots = [slot for slot in slots if len(slot) == size]
         assert len(slots) >= _AHEAD, "a row is longer than the pinned memory"
-        workers = max(min(cores(), len(slots) // _AHEAD, count // _SHARE), 1)
+        most = _COPYING if copies else cores()
+        workers = max(min(most, cores(), len(slots) // _AHEAD, count // _SHARE), 1)
         stopped = threading.Event()
 
         def run(number: int) -> None:
@@ -275,9 +281,17 @@ class Stage:
             each.result()
 
 
-def _size(row: int) -> int:
-    """Return the bytes of a piece, if a row of this many bytes must not be divided."""
-    return -(-max(_PIECE, row) // _ALIGNED) * _ALIGNED
+def _size(wider: float, row: int) -> int:
+    """Return the bytes of a piece.
+
+    Parameters
+    ----------
+    wider : float
+        Bytes on the host of a byte of the piece.
+    row : int
+        Bytes of a row, if a row must not be divided.
+    """
+    return -(-max(int(_PIECE / wider), row) // _ALIGNED) * _ALIGNED
 
 
 def _shaped(memory: np.ndarray, dtype: np.dtype, shape: tuple[int, int]) -> np.ndarray:

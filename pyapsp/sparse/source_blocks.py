@@ -103,7 +103,7 @@ class SourceBlocks(AllPairsMethod):
         """
         units: int = plan.options.device.capabilities.compute_units
         run: int = plan.parameters.get("sources", _EACH)
-        return self.with_parameters(plan), _GROUPS * units * run, run
+        return self.with_parameters(plan), max(round(_GROUPS * units), 1) * run, run
 
     def start(self, plan: Plan) -> Session:
         """Start a session for a plan, with the graph on the device."""
