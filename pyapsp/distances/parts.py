@@ -24,11 +24,11 @@ __all__ = ["Part", "part_of", "ratios"]
 
 # A part has one of so many sources, or of so many vertices. If a method needs more sources for its
 # full speed, it gets them, but at most one of _MOST.
-_SOURCES, _MOST, _VERTICES = 32, 6, 4
+_SOURCES, _MOST, _VERTICES = 32, 8, 4
 # The longest predicted time of a part, in seconds, and the bytes of its rows.
 _SECONDS, _BYTES = 0.5, 2**28
 # The first turn may build kernels.
-_TURNS = 3
+_TURNS = 2
 
 
 @dataclass(frozen=True)

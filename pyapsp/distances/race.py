@@ -25,7 +25,7 @@ __all__ = ["choices"]
 
 # There is a race between candidates that are predicted to take at most _NEAR times the shortest
 # time, if this is above _SHORT, and all calls so far took longer than _ENOUGH (seconds).
-_NEAR, _SHORT, _ENOUGH = 3.0, 0.02, 0.25
+_NEAR, _SHORT, _ENOUGH = 3.0, 0.02, 1.0
 # The first of the ranking loses to a candidate that takes less than this part of its time.
 _CLEAR = 0.85
 # Number of kept results.

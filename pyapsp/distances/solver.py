@@ -212,8 +212,8 @@ def explain(
 ) -> str:
     """Describe what `solve` would do, and why: method, type, parameters, memory, predicted time.
 
-    This builds kernels, and may time methods on a part of the problem, but does not solve it. Parameters and errors are
-    those of `solve`.
+    This builds kernels, and may time methods on a part of the problem, but does not solve it.
+    Parameters and errors are those of `solve`.
 
     Returns
     -------
