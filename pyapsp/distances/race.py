@@ -67,11 +67,14 @@ def choices(request: Request) -> Iterator[Choice]:
         yield Choice(asked, suited(asked, graph, options, options.dtype), "as asked")
         return
     ranking = ranked(graph, options)
-    past: _Past = _past(ranking.asked)
-    past.spent += ranking.seconds
-    if past.ratios is None and ranking.seconds > _SHORT and past.spent > _ENOUGH:
-        past.ratios = _measured(request, ranking)
-    found = _corrected(request, ranking, past.ratios) if past.ratios else ranking.choices
+    found = ranking.choices
+    if ranking.seconds > _SHORT:
+        past: _Past = _past(ranking.asked)
+        past.spent += ranking.seconds
+        if past.ratios is None and past.spent > _ENOUGH:
+            past.ratios = _measured(request, ranking)
+        if past.ratios:
+            found = _corrected(request, ranking, past.ratios)
     for each in found:
         given = suited(each.method, graph, options, each.dtype)
         yield Choice(each.method, given, each.reason, each.seconds)
