@@ -11,14 +11,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from pyapsp.graph import Facts, Graph
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.registry import Plan
-from pyapsp.sparse.source_blocks import SourceBlocks
+
+if TYPE_CHECKING:
+    from pyapsp.sparse.source_blocks import SourceBlocks
 
 __all__ = ["Part", "part_of", "ratios"]
 
@@ -64,8 +66,8 @@ def part_of(plan: Plan, method: AllPairsMethod, facts: Facts, rows: int) -> Part
     whole = method.predict(facts, options, rows)
     if not whole:
         return None
-    if isinstance(method, SourceBlocks):
-        return _of_sources(method, plan, facts, options, whole)
+    if method.by_source:
+        return _of_sources(cast("SourceBlocks", method), plan, facts, options, whole)
     return _of_vertices(method, plan, options, whole)
 
 
