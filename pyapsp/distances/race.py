@@ -70,9 +70,10 @@ def choices(request: Request) -> Iterator[Choice]:
     found = ranking.choices
     if ranking.seconds > _SHORT:
         past: _Past = _past(ranking.asked)
-        past.spent += ranking.seconds
-        if past.ratios is None and past.spent > _ENOUGH:
-            past.ratios = _measured(request, ranking)
+        if options.cutoff is None:  # no prediction tells how much a cutoff saves
+            past.spent += ranking.seconds
+            if past.ratios is None and past.spent > _ENOUGH:
+                past.ratios = _measured(request, ranking)
         if past.ratios:
             found = _corrected(request, ranking, past.ratios)
     for each in found:

@@ -109,7 +109,6 @@ def test_a_wrong_rate_is_corrected(rows, always, slow, device):
     [
         {},
         {"sources": [5, 5, 3, *range(100, 400)]},
-        {"cutoff": 11.5},
         {"predecessors": True},
         {"keep": "device"},
         {"dtype": "float32"},
@@ -127,9 +126,28 @@ def test_the_answer_is_that_of_one_method(rows, always, slow, device, asked):
         np.testing.assert_array_equal(found.predecessors, named.predecessors)
 
 
+def test_no_race_with_a_cutoff(rows, always, monkeypatch, device):
+    """Parts would be faster than predicted, and later calls without a cutoff would be misled."""
+    rows(near_far=2e9, fw_minplus=1.9e9)
+    calls = []
+    monkeypatch.setattr(race, "ratios", lambda found: [calls.append(found) or 1.0 for _ in found])
+    pyapsp.solve(whole(), cutoff=5, device=device)
+    assert not calls
+    pyapsp.solve(whole(), device=device)
+    assert calls
+    assert "by a trial" in pyapsp.explain(whole(), cutoff=5, device=device)
+
+
 @pytest.mark.parametrize("other", ["apsp_tasks", "fw_minplus"])
-def test_only_the_run_writes_and_tells(rows, always, device, tmp_path, other):
+def test_only_the_run_writes_and_tells(rows, always, monkeypatch, device, tmp_path, other):
     rows(near_far=2e9, **{other: 1.9e9})
+
+    def run_all(found):
+        for each in found:
+            each.run()
+        return [1.0] * len(found)
+
+    monkeypatch.setattr(race, "ratios", run_all)
     out = np.lib.format.open_memmap(tmp_path / "d.npy", "w+", "f8", (N, N))
     told = []
     result = pyapsp.solve(
