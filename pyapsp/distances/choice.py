@@ -154,12 +154,12 @@ class Ranking:
     choices: tuple[Candidate, ...]
     gain: float
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """The shortest predicted time; 0 without predictions."""
         return min((each.seconds for each in self.choices if each.seconds is not None), default=0.0)
 
-    @property
+    @cached_property
     def depends(self) -> bool:
         """Whether there are several methods, and one searches, so that reach and depth count."""
         known = [each.method for each in self.choices if each.seconds is not None]

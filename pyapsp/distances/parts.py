@@ -11,24 +11,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from pyapsp.graph import Facts, Graph
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.registry import Plan
-from pyapsp.sparse.source_blocks import SourceBlocks
+
+if TYPE_CHECKING:
+    from pyapsp.sparse.source_blocks import SourceBlocks
 
 __all__ = ["Part", "part_of", "ratios"]
 
 # A part has one of so many sources, or of so many vertices. If a method needs more sources for its
 # full speed, it gets them, but at most one of _MOST.
-_SOURCES, _MOST, _VERTICES = 32, 6, 4
+_SOURCES, _MOST, _VERTICES = 32, 8, 4
 # The longest predicted time of a part, in seconds, and the bytes of its rows.
 _SECONDS, _BYTES = 0.5, 2**28
 # The first turn may build kernels.
-_TURNS = 3
+_TURNS = 2
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,8 @@ def part_of(plan: Plan, method: AllPairsMethod, facts: Facts, rows: int) -> Part
     whole = method.predict(facts, options, rows)
     if not whole:
         return None
-    if isinstance(method, SourceBlocks):
-        return _of_sources(method, plan, facts, options, whole)
+    if method.by_source:
+        return _of_sources(cast("SourceBlocks", method), plan, facts, options, whole)
     return _of_vertices(method, plan, options, whole)
 
 

@@ -25,7 +25,7 @@ __all__ = ["choices"]
 
 # There is a race between candidates that are predicted to take at most _NEAR times the shortest
 # time, if this is above _SHORT, and all calls so far took longer than _ENOUGH (seconds).
-_NEAR, _SHORT, _ENOUGH = 3.0, 0.02, 0.25
+_NEAR, _SHORT, _ENOUGH = 3.0, 0.02, 1.0
 # The first of the ranking loses to a candidate that takes less than this part of its time.
 _CLEAR = 0.85
 # Number of kept results.
@@ -67,11 +67,15 @@ def choices(request: Request) -> Iterator[Choice]:
         yield Choice(asked, suited(asked, graph, options, options.dtype), "as asked")
         return
     ranking = ranked(graph, options)
-    past: _Past = _past(ranking.asked)
-    past.spent += ranking.seconds
-    if past.ratios is None and ranking.seconds > _SHORT and past.spent > _ENOUGH:
-        past.ratios = _measured(request, ranking)
-    found = _corrected(request, ranking, past.ratios) if past.ratios else ranking.choices
+    found = ranking.choices
+    if ranking.seconds > _SHORT:
+        past: _Past = _past(ranking.asked)
+        if options.cutoff is None:  # no prediction tells how much a cutoff saves
+            past.spent += ranking.seconds
+            if past.ratios is None and past.spent > _ENOUGH:
+                past.ratios = _measured(request, ranking)
+        if past.ratios:
+            found = _corrected(request, ranking, past.ratios)
     for each in found:
         given = suited(each.method, graph, options, each.dtype)
         yield Choice(each.method, given, each.reason, each.seconds)

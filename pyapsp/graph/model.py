@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import exports, validation
-from pyapsp.graph.facts import SOUNDINGS, Facts, family_of, soundings
+from pyapsp.graph.facts import Facts, family_of, soundings
 from pyapsp.graph.rows import frozen, sealed, sorted_rows, starts_of, tails_of
 from pyapsp.graph.symmetry import is_symmetric
 from pyapsp.host import as_type
@@ -361,8 +361,7 @@ class Graph:
         """The facts with estimates of reach and depth, by searches from a few vertices."""
         if not self.m:
             return self.facts
-        sources = np.arange(SOUNDINGS) * self.n // SOUNDINGS
-        reach, depth = soundings(self.indptr, self.indices, sources)
+        reach, depth = soundings(self.indptr, self.indices)
         return replace(self.facts, reach=reach, depth=depth)
 
     @cached_property

@@ -97,6 +97,11 @@ class Johnson(SourceBlocks):
         search = _SEARCHES[self.parameters.get("search", NearFar.id)]()
         return search.predict(graph, replace(options, dtype=_held(graph, options)), rows)
 
+    def for_few(self, plan: Plan) -> tuple[SourceBlocks, int, int]:
+        """Return the method, with the numbers of its search."""
+        _, fewest, run = plan.state.search.for_few(plan.state.plan)
+        return self.with_parameters(plan), fewest, run
+
     def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
         """Compute the potentials, and copy the graph with non-negative weights to the device."""
         graph = plan.input

@@ -535,8 +535,11 @@ def test_reach_and_depth_from_a_few_searches() -> None:
     assert (one_way.sounded.reach, one_way.sounded.depth) == (1.0, 64)
     pairs = Graph.from_arcs(64, ring, ring ^ 1)
     assert (pairs.sounded.reach, pairs.sounded.depth) == (1 / 32, 1)
-    path = Graph.from_arcs(64, ring[:-1], ring[1:])  # from 0, 16, 32 and 48
-    assert (path.sounded.reach, path.sounded.depth) == (pytest.approx(0.5**0.5), 64)
+    path = Graph.from_arcs(64, ring[:-1], ring[1:])
+    assert (path.sounded.reach, path.sounded.depth) == (1.0, 64)
+    # most vertices lead nowhere, few to nearly all others
+    few = Graph.from_arcs(64, np.repeat(ring[40:48], 64), np.tile(ring, 8))
+    assert 0.1 < few.sounded.reach < 0.5
     for without in (Graph.from_arcs(3, [], []), Graph.from_arcs(0, [], [])):
         assert without.sounded == without.facts
     dense = DenseGraph(np.ones((3, 3)))
