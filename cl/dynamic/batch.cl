@@ -61,17 +61,13 @@ __kernel GROUP void batch_vertices(__global const int *vertices, __global int *d
 
 /* Take the edges of rows as new ones: those of vertex v begin at first[v]. */
 __kernel GROUP void batch_rows(__global const long *first, __global uint *added,
-                               __global int *touched, volatile __global int *state,
-                               const int start, const int count)
+                               __global int *touched, const int start, const int count)
 {
-    __local int slots[WARP_SLOTS];
     FOR_ALL (i, count) {
-        const int v = start + (int)i;
-        const uint own = i < (uint)count ? (uint)(first[v + 1] - first[v]) : 0;
-        const int j = device_rank_unordered(own > 0, &state[TOUCHED], slots);
-        if (own) {
-            added[v] = own;
-            touched[j] = v;
+        if (i < (uint)count) {
+            const int v = start + (int)i;
+            added[v] = (uint)(first[v + 1] - first[v]);
+            touched[i] = v;
         }
     }
 }
@@ -148,10 +144,13 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
 /* Number the vertices of the batch within their classes. */
 __kernel GROUP void batch_hold(__global const int *touched, __global const uint *place,
                                __global const uint4 *regions, __global int *rank,
-                               __global int *state)
+                               volatile __global int *state)
 {
     __local int sums[2 * CLASSES];
     const uint count = state[TOUCHED];
+#if PYAPSP_GROUP == 1
+    class_begin(sums);
+#endif
     FOR_ALL (j, count) {
         const int there = j < count;
         const int c = there ? class_at(regions, place[touched[j]]) : 0;
@@ -159,6 +158,11 @@ __kernel GROUP void batch_hold(__global const int *touched, __global const uint 
         if (there)
             rank[j] = own;
     }
+#if PYAPSP_GROUP == 1
+    class_first(&state[HELD], sums);
+    FOR_ALL (j, count)
+        rank[j] += sums[class_at(regions, place[touched[j]])];
+#endif
 }
 
 /* Make the list of the rows of these vertices. */

@@ -193,14 +193,34 @@ static inline int take_run(run_t *run, __local const list_t *list, __global cons
         for (run_t run = run_of_tile(run##_tile, list); run.u < run.end; run.u += PYAPSP_GROUP)    \
             if (take_run(&run, list, rows))
 
-/* The place of a work-item with a flag among all of a class, in any order. `sums` has 2 CLASSES
- * ints of local memory. Called by all work-items of a group. */
+/* The place of a work-item with a flag among all of a class. Work-items of a group follow each
+ * other, and groups come in any order, so that vertices that are near each other stay near. Called
+ * by all work-items of a group.
+ *   A group of one work-item counts its own first: class_begin, class_rank in a run over its items,
+ * then class_first for the places before those of this group, which are to be added in a second
+ * run. `sums` has 2 CLASSES ints of local memory. */
+#if PYAPSP_GROUP == 1
+static inline void class_begin(__local int *sums)
+{
+    for (int c = 0; c < CLASSES; c++)
+        sums[c] = 0;
+}
+
 static inline int class_rank(const int flag, const int c, volatile __global int *counts,
                              __local int *sums)
 {
-#if PYAPSP_GROUP == 1
-    return flag ? atomic_inc(&counts[c]) : 0;
+    return flag ? sums[c]++ : 0;
+}
+
+static inline void class_first(volatile __global int *counts, __local int *sums)
+{
+    for (int c = 0; c < CLASSES; c++)
+        sums[c] = sums[c] ? atomic_add(&counts[c], sums[c]) : 0;
+}
 #else
+static inline int class_rank(const int flag, const int c, volatile __global int *counts,
+                             __local int *sums)
+{
     int rank = 0;
     for (int k = GROUP_PLACE; k < CLASSES; k += PYAPSP_GROUP)
         sums[k] = 0;
@@ -215,7 +235,7 @@ static inline int class_rank(const int flag, const int c, volatile __global int 
         rank += sums[CLASSES + c];
     group_sync();
     return rank;
-#endif
 }
+#endif
 
 #endif /* DYNAMIC_BLOCKS_H */

@@ -20,6 +20,8 @@ __all__ = ["CsrRows", "HornetRows", "Rows", "rows_of"]
 _GROUP, _GROUPS, _LANES = 256, 16, 32
 # A longer row, for each of the work-items that share it, gets a group.
 _LONG = 32
+# How many rows ahead a CPU prefetches.
+_AHEAD = 16
 _TYPES = {
     "float32": "float",
     "float64": "double",
@@ -96,6 +98,7 @@ class Rows(ABC):
             "PYAPSP_GROUP": self.group,
             "PYAPSP_WARP": min(self.group, 32),
             "PYAPSP_WEIGHT": weight,
+            "PYAPSP_AHEAD": _AHEAD * self.device.traits.prefetches * (self.group == 1),
             "PYAPSP_WEIGHT_HALF": int(weight == "half"),
         }
         optimise = self.group == 1 or self.device.traits.optimises_barriers

@@ -111,7 +111,7 @@ class Store:
             There is no memory for it.
         """
         with device_errors(self.device, size):
-            return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, max(size, 4))
+            return self.device.buffer(max(size, 4))
 
     def upload(self, array: NDArray[Any]) -> cl.Buffer:
         """Return a new buffer with the content of an array."""
