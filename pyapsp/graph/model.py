@@ -410,6 +410,17 @@ class Graph:
             name=self.name,
         )
 
+    def with_arcs(self, kept: NDArray[np.bool_]) -> Graph:
+        """Return the graph with some of its arcs only, (m,) bool, in the order of :meth:`arcs`.
+
+        Of an edge of an undirected graph, both arcs are kept or none. This is not checked.
+        """
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
+        graph: Graph = object.__new__(Graph)
+        heads, weights = self.indices[kept], self.weights[kept]
+        graph._fill(starts, heads, weights, self.directed, self.labels, self.name, copy=False)
+        return graph
+
     def with_weights(self, weights: ArrayLike) -> Graph:
         """Return the graph with other weights, of shape (m,), in the order of :meth:`arcs`."""
         return Graph(
