@@ -15,8 +15,6 @@
  *           components    two arrays of pointers to smaller vertices, read and written in turn
  *
  * Parameters  those of rows.h, and
- *             PYAPSP_AHEAD     0         with groups of 1: how many rows ahead are prefetched; 0
- *                                        without Clang's builtin for it
  *             PYAPSP_VALUE     float     type of the vectors of products
  *             PYAPSP_MIN_PLUS  0         1: products in (min, +)
  *             PYAPSP_NONE      INFINITY  the sum of nothing in (min, +)
@@ -30,7 +28,6 @@
  *           doi:10.1007/BF02289026; components: Y. Shiloach, U. Vishkin, J.
  *           Algorithms 3, 1982, doi:10.1016/0196-6774(82)90008-6.
  */
-#include "common/group.h"
 #include "dynamic/rows.h"
 #ifndef PYAPSP_VALUE
 #define PYAPSP_VALUE float
@@ -71,8 +68,8 @@ typedef PYAPSP_VALUE value_t;
 #endif
 
 /* Run over rows: the same number of turns for all work-items of a group. `at` may be too large in
- * the last turn. A group of one work-item takes up to 1024 neighbours at a time: they share lines of
- * a cache. */
+ * the last turn. A group of one work-item takes up to 1024 neighbours at a time, which share lines
+ * of a cache. */
 #if PYAPSP_GROUP == 1
 #define FOR_ROWS(at, count, lanes)                                                                 \
     for (uint at##_run = clamp((uint)(count) / (uint)get_num_groups(0), 1u, 1024u),                \
@@ -89,7 +86,7 @@ typedef PYAPSP_VALUE value_t;
 
 #if PYAPSP_AHEAD > 0
 #define LINE 64
-/* Rows that follow each other may be far apart in memory, where the hardware does not look ahead. */
+/* Rows that follow each other may be far apart in memory: the hardware does not find them. */
 static inline void prefetch_row(__global const void *row, const int bytes)
 {
     __global const char *line = row;

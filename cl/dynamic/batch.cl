@@ -7,6 +7,8 @@
  *           equal edges meet. Then the rows of its tails are read once, and each neighbour is looked
  *           up in the table. Deletion (deletion.cl) and queries do the same.
  *
+ *             On a CPU a large batch lists its tails in the order of their numbers.
+ *
  * Layout    See batch.h. tails[i], heads[i]: the batch; where[i]: the place of edge i in the row of
  *           its tail, or -1:
  *
@@ -78,7 +80,7 @@ __kernel GROUP void batch_count(__global const int *tails, __global const int *h
                                 __global const int *degree, volatile __global uint *added,
                                 __global int *where, __global int *touched,
                                 volatile __global int *state, const int n, const int count,
-                                const int mirrored)
+                                const int mirrored, const int listed)
 {
     __local int slots[WARP_SLOTS];
     FOR_ALL (i, count) {
@@ -97,11 +99,33 @@ __kernel GROUP void batch_count(__global const int *tails, __global const int *h
             }
             where[i] = place;
         }
+        first = first && listed;
         const int j = device_rank_unordered(first, &state[TOUCHED], slots);
         if (first)
             touched[j] = tail;
     }
 }
+
+#if PYAPSP_AHEAD > 0
+/* Prefetch what batch_enter reads and writes for an edge: its degree, for the line of the filter,
+ * is there when the edge is nearer. */
+static inline void prefetch_edge(const uint i, __global const int *tails,
+                                 __global const int *heads, __global const int *degree,
+                                 volatile __global uint *added, volatile __global int *table,
+                                 volatile __global uint *filter, const int n, const int count,
+                                 const uint mask)
+{
+    const uint far = min(i + 2 * PYAPSP_AHEAD, (uint)count - 1);
+    const uint near = min(i + PYAPSP_AHEAD, (uint)count - 1);
+    PREFETCH(&degree[tails[far]]);
+    PREFETCH(&degree[heads[far]]);
+    PREFETCH(&added[tails[far]]);
+    PREFETCH(&table[hash_of(tails[far], heads[far]) & mask]);
+    const int tail = tails[near];
+    if (tail >= 0 && tail < n)
+        PREFETCH(&filter[filter_word(tail, degree[tail], hash_of(tail, heads[near]), mask)]);
+}
+#endif
 
 /* Enter the edges into the table; of equal ones the last counts, or the first. */
 __kernel GROUP void batch_enter(__global const int *tails, __global const int *heads,
@@ -109,12 +133,15 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
                                 volatile __global int *table, __global uint *slot,
                                 volatile __global uint *filter, __global int *touched,
                                 volatile __global int *state, const int n, const int count,
-                                const uint mask, const int last)
+                                const uint mask, const int last, const int listed)
 {
     __local int slots[WARP_SLOTS];
     FOR_ALL (i, count) {
         int first = 0, tail = 0;
         if (i < (uint)count) {
+#if PYAPSP_AHEAD > 0
+            prefetch_edge(i, tails, heads, degree, added, table, filter, n, count, mask);
+#endif
             tail = tails[i];
             const int head = heads[i];
             if (is_edge(i, tail, head, degree, state, n)) {
@@ -132,7 +159,7 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
                 else if (other != EMPTY)
                     atomic_min(&table[at], (int)i);
                 slot[i] = at;
-                first = atomic_or(&added[tail], MARK) == 0;
+                first = added[tail] == 0 && atomic_or(&added[tail], MARK) == 0 && listed;
             }
         }
         const int j = device_rank_unordered(first, &state[TOUCHED], slots);
@@ -140,6 +167,22 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
             touched[j] = tail;
     }
 }
+
+#if PYAPSP_GROUP == 1
+/* List the vertices of the batch in the order of their numbers, in which they are in memory. */
+__kernel GROUP void batch_order(__global const uint *added, __global int *touched,
+                                volatile __global int *state, const int n)
+{
+    int own = 0;
+    FOR_ALL (v, n)
+        own += added[v] != 0;
+    int j = atomic_add(&state[TOUCHED], own);
+    FOR_ALL (v, n) {
+        if (added[v])
+            touched[j++] = v;
+    }
+}
+#endif
 
 /* Number the vertices of the batch within their classes. */
 __kernel GROUP void batch_hold(__global const int *touched, __global const uint *place,
@@ -195,6 +238,11 @@ __kernel GROUP void batch_match(__global const uint4 *rows, volatile __global in
         return;
     FOR_RUNS (run, &list, rows) {
         __global const int *edge = ROW(edges, REGION(run.row.x), run.row.x);
+#if PYAPSP_AHEAD > 0
+        const uint4 soon = row_soon(&run, &list, rows);
+        PREFETCH_ROW_OF(soon, edges);
+        PREFETCH(&filter[filter_word(soon.w, 0, 0, mask)]);
+#endif
         for (uint k = run.from; k < run.to; k++) {
             const int i = found_in(table, filter, tails, heads, run.row, edge[k], mask);
             if (i != EMPTY && atomic_min(&at[i], (int)k) != INT_MAX)
@@ -215,6 +263,11 @@ __kernel GROUP void batch_select(__global const int *tails, __global const int *
     const int bad = state[BAD] != INT_MAX;
     FOR_ALL (i, count) {
         int kept = 0;
+#if PYAPSP_AHEAD > 0
+        PREFETCH(&table[slot[min(i + PYAPSP_AHEAD, (uint)count - 1)]]);
+        PREFETCH(&degree[tails[min(i + PYAPSP_AHEAD, (uint)count - 1)]]);
+        PREFETCH(&added[tails[min(i + PYAPSP_AHEAD, (uint)count - 1)]]);
+#endif
         if (i < (uint)count && !bad) {
             int place = -1;
             if (table[slot[i]] == (int)i) {

@@ -31,6 +31,8 @@
  *     PYAPSP_BITS       16       log2 of the slots of a region
  *     PYAPSP_ARENAS     4        arenas that kernels know: 4 or 16
  *     PYAPSP_TILE       1024     units of a tile
+ *     PYAPSP_AHEAD      0        with groups of 1: how far ahead items are prefetched; 0 without
+ *                                Clang's builtin for it
  */
 #ifndef DYNAMIC_BLOCKS_H
 #define DYNAMIC_BLOCKS_H
@@ -49,6 +51,7 @@
 #ifndef PYAPSP_TILE
 #define PYAPSP_TILE 1024
 #endif
+#include "common/group.h"
 #include "common/logical_warp.h"
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
@@ -192,6 +195,17 @@ static inline int take_run(run_t *run, __local const list_t *list, __global cons
          run##_tile += get_num_groups(0))                                                          \
         for (run_t run = run_of_tile(run##_tile, list); run.u < run.end; run.u += PYAPSP_GROUP)    \
             if (take_run(&run, list, rows))
+
+#if PYAPSP_AHEAD > 0
+/* The row that a group of one work-item reads soon: rows of a class may be far apart. */
+static inline uint4 row_soon(const run_t *run, __local const list_t *list,
+                             __global const uint4 *rows)
+{
+    return rows[min(run->r + PYAPSP_AHEAD / 2, list->rows[NO_BLOCK] - 1)];
+}
+
+#define PREFETCH_ROW_OF(row, name) PREFETCH(ROW(name, REGION((row).x), (row).x))
+#endif
 
 /* The place of a work-item with a flag among all of a class. Work-items of a group follow each
  * other, and groups come in any order, so that vertices that are near each other stay near. Called
