@@ -6,7 +6,6 @@
  *             Where an edge may be there already, the batch goes into a hash table first, in which
  *           equal edges meet. Then the rows of its tails are read once, and each neighbour is looked
  *           up in the table. Deletion (deletion.cl) and queries do the same.
- *
  *             On a CPU a large batch lists its tails in the order of their numbers.
  *
  * Layout    See batch.h. tails[i], heads[i]: the batch; where[i]: the place of edge i in the row of
@@ -159,7 +158,7 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
                 else if (other != EMPTY)
                     atomic_min(&table[at], (int)i);
                 slot[i] = at;
-                first = added[tail] == 0 && atomic_or(&added[tail], MARK) == 0 && listed;
+                first = atomic_or(&added[tail], MARK) == 0 && listed;
             }
         }
         const int j = device_rank_unordered(first, &state[TOUCHED], slots);

@@ -29,7 +29,7 @@
  *     PYAPSP_GROUP      64       work-items of a group
  *     PYAPSP_WARP       1        width of logical warps
  *     PYAPSP_BITS       16       log2 of the slots of a region
- *     PYAPSP_ARENAS     4        arenas that kernels know: 4 or 16
+ *     PYAPSP_ARENAS     4        arenas that kernels know: 1, which has slot 0, 4 or 16
  *     PYAPSP_TILE       1024     units of a tile
  *     PYAPSP_AHEAD      0        with groups of 1: how far ahead items are prefetched; 0 without
  *                                Clang's builtin for it
@@ -64,7 +64,12 @@
 #define ROOM(c) ((c) == 0 ? 1u : (uint)(3 - ((c) & 1)) << ((c) - 1) / 2)
 #define CLASS_OF(region) ((region).x & 255)
 
-#if PYAPSP_ARENAS == 4
+#if PYAPSP_ARENAS == 1
+#define ARENAS(type, name) __global type *name##0
+#define ARENA_FIELDS(type, name) __global type *name##0;
+#define ARENA_NAMES(name) name##0
+#define PICK(name, a) name##0
+#elif PYAPSP_ARENAS == 4
 #define ARENAS(type, name)                                                                         \
     __global type *name##0, __global type *name##1, __global type *name##2, __global type *name##3
 #define ARENA_FIELDS(type, name) __global type *name##0, *name##1, *name##2, *name##3;
@@ -92,7 +97,11 @@
                         : PICK4(a, name##12, name##13, name##14, name##15))
 #endif
 #define REGION(place) regions[(place) >> PYAPSP_BITS]
+#if PYAPSP_ARENAS == 1
+#define ROW(name, region, place) (name##0 + (place))
+#else
 #define ROW(name, region, place) (PICK(name, (region).x >> 8) + ((place) - (region).y))
+#endif
 
 /* Run over 0 .. count - 1 in pieces of a group: the same number of turns for all its work-items.
  * `i` may be count or more in the last turn. */

@@ -123,8 +123,9 @@ class HornetRows(Rows):
     def arguments(self, *, weights: bool = False) -> list[cl.Buffer]:
         """Return the vertices, the regions, and the arenas."""
         store = self._store
-        own = [store.degree, store.place, store.regions, *store.arenas(0)]
-        return own + (store.arenas(1) if weights else [])
+        known = store.known_to_readers
+        own = [store.degree, store.place, store.regions, *store.arenas(0, known)]
+        return own + (store.arenas(1, known) if weights else [])
 
     @property
     def slots(self) -> int:
@@ -133,10 +134,9 @@ class HornetRows(Rows):
 
     def defines(self) -> dict[str, str | int]:
         """Return the macros of this kind of rows."""
-        given = self._store.defines()
-        return {"PYAPSP_HORNET": 1} | {
-            name: given[name] for name in ("PYAPSP_BITS", "PYAPSP_ARENAS")
-        }
+        store = self._store
+        bits, known = store.blocks.bits, store.known_to_readers
+        return {"PYAPSP_HORNET": 1, "PYAPSP_BITS": bits, "PYAPSP_ARENAS": known}
 
 
 class CsrRows(Rows):

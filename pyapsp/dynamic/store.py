@@ -226,9 +226,9 @@ class Store:
         table = 0 if self._regions is None else self._regions.size
         return self._trees.size + table + self._state.size
 
-    def arenas(self, column: int) -> list[cl.Buffer]:
-        """Return the arguments of a kernel for a column."""
-        known = self._known()
+    def arenas(self, column: int, known: int | None = None) -> list[cl.Buffer]:
+        """Return the arguments of a kernel for a column; it knows all arenas, or so many."""
+        known = self._known() if known is None else known
         any_ = next(iter(self._arenas.values()))[column] if self._arenas else self._trees
         return [
             self._arenas[arena][column] if arena in self._arenas else any_ for arena in range(known)
@@ -240,6 +240,14 @@ class Store:
         Most containers have fewer than four; so an update that opens one compiles no kernels.
         """
         return 4 if max(self._arenas, default=0) < 4 else ARENAS
+
+    @property
+    def known_to_readers(self) -> int:
+        """The number of arenas that kernels know which only read.
+
+        In a container that was loaded there is one, so that a row is found without its region.
+        """
+        return 1 if self.blocks.alone else self._known()
 
     # -- kernels ---------------------------------------------------------------------------------
 
