@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import exports, validation
 from pyapsp.graph.facts import Facts, family_of
-from pyapsp.graph.rows import frozen, sealed, sorted_rows, starts_of, tails_of
+from pyapsp.graph.rows import frozen, sealed, sorted_rows, starts_among, starts_of, tails_of
 from pyapsp.graph.symmetry import is_symmetric
 from pyapsp.host import as_type
 
@@ -415,7 +415,7 @@ class Graph:
 
         Of an edge of an undirected graph, both arcs are kept or none. This is not checked.
         """
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
+        starts = starts_among(kept, self.indptr)
         graph: Graph = object.__new__(Graph)
         heads, weights = self.indices[kept], self.weights[kept]
         graph._fill(starts, heads, weights, self.directed, self.labels, self.name, copy=False)

@@ -16,6 +16,7 @@ from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
 from pyapsp.graph.frames import Tabular
+from pyapsp.graph.rows import starts_among
 from pyapsp.precision import only_int32
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
 from pyapsp.result import Explained
@@ -212,7 +213,7 @@ def _subgraph(graph: Graph, kept: np.ndarray) -> Graph:
     """Return the graph with these of its edges."""
     tails, heads, _ = graph.arcs()
     upper, n = tails < heads, graph.n
-    starts = np.concatenate([[0], np.cumsum(upper)])[graph.indptr]
+    starts = starts_among(upper, graph.indptr)
     matrix = csr_array((kept, heads[upper], starts), shape=(n, n))
     arcs = upper.copy()
     arcs[upper] = kept
