@@ -68,12 +68,46 @@ typedef PYAPSP_VALUE value_t;
 #endif
 
 /* Run over rows: the same number of turns for all work-items of a group. `at` may be too large in
- * the last turn. */
+ * the last turn. A group of one work-item takes up to 1024 neighbours at a time, which share lines
+ * of a cache. */
+#if PYAPSP_GROUP == 1
+#define FOR_ROWS(at, count, lanes)                                                                 \
+    for (uint at##_run = clamp((uint)(count) / (uint)get_num_groups(0), 1u, 1024u),                \
+              at##_ = get_group_id(0) * at##_run;                                                  \
+         at##_ < (uint)(count); at##_ += get_num_groups(0) * at##_run)                             \
+        for (uint at = at##_; at < min(at##_ + at##_run, (uint)(count)); at++)
+#else
 #define FOR_ROWS(at, count, lanes)                                                                 \
     for (uint at##_ = get_group_id(0) * (PYAPSP_GROUP / (lanes)),                                  \
               at = at##_ + GROUP_PLACE / (lanes);                                                  \
          at##_ < (uint)(count); at##_ += get_num_groups(0) * (PYAPSP_GROUP / (lanes)),             \
               at = at##_ + GROUP_PLACE / (lanes))
+#endif
+
+#if PYAPSP_AHEAD > 0
+#define LINE 64
+/* Rows that follow each other may be far apart in memory: the hardware does not find them. */
+static inline void prefetch_row(__global const void *row, const int bytes)
+{
+    __global const char *line = row;
+    for (int k = 0; k < min(bytes, 4 * LINE); k += LINE)
+        PREFETCH(line + k);
+    PREFETCH(line + bytes - 1);
+}
+
+/* The vertex of a row that is taken soon. */
+#define SOON(at)                                                                                   \
+    (listed ? list[min(at + PYAPSP_AHEAD, (uint)*count - 1)]                                       \
+            : (int)min(at + PYAPSP_AHEAD, (uint)*count - 1))
+#define PREFETCH_ROW(at, ROW_ITEMS)                                                                \
+    {                                                                                              \
+        const int soon = SOON(at), items = ROW_SIZE(soon);                                         \
+        if (items > 0)                                                                             \
+            prefetch_row(ROW_ITEMS(soon), items * (int)sizeof(*ROW_ITEMS(soon)));                  \
+    }
+#else
+#define PREFETCH_ROW(at, ROW_ITEMS)
+#endif
 
 /* The row at a place of the list, or -1 if it is too long: then it is listed. */
 #define TAKE_ROW(v, size, at)                                                                      \
@@ -81,6 +115,7 @@ typedef PYAPSP_VALUE value_t;
     if (at < (uint)*count) {                                                                       \
         v = listed ? list[at] : (int)at;                                                           \
         size = ROW_SIZE(v);                                                                        \
+        PREFETCH_ROW(at, ROW_HEADS)                                                                \
         if (size > limit) {                                                                        \
             if (lane == 0)                                                                         \
                 longer[atomic_inc(longer_count)] = v;                                              \
@@ -140,6 +175,7 @@ __kernel GROUP void rows_relax(LISTS, volatile __global int *distance, volatile 
     const int lane = GROUP_PLACE % lanes;
     FOR_ROWS (at, *count, lanes) {
         TAKE_ROW(v, size, at)
+        PREFETCH_ROW(at, ROW_WEIGHTS)
         if (size > 0) {
             __global const int *row = ROW_HEADS(v);
             __global const weight_t *weight = ROW_WEIGHTS(v);
@@ -166,6 +202,7 @@ __kernel GROUP void rows_product(LISTS, __global const value_t *x, __global valu
     const int lane = GROUP_PLACE % lanes;
     FOR_ROWS (at, *count, lanes) {
         TAKE_ROW(v, size, at)
+        PREFETCH_ROW(at, ROW_WEIGHTS)
         value_t own = NOTHING;
         if (size > 0) {
             __global const int *row = ROW_HEADS(v);

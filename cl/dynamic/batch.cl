@@ -6,6 +6,7 @@
  *             Where an edge may be there already, the batch goes into a hash table first, in which
  *           equal edges meet. Then the rows of its tails are read once, and each neighbour is looked
  *           up in the table. Deletion (deletion.cl) and queries do the same.
+ *             On a CPU a large batch lists its tails in the order of their numbers.
  *
  * Layout    See batch.h. tails[i], heads[i]: the batch; where[i]: the place of edge i in the row of
  *           its tail, or -1:
@@ -61,17 +62,13 @@ __kernel GROUP void batch_vertices(__global const int *vertices, __global int *d
 
 /* Take the edges of rows as new ones: those of vertex v begin at first[v]. */
 __kernel GROUP void batch_rows(__global const long *first, __global uint *added,
-                               __global int *touched, volatile __global int *state,
-                               const int start, const int count)
+                               __global int *touched, const int start, const int count)
 {
-    __local int slots[WARP_SLOTS];
     FOR_ALL (i, count) {
-        const int v = start + (int)i;
-        const uint own = i < (uint)count ? (uint)(first[v + 1] - first[v]) : 0;
-        const int j = device_rank_unordered(own > 0, &state[TOUCHED], slots);
-        if (own) {
-            added[v] = own;
-            touched[j] = v;
+        if (i < (uint)count) {
+            const int v = start + (int)i;
+            added[v] = (uint)(first[v + 1] - first[v]);
+            touched[i] = v;
         }
     }
 }
@@ -82,7 +79,7 @@ __kernel GROUP void batch_count(__global const int *tails, __global const int *h
                                 __global const int *degree, volatile __global uint *added,
                                 __global int *where, __global int *touched,
                                 volatile __global int *state, const int n, const int count,
-                                const int mirrored)
+                                const int mirrored, const int listed)
 {
     __local int slots[WARP_SLOTS];
     FOR_ALL (i, count) {
@@ -101,11 +98,33 @@ __kernel GROUP void batch_count(__global const int *tails, __global const int *h
             }
             where[i] = place;
         }
+        first = first && listed;
         const int j = device_rank_unordered(first, &state[TOUCHED], slots);
         if (first)
             touched[j] = tail;
     }
 }
+
+#if PYAPSP_AHEAD > 0
+/* Prefetch what batch_enter reads and writes for an edge: its degree, for the line of the filter,
+ * is there when the edge is nearer. */
+static inline void prefetch_edge(const uint i, __global const int *tails,
+                                 __global const int *heads, __global const int *degree,
+                                 volatile __global uint *added, volatile __global int *table,
+                                 volatile __global uint *filter, const int n, const int count,
+                                 const uint mask)
+{
+    const uint far = min(i + 2 * PYAPSP_AHEAD, (uint)count - 1);
+    const uint near = min(i + PYAPSP_AHEAD, (uint)count - 1);
+    PREFETCH(&degree[tails[far]]);
+    PREFETCH(&degree[heads[far]]);
+    PREFETCH(&added[tails[far]]);
+    PREFETCH(&table[hash_of(tails[far], heads[far]) & mask]);
+    const int tail = tails[near];
+    if (tail >= 0 && tail < n)
+        PREFETCH(&filter[filter_word(tail, degree[tail], hash_of(tail, heads[near]), mask)]);
+}
+#endif
 
 /* Enter the edges into the table; of equal ones the last counts, or the first. */
 __kernel GROUP void batch_enter(__global const int *tails, __global const int *heads,
@@ -113,12 +132,15 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
                                 volatile __global int *table, __global uint *slot,
                                 volatile __global uint *filter, __global int *touched,
                                 volatile __global int *state, const int n, const int count,
-                                const uint mask, const int last)
+                                const uint mask, const int last, const int listed)
 {
     __local int slots[WARP_SLOTS];
     FOR_ALL (i, count) {
         int first = 0, tail = 0;
         if (i < (uint)count) {
+#if PYAPSP_AHEAD > 0
+            prefetch_edge(i, tails, heads, degree, added, table, filter, n, count, mask);
+#endif
             tail = tails[i];
             const int head = heads[i];
             if (is_edge(i, tail, head, degree, state, n)) {
@@ -136,7 +158,7 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
                 else if (other != EMPTY)
                     atomic_min(&table[at], (int)i);
                 slot[i] = at;
-                first = atomic_or(&added[tail], MARK) == 0;
+                first = atomic_or(&added[tail], MARK) == 0 && listed;
             }
         }
         const int j = device_rank_unordered(first, &state[TOUCHED], slots);
@@ -145,13 +167,32 @@ __kernel GROUP void batch_enter(__global const int *tails, __global const int *h
     }
 }
 
+#if PYAPSP_GROUP == 1
+/* List the vertices of the batch in the order of their numbers, in which they are in memory. */
+__kernel GROUP void batch_order(__global const uint *added, __global int *touched,
+                                volatile __global int *state, const int n)
+{
+    int own = 0;
+    FOR_ALL (v, n)
+        own += added[v] != 0;
+    int j = atomic_add(&state[TOUCHED], own);
+    FOR_ALL (v, n) {
+        if (added[v])
+            touched[j++] = v;
+    }
+}
+#endif
+
 /* Number the vertices of the batch within their classes. */
 __kernel GROUP void batch_hold(__global const int *touched, __global const uint *place,
                                __global const uint4 *regions, __global int *rank,
-                               __global int *state)
+                               volatile __global int *state)
 {
     __local int sums[2 * CLASSES];
     const uint count = state[TOUCHED];
+#if PYAPSP_GROUP == 1
+    class_begin(sums);
+#endif
     FOR_ALL (j, count) {
         const int there = j < count;
         const int c = there ? class_at(regions, place[touched[j]]) : 0;
@@ -159,6 +200,11 @@ __kernel GROUP void batch_hold(__global const int *touched, __global const uint 
         if (there)
             rank[j] = own;
     }
+#if PYAPSP_GROUP == 1
+    class_first(&state[HELD], sums);
+    FOR_ALL (j, count)
+        rank[j] += sums[class_at(regions, place[touched[j]])];
+#endif
 }
 
 /* Make the list of the rows of these vertices. */
@@ -191,6 +237,11 @@ __kernel GROUP void batch_match(__global const uint4 *rows, volatile __global in
         return;
     FOR_RUNS (run, &list, rows) {
         __global const int *edge = ROW(edges, REGION(run.row.x), run.row.x);
+#if PYAPSP_AHEAD > 0
+        const uint4 soon = row_soon(&run, &list, rows);
+        PREFETCH_ROW_OF(soon, edges);
+        PREFETCH(&filter[filter_word(soon.w, 0, 0, mask)]);
+#endif
         for (uint k = run.from; k < run.to; k++) {
             const int i = found_in(table, filter, tails, heads, run.row, edge[k], mask);
             if (i != EMPTY && atomic_min(&at[i], (int)k) != INT_MAX)
@@ -211,6 +262,11 @@ __kernel GROUP void batch_select(__global const int *tails, __global const int *
     const int bad = state[BAD] != INT_MAX;
     FOR_ALL (i, count) {
         int kept = 0;
+#if PYAPSP_AHEAD > 0
+        PREFETCH(&table[slot[min(i + PYAPSP_AHEAD, (uint)count - 1)]]);
+        PREFETCH(&degree[tails[min(i + PYAPSP_AHEAD, (uint)count - 1)]]);
+        PREFETCH(&added[tails[min(i + PYAPSP_AHEAD, (uint)count - 1)]]);
+#endif
         if (i < (uint)count && !bad) {
             int place = -1;
             if (table[slot[i]] == (int)i) {

@@ -29,8 +29,10 @@
  *     PYAPSP_GROUP      64       work-items of a group
  *     PYAPSP_WARP       1        width of logical warps
  *     PYAPSP_BITS       16       log2 of the slots of a region
- *     PYAPSP_ARENAS     4        arenas that kernels know: 4 or 16
+ *     PYAPSP_ARENAS     4        arenas that kernels know: 1, which has slot 0, 4 or 16
  *     PYAPSP_TILE       1024     units of a tile
+ *     PYAPSP_AHEAD      0        with groups of 1: how far ahead items are prefetched; 0 without
+ *                                Clang's builtin for it
  */
 #ifndef DYNAMIC_BLOCKS_H
 #define DYNAMIC_BLOCKS_H
@@ -49,6 +51,7 @@
 #ifndef PYAPSP_TILE
 #define PYAPSP_TILE 1024
 #endif
+#include "common/group.h"
 #include "common/logical_warp.h"
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
@@ -61,7 +64,12 @@
 #define ROOM(c) ((c) == 0 ? 1u : (uint)(3 - ((c) & 1)) << ((c) - 1) / 2)
 #define CLASS_OF(region) ((region).x & 255)
 
-#if PYAPSP_ARENAS == 4
+#if PYAPSP_ARENAS == 1
+#define ARENAS(type, name) __global type *name##0
+#define ARENA_FIELDS(type, name) __global type *name##0;
+#define ARENA_NAMES(name) name##0
+#define PICK(name, a) name##0
+#elif PYAPSP_ARENAS == 4
 #define ARENAS(type, name)                                                                         \
     __global type *name##0, __global type *name##1, __global type *name##2, __global type *name##3
 #define ARENA_FIELDS(type, name) __global type *name##0, *name##1, *name##2, *name##3;
@@ -89,7 +97,11 @@
                         : PICK4(a, name##12, name##13, name##14, name##15))
 #endif
 #define REGION(place) regions[(place) >> PYAPSP_BITS]
+#if PYAPSP_ARENAS == 1
+#define ROW(name, region, place) (name##0 + (place))
+#else
 #define ROW(name, region, place) (PICK(name, (region).x >> 8) + ((place) - (region).y))
+#endif
 
 /* Run over 0 .. count - 1 in pieces of a group: the same number of turns for all its work-items.
  * `i` may be count or more in the last turn. */
@@ -193,14 +205,45 @@ static inline int take_run(run_t *run, __local const list_t *list, __global cons
         for (run_t run = run_of_tile(run##_tile, list); run.u < run.end; run.u += PYAPSP_GROUP)    \
             if (take_run(&run, list, rows))
 
-/* The place of a work-item with a flag among all of a class, in any order. `sums` has 2 CLASSES
- * ints of local memory. Called by all work-items of a group. */
+#if PYAPSP_AHEAD > 0
+/* The row that a group of one work-item reads soon: rows of a class may be far apart. */
+static inline uint4 row_soon(const run_t *run, __local const list_t *list,
+                             __global const uint4 *rows)
+{
+    return rows[min(run->r + PYAPSP_AHEAD / 2, list->rows[NO_BLOCK] - 1)];
+}
+
+#define PREFETCH_ROW_OF(row, name) PREFETCH(ROW(name, REGION((row).x), (row).x))
+#endif
+
+/* The place of a work-item with a flag among all of a class. Work-items of a group follow each
+ * other, and groups come in any order, so that vertices that are near each other stay near. Called
+ * by all work-items of a group.
+ *   A group of one work-item counts its own first: class_begin, class_rank in a run over its items,
+ * then class_first for the places before those of this group, which are to be added in a second
+ * run. `sums` has 2 CLASSES ints of local memory. */
+#if PYAPSP_GROUP == 1
+static inline void class_begin(__local int *sums)
+{
+    for (int c = 0; c < CLASSES; c++)
+        sums[c] = 0;
+}
+
 static inline int class_rank(const int flag, const int c, volatile __global int *counts,
                              __local int *sums)
 {
-#if PYAPSP_GROUP == 1
-    return flag ? atomic_inc(&counts[c]) : 0;
+    return flag ? sums[c]++ : 0;
+}
+
+static inline void class_first(volatile __global int *counts, __local int *sums)
+{
+    for (int c = 0; c < CLASSES; c++)
+        sums[c] = sums[c] ? atomic_add(&counts[c], sums[c]) : 0;
+}
 #else
+static inline int class_rank(const int flag, const int c, volatile __global int *counts,
+                             __local int *sums)
+{
     int rank = 0;
     for (int k = GROUP_PLACE; k < CLASSES; k += PYAPSP_GROUP)
         sums[k] = 0;
@@ -215,7 +258,7 @@ static inline int class_rank(const int flag, const int c, volatile __global int 
         rank += sums[CLASSES + c];
     group_sync();
     return rank;
-#endif
 }
+#endif
 
 #endif /* DYNAMIC_BLOCKS_H */

@@ -33,6 +33,9 @@ __kernel GROUP void column_move(__global const uint4 *moves, __global const int 
     __local list_t list;
     set_list(&list, state + counts);
     FOR_RUNS (run, &list, moves) {
+#if PYAPSP_AHEAD > 0
+        PREFETCH_ROW_OF(row_soon(&run, &list, moves), items);
+#endif
         __global const item_t *from = ROW(items, REGION(run.row.x), run.row.x);
         __global item_t *to = ROW(items, REGION(run.row.y), run.row.y);
         for (uint k = run.from; k < run.to; k++)
@@ -47,6 +50,14 @@ __kernel GROUP void column_write(__global const int *tails, __global const int *
                                  ARENAS(item_t, items))
 {
     FOR_ALL (i, count) {
+#if PYAPSP_AHEAD > 0
+        PREFETCH(&place[tails[min(i + 2 * PYAPSP_AHEAD, (uint)count - 1)]]);
+        const uint near = min(i + PYAPSP_AHEAD, (uint)count - 1);
+        if (where[near] >= 0) {
+            const uint first = place[tails[near]];
+            PREFETCH(&ROW(items, REGION(first), first)[where[near]]);
+        }
+#endif
         if (i < (uint)count && where[i] >= 0) {
             const uint first = place[tails[i]];
             ROW(items, REGION(first), first)[where[i]] = values[i];

@@ -6,7 +6,7 @@
  *
  * Layout    See batch.h.
  *           goals[j]   x: class of the new block or -1, y: its number among those, z: number among
- *                      the moving rows of the class of the old block
+ *                      the moving rows of the class of the old block, w: that class
  *           Vec-Tree   words of leaves (bit = block is free), then the level above: a bit for each
  *                      word that is not 0, and so on until one word:
  *
@@ -31,12 +31,16 @@
  * that have less than half of their room. */
 __kernel GROUP void manager_plan(__global const int *touched, __global const int *degree,
                                __global const uint *added, __global const uint *place,
-                               __global const uint4 *regions, __global int *state,
+                               __global const uint4 *regions, volatile __global int *state,
                                __global int4 *goals, const int least, const int steps,
                                const int shrink)
 {
-    __local int sums[2 * CLASSES];
+    __local int need[2 * CLASSES], leave[2 * CLASSES];
     const uint count = state[TOUCHED];
+#if PYAPSP_GROUP == 1
+    class_begin(need);
+    class_begin(leave);
+#endif
     FOR_ALL (j, count) {
         int moves = 0, c = 0, goal = -1;
         if (j < count) {
@@ -47,11 +51,20 @@ __kernel GROUP void manager_plan(__global const int *touched, __global const int
             goal = size == 0 ? NO_BLOCK : max(least, class_for(size, steps));
             moves = shrink ? size < room / 2 + (room == 1) && goal != c : size > room;
         }
-        const int fresh = class_rank(moves, goal, &state[NEED], sums);
-        const int left = class_rank(moves, c, &state[LEFT], sums);
+        const int fresh = class_rank(moves, goal, &state[NEED], need);
+        const int left = class_rank(moves, c, &state[LEFT], leave);
         if (j < count)
-            goals[j] = (int4)(moves ? goal : -1, fresh, left, 0);
+            goals[j] = (int4)(moves ? goal : -1, fresh, left, c);
     }
+#if PYAPSP_GROUP == 1
+    class_first(&state[NEED], need);
+    class_first(&state[LEFT], leave);
+    FOR_ALL (j, count) {
+        const int4 goal = goals[j];
+        if (goal.x >= 0)
+            goals[j] = (int4)(goal.x, need[goal.x] + goal.y, leave[goal.w] + goal.z, goal.w);
+    }
+#endif
 }
 
 /* The blocks of a block array. */
@@ -153,8 +166,7 @@ __kernel GROUP void manager_place(__global const int *touched, __global const in
             const int v = touched[j];
             const uint from = place[v];
             const uint to = goal.x == NO_BLOCK ? NOWHERE : fresh[need.rows[goal.x] + goal.y];
-            const int c = class_at(regions, from);
-            moves[left.rows[c] + goal.z] = (uint4)(from, to, to == NOWHERE ? 0 : degree[v], v);
+            moves[left.rows[goal.w] + goal.z] = (uint4)(from, to, to == NOWHERE ? 0 : degree[v], v);
             place[v] = to;
             if (from != NOWHERE)
                 give_back(regions, trees, state + FREED, from);

@@ -16,6 +16,8 @@
 #ifndef PYAPSP_HORNET
 #define PYAPSP_HORNET 0
 #endif
+/* blocks.h includes it too, and a file is included once: not only with a Hornet */
+#include "common/group.h"
 #if PYAPSP_HORNET
 #include "dynamic/blocks.h"
 #define REMAINING_ROWS                                                                             \

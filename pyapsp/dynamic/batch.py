@@ -37,6 +37,8 @@ __all__ = [
 _NONE = np.iinfo(np.int32).max
 # Places of the hash table for each edge, at least.
 _PLACES = 2
+# The vertices of a batch are found among all if those are at most so many for each edge.
+_FEW = 8
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,25 @@ def _enter(store: Store, n: int, batch: Batch, *, last: bool = False) -> _Entere
     store.fill(table, -1, size)
     store.fill(filter_, 0, size // 4)
     arguments = batch.tails, batch.heads, store.degree, store.added, table, slot, filter_, touched
-    sizes = np.int32(n), np.int32(count), mask, np.int32(last)
+    listed = not _in_order(store, n, count)
+    sizes = np.int32(n), np.int32(count), mask, np.int32(last), np.int32(listed)
     store.launch("batch_enter", count, *arguments, store.state, *sizes)
+    _order(store, n, count)
     return _Entered(table, filter_, slot, mask, rows_of_touched(store, min(count, n)))
+
+
+def _in_order(store: Store, n: int, count: int) -> bool:
+    """Return whether `_order` lists the touched vertices: on a CPU, if they may be many of all.
+
+    It reads a counter of every vertex. Then rows are read and moved in the order of memory.
+    """
+    return store.alone and _FEW * count >= n
+
+
+def _order(store: Store, n: int, count: int) -> None:
+    if _in_order(store, n, count):
+        touched = _touched(store, n, count)
+        store.launch("batch_order", n, store.added, touched, store.state, np.int32(n))
 
 
 def _touched(store: Store, n: int, count: int) -> Any:
@@ -174,8 +192,10 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
     try:
         if duplicates == "keep":
             arguments = batch.tails, batch.heads, store.degree, store.added, where, touched
-            sizes = np.int32(n), np.int32(count), np.int32(batch.mirrored)
+            listed = not _in_order(store, n, count)
+            sizes = map(np.int32, (n, count, batch.mirrored, listed))
             store.launch("batch_count", count, *arguments, store.state, *sizes)
+            _order(store, n, count)
         else:
             update = duplicates == "update"
             entered = _enter(store, n, batch, last=update)

@@ -133,6 +133,11 @@ class BlockArrays:
         """Numbers of the arenas."""
         return [int(number) for number in np.unique(self._arena) if number >= 0]
 
+    @property
+    def alone(self) -> bool:
+        """Whether all slots are in arena 0, which begins with slot 0."""
+        return self.arenas == [0] and not self._first[0]
+
     def _blocks(self, kind: int) -> int:
         """Return the number of blocks of a block array of a class."""
         return max((1 << self.bits) // room(kind), 1)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pyapsp.dynamic.batch import begin, finish, move, plan, reserve, rows_of_touched
 from pyapsp.dynamic.blocks import NO_BLOCK
-from pyapsp.dynamic.store import HELD, NEED, TOUCHED, Store
+from pyapsp.dynamic.store import HELD, NEED, Store
 
 __all__ = ["load", "pack"]
 
@@ -56,9 +56,9 @@ def _load(
         return
     most = stop - start
     touched = store.scratch("touched", 4 * most)
-    begin(store, most)
+    begin(store, most, most)
     try:
-        arguments = first, store.added, touched, store.state, np.int32(start), np.int32(most)
+        arguments = first, store.added, touched, np.int32(start), np.int32(most)
         store.launch("batch_rows", most, *arguments)
         state = plan(store, touched, most, shrink=False)
         reserve(store, state)
@@ -67,7 +67,7 @@ def _load(
         raise
     move(store, touched, most, state)
     finish(store, touched, most, keep=True)
-    store.clear(int(state[TOUCHED]))
+    store.clear(most)
     rows, tiles = rows_of_touched(store, most), store.tiles(state[NEED : NEED + NO_BLOCK])
     for column, array in enumerate(arrays):
         items = store.bring("loaded", array[low:high], store.columns[column].dtype)

@@ -20,6 +20,8 @@ __all__ = ["CsrRows", "HornetRows", "Rows", "rows_of"]
 _GROUP, _GROUPS, _LANES = 256, 16, 32
 # A longer row, for each of the work-items that share it, gets a group.
 _LONG = 32
+# How many rows ahead a CPU prefetches.
+_AHEAD = 16
 _TYPES = {
     "float32": "float",
     "float64": "double",
@@ -96,6 +98,7 @@ class Rows(ABC):
             "PYAPSP_GROUP": self.group,
             "PYAPSP_WARP": min(self.group, 32),
             "PYAPSP_WEIGHT": weight,
+            "PYAPSP_AHEAD": _AHEAD * self.device.traits.prefetches * (self.group == 1),
             "PYAPSP_WEIGHT_HALF": int(weight == "half"),
         }
         optimise = self.group == 1 or self.device.traits.optimises_barriers
@@ -120,8 +123,9 @@ class HornetRows(Rows):
     def arguments(self, *, weights: bool = False) -> list[cl.Buffer]:
         """Return the vertices, the regions, and the arenas."""
         store = self._store
-        own = [store.degree, store.place, store.regions, *store.arenas(0)]
-        return own + (store.arenas(1) if weights else [])
+        known = store.known_to_readers
+        own = [store.degree, store.place, store.regions, *store.arenas(0, known)]
+        return own + (store.arenas(1, known) if weights else [])
 
     @property
     def slots(self) -> int:
@@ -130,10 +134,9 @@ class HornetRows(Rows):
 
     def defines(self) -> dict[str, str | int]:
         """Return the macros of this kind of rows."""
-        given = self._store.defines()
-        return {"PYAPSP_HORNET": 1} | {
-            name: given[name] for name in ("PYAPSP_BITS", "PYAPSP_ARENAS")
-        }
+        store = self._store
+        bits, known = store.blocks.bits, store.known_to_readers
+        return {"PYAPSP_HORNET": 1, "PYAPSP_BITS": bits, "PYAPSP_ARENAS": known}
 
 
 class CsrRows(Rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +40,8 @@ _CLEAR[BAD] = np.iinfo(np.int32).max
 # Groups of a launch for each compute unit, and the work-items of a group of a GPU. A CPU runs
 # groups of one work-item.
 _GROUPS, _GROUP, _UNITS = 16, 256, 4
+# How many items ahead a CPU prefetches.
+_AHEAD = 16
 _TILE = {True: 4096, False: 2048}
 _ROOMS = np.array([room(kind) for kind in range(NO_BLOCK)])
 _HEADS = np.dtype(np.int32)
@@ -68,6 +71,8 @@ class Store:
     blocks : BlockArrays
     degree, place : pyopencl.Buffer
         For each vertex, see the kernel file.
+    alone : bool
+        Whether groups have one work-item.
     """
 
     def __init__(
@@ -84,7 +89,7 @@ class Store:
         self.least, self.steps, self.limit = least, steps, limit
         self.columns = [Column(_HEADS, ("head",)), *columns]
         self._bits = bits
-        alone = device.traits.scalar_groups
+        self.alone = alone = device.traits.scalar_groups
         self._group = 1 if alone else _GROUP
         self._tile = _TILE[alone]
         self._many = device.capabilities.compute_units * (_UNITS if alone else _GROUPS)
@@ -96,6 +101,7 @@ class Store:
         self._regions: cl.Buffer | None = None
         self._programs: dict[tuple[str | int, ...], Program] = {}
         self._sent: list[NDArray[Any]] = []
+        weakref.finalize(self, self.queue.finish).atexit = False  # before buffers are freed
         self._trees = self.allocate(4)
         self._state = self.allocate(4 * FREED)
         self.room = 0
@@ -103,7 +109,7 @@ class Store:
         self.make_room(n)
 
     def allocate(self, size: int) -> cl.Buffer:
-        """Return a new buffer.
+        """Return a new buffer. No command that uses it may be running when it is freed.
 
         Raises
         ------
@@ -111,7 +117,7 @@ class Store:
             There is no memory for it.
         """
         with device_errors(self.device, size):
-            return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, max(size, 4))
+            return self.device.buffer(max(size, 4))
 
     def upload(self, array: NDArray[Any]) -> cl.Buffer:
         """Return a new buffer with the content of an array."""
@@ -124,7 +130,9 @@ class Store:
         """Return memory for a batch, which is kept for the next one."""
         kept = self._scratch.get(name)
         if kept is None or kept.size < size:
-            self._scratch.pop(name, None)
+            if kept is not None:
+                self.queue.finish()
+                del self._scratch[name], kept
             kept = self._scratch[name] = self.allocate(max(size, 64))
         return kept
 
@@ -218,9 +226,9 @@ class Store:
         table = 0 if self._regions is None else self._regions.size
         return self._trees.size + table + self._state.size
 
-    def arenas(self, column: int) -> list[cl.Buffer]:
-        """Return the arguments of a kernel for a column."""
-        known = self._known()
+    def arenas(self, column: int, known: int | None = None) -> list[cl.Buffer]:
+        """Return the arguments of a kernel for a column; it knows all arenas, or so many."""
+        known = self._known() if known is None else known
         any_ = next(iter(self._arenas.values()))[column] if self._arenas else self._trees
         return [
             self._arenas[arena][column] if arena in self._arenas else any_ for arena in range(known)
@@ -233,6 +241,14 @@ class Store:
         """
         return 4 if max(self._arenas, default=0) < 4 else ARENAS
 
+    @property
+    def known_to_readers(self) -> int:
+        """The number of arenas that kernels know which only read.
+
+        In a container that was loaded there is one, so that a row is found without its region.
+        """
+        return 1 if self.blocks.alone else self._known()
+
     # -- kernels ---------------------------------------------------------------------------------
 
     def defines(self) -> dict[str, str | int]:
@@ -243,6 +259,7 @@ class Store:
             "PYAPSP_BITS": self._bits,
             "PYAPSP_ARENAS": self._known(),
             "PYAPSP_TILE": self._tile,
+            "PYAPSP_AHEAD": _AHEAD * self.device.traits.prefetches * (self._group == 1),
         }
 
     def program(self, name: str, **defines: str | int) -> Program:
@@ -314,6 +331,7 @@ class Store:
             self.fill(state, 0, FREED + more)
             cl.enqueue_copy(self.queue, state, self._state, byte_count=self._state.size)
             regions = self.allocate(16 * more)
+            self.queue.finish()
             self._state, self._regions, self.blocks.changed = state, regions, True
         if self.blocks.changed:
             if table.size:
@@ -363,6 +381,7 @@ class Store:
             if self._trees.size < words:
                 trees = self.allocate(words * 5 // 4)
                 cl.enqueue_copy(self.queue, trees, self._trees, byte_count=self._trees.size)
+                self.queue.finish()
                 self._trees = trees
             given, regions = self.scratch("takes", takes.nbytes), self.regions
         except BaseException:

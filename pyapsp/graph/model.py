@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import exports, validation
 from pyapsp.graph.facts import Facts, family_of, soundings
-from pyapsp.graph.rows import frozen, sealed, sorted_rows, starts_of, tails_of
+from pyapsp.graph.rows import frozen, sealed, sorted_rows, starts_among, starts_of, tails_of
 from pyapsp.graph.symmetry import is_symmetric
 from pyapsp.host import as_type
 
@@ -427,6 +427,17 @@ class Graph:
             labels=self.labels,
             name=self.name,
         )
+
+    def with_arcs(self, kept: NDArray[np.bool_]) -> Graph:
+        """Return the graph with some of its arcs only, (m,) bool, in the order of :meth:`arcs`.
+
+        Of an edge of an undirected graph, both arcs are kept or none. This is not checked.
+        """
+        starts = starts_among(kept, self.indptr)
+        graph: Graph = object.__new__(Graph)
+        heads, weights = self.indices[kept], self.weights[kept]
+        graph._fill(starts, heads, weights, self.directed, self.labels, self.name, copy=False)
+        return graph
 
     def with_weights(self, weights: ArrayLike) -> Graph:
         """Return the graph with other weights, of shape (m,), in the order of :meth:`arcs`."""

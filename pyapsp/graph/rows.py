@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["frozen", "sealed", "sorted_rows", "starts_of", "tails_of"]
+__all__ = ["frozen", "sealed", "sorted_rows", "starts_among", "starts_of", "tails_of"]
 
 
 def sorted_rows(
@@ -49,6 +49,14 @@ def starts_of(tails: NDArray[Any], n: int) -> NDArray[np.int64]:
     starts = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(tails, minlength=n), out=starts[1:])
     return starts
+
+
+def starts_among(kept: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Row pointers of the arcs that are kept, from those of all arcs."""
+    # sums in int64 take ten times as long
+    before = np.zeros(kept.size + 1, np.int32 if kept.size < 2**31 else np.int64)
+    np.cumsum(kept, dtype=before.dtype, out=before[1:])
+    return before[starts].astype(np.int64)
 
 
 def tails_of(indptr: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -483,9 +483,12 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
         raise GraphError(f"labels must be a sequence, not {values!r}")
     names: list[Any]
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind not in "mM":
-        if values.dtype == np.int64 and values.size == n and (np.diff(values) > 0).all():
+        if values.dtype == np.int64 and values.size == n:
             # readers and other graphs give sorted labels; increasing labels are distinct
-            return None if np.array_equal(values, np.arange(n)) else values
+            if (np.diff(values) > 0).all():
+                return None if np.array_equal(values, np.arange(n)) else values
+            if np.unique(values).size == n:
+                return values
         names = values.tolist()  # for times this would give numbers of nanoseconds
     else:
         names = list(values)

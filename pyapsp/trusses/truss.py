@@ -16,6 +16,7 @@ from pyapsp.device import choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
 from pyapsp.graph.frames import Tabular
+from pyapsp.graph.rows import starts_among
 from pyapsp.precision import only_int32
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
 from pyapsp.result import Explained
@@ -210,21 +211,12 @@ def _checked(k: Any, owner: str) -> int:
 
 def _subgraph(graph: Graph, kept: np.ndarray) -> Graph:
     """Return the graph with these of its edges."""
-    tails, heads, weights = graph.arcs()
-    upper, n = edges(graph), graph.n
-    starts = np.concatenate([[0], np.cumsum(np.bincount(tails[upper], minlength=n))])
+    tails, heads, _ = graph.arcs()
+    upper, n = tails < heads, graph.n
+    starts = starts_among(upper, graph.indptr)
     matrix = csr_array((kept, heads[upper], starts), shape=(n, n))
     arcs = upper.copy()
     arcs[upper] = kept
     # the reverses of the edges, in the order of their rows, are the columns of the matrix
     arcs[tails > heads] = matrix.tocsc().data
-    starts = np.concatenate([[0], np.cumsum(np.bincount(tails[arcs], minlength=n))])
-    return Graph(
-        starts,
-        heads[arcs],
-        weights[arcs],
-        directed=False,
-        labels=graph.labels,
-        name=graph.name,
-        copy=False,
-    )
+    return graph.with_arcs(arcs)

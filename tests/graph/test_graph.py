@@ -544,3 +544,21 @@ def test_reach_and_depth_from_a_few_searches() -> None:
         assert without.sounded == without.facts
     dense = DenseGraph(np.ones((3, 3)))
     assert dense.sounded == dense.facts
+
+
+def test_some_arcs_of_a_graph() -> None:
+    """`with_arcs` keeps the vertices, their labels, and the arcs that are chosen."""
+    graph = Graph.from_arcs(4, [0, 0, 2, 3], [1, 3, 1, 0], [5, 6, 7, 8], labels=[9, 4, 7, 2])
+    some = graph.with_arcs(np.array([False, True, True, False]))
+    expected = Graph.from_arcs(4, [0, 2], [3, 1], [6, 7], labels=[9, 4, 7, 2])
+    assert some == expected
+    assert some.labels is not None
+    assert some.labels.tolist() == [9, 4, 7, 2]
+
+
+@pytest.mark.parametrize("labels", [[5, 3, 5], np.array([5, 3, 5])])
+def test_labels_in_any_order_are_distinct(labels: object) -> None:
+    """Whole numbers that do not ascend are labels, unless one comes twice."""
+    assert Graph.from_arcs(3, [0], [1], labels=np.array([5, 3, 4])).labels.tolist() == [5, 3, 4]
+    with pytest.raises(GraphError, match="5 occurs more than once"):
+        Graph.from_arcs(3, [0], [1], labels=labels)
