@@ -118,6 +118,8 @@ def packed(
 ) -> list[NDArray[Any]]:
     """Return the items of each column for `count` edges.
 
+    One value for all edges is not repeated in memory: its array has the stride 0.
+
     Parameters
     ----------
     given : mapping of str to array_like or None
@@ -151,7 +153,7 @@ def packed(
             if cast.shape not in ((), (count,)):
                 raise GraphError(f"{count} edges and {name!r} of shape {cast.shape}")
             if column.dtype.names is None:
-                items[...] = cast
+                items = np.broadcast_to(cast, (count,))
             else:
                 items[name] = cast
         found.append(items)

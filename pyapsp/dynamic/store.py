@@ -142,10 +142,16 @@ class Store:
         self._scratch.clear()
 
     def bring(self, name: str, array: NDArray[Any], dtype: Any = None) -> cl.Buffer:
-        """Copy an array to scratch memory, as values of a type that can hold them."""
+        """Copy an array to scratch memory, as values of a type that can hold them.
+
+        An array of the stride 0 is one value, which the device repeats.
+        """
         dtype = array.dtype if dtype is None else dtype
         buffer = self.scratch(name, array.size * dtype.itemsize)
-        if array.size:
+        if array.size and array.strides == (0,):
+            value = array[:1].astype(dtype)
+            cl.enqueue_fill_buffer(self.queue, buffer, value, 0, value.nbytes * array.size)
+        elif array.size:
             send(self.queue, buffer, array, dtype)
         return buffer
 
