@@ -21,10 +21,12 @@
  *             PYAPSP_BATCH   64  vertices that a group takes at a time
  *             PYAPSP_COUNT    0  0: the number of triangles, 1: those of each vertex, 2: those of
  *                                each edge
+ *             PYAPSP_OWN      0  1: with COUNT 2 and groups of 1, each worker counts in memory of
+ *                                its own, behind its hits
  *
  * Cost      For each edge the shorter of two rows, with one read of the map for each entry, and two
  *           reads of `up` for each arc. A map has n / 8 bytes, or 4 n with COUNT 2. COUNT 2 has an
- *           atomic operation for each triangle.
+ *           atomic operation for each triangle, or with OWN at most one for each edge and worker.
  *
  * Source    M. Bisson, M. Fatica, high performance exact triangle counting on GPUs, TPDS 28, 2017,
  *           doi:10.1109/TPDS.2017.2735405. The map of the longer row, and the counts of vertices
@@ -37,6 +39,9 @@
 #ifndef PYAPSP_COUNT
 #define PYAPSP_COUNT 0
 #endif
+#ifndef PYAPSP_OWN
+#define PYAPSP_OWN 0
+#endif
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
@@ -47,11 +52,16 @@
 #define ADD(place, value) atomic_add(place, value)
 #define SET(place, bit) atomic_or(place, bit)
 #endif
+#if PYAPSP_OWN
+#define ADD_TO_EDGE(e, value) (counts[e] += (value))
+#else
+#define ADD_TO_EDGE(e, value) atomic_add(&found[e], value)
+#endif
 
 /* first and heads are all rows, up and up_heads the oriented ones, ids the edges of the arcs of
  * `heads`. maps has `size` ints for each group, all 0; all_hits has `places` ints for each, which
- * are 0 with COUNT 1. *next is 0. `found` is a sum for each work-item (COUNT 0), or a count for each
- * vertex or edge. n is below 2^30. */
+ * are 0 with COUNT 1 or OWN. *next is 0. `found` is a sum for each work-item (COUNT 0), or a count
+ * for each vertex or edge. n is below 2^30. */
 __kernel GROUP void bitmap_count(__global const int *first, __global const int *heads,
                                  __global const int *up, __global const int *up_heads,
                                  __global const int *ids, __global int *maps,
@@ -72,6 +82,11 @@ __kernel GROUP void bitmap_count(__global const int *first, __global const int *
     __global int *hits = found;
 #else
     __global int *hits = all_hits + (size_t)places * get_group_id(0);
+#endif
+#if PYAPSP_OWN
+    const int edges = up[n];
+    __global int *counts = hits + places - edges;
+    const int miss = places - edges - 1;
 #endif
     for (;;) {
         if (item == 0)
@@ -108,11 +123,19 @@ __kernel GROUP void bitmap_count(__global const int *first, __global const int *
                     const int w = up_heads[place];
 #if PYAPSP_COUNT == 2
                     const int at = map[w];
+#if PYAPSP_OWN
+                    /* nobody can predict a hit, so there is no branch; misses add 0 */
+                    const int is = at > 0;
+                    hits[is ? at - 1 : miss] += is;
+                    counts[place] += is;
+                    of_y += is;
+#else
                     if (at > 0) {
                         ADD(&hits[at - 1], 1);
-                        atomic_inc(&found[place]);
+                        ADD_TO_EDGE(place, 1);
                         of_y++;
                     }
+#endif
 #else
                     const int hit = (uint)map[w >> 5] >> (w & 31) & 1;
                     of_y += hit;
@@ -132,7 +155,7 @@ __kernel GROUP void bitmap_count(__global const int *first, __global const int *
                 own += of_y;
 #else
                 if (of_y > 0)
-                    atomic_add(&found[ids[arc]], of_y);
+                    ADD_TO_EDGE(ids[arc], of_y);
 #endif
             }
 #if PYAPSP_COUNT == 1
@@ -145,7 +168,7 @@ __kernel GROUP void bitmap_count(__global const int *first, __global const int *
 #if PYAPSP_COUNT == 2
                 map[head] = 0;
                 if (hits[p] > 0)
-                    atomic_add(&found[row + p], hits[p]);
+                    ADD_TO_EDGE(row + p, hits[p]);
 #else
                 /* rows are sorted: the first head of a word clears it, and no other */
                 if (p == 0 || up_heads[row + p - 1] >> 5 != head >> 5)
@@ -161,5 +184,9 @@ __kernel GROUP void bitmap_count(__global const int *first, __global const int *
     for (int v = 0; v < n; v++)
         if (hits[v] > 0)
             atomic_add(&found[v], hits[v]);
+#elif PYAPSP_OWN
+    for (int e = 0; e < edges; e++)
+        if (counts[e] > 0)
+            atomic_add(&found[e], counts[e]);
 #endif
 }

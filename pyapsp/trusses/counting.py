@@ -21,6 +21,8 @@ ALL, VERTICES, EDGES = 0, 1, 2
 _LOCAL = 2**15 + 2**13
 # Groups that are launched for each compute unit.
 _GROUPS, _SMALL_GROUPS = 8, 32
+# Workers that have counts of all edges.
+_FEW = 4
 
 
 class HashCounter:
@@ -130,19 +132,23 @@ class BitmapCounter:
         self._what, self._group = what, parameters["group"]
         alone = device.traits.scalar_groups
         self._groups = device.capabilities.compute_units * (1 if alone else _GROUPS)
+        # a few workers have counts of their own, without atomic operations
+        self._own = what == EDGES and self._group == 1 and self._groups <= _FEW
         defines = {
             "PYAPSP_GROUP": self._group,
             "PYAPSP_BATCH": parameters["batch"],
             "PYAPSP_COUNT": what,
+            "PYAPSP_OWN": int(self._own),
         }
         optimise = self._group == 1 or device.traits.optimises_barriers
         self._program = build(device, "trusses/triangles_bitmap.cl", defines, optimise=optimise)
         self.hash = self._program.hash
 
     def _sizes(self, n: int, m: int) -> tuple[int, int]:
-        """Return the ints of a map, and of the hits of a worker."""
+        """Return the ints of a map, and of the counts of a worker."""
         if self._what == EDGES:
-            return max(n, 1), int(np.sqrt(m)) + 2  # the longest oriented row
+            longest = int(np.sqrt(m)) + 2  # of the oriented rows
+            return max(n, 1), longest + (m // 2 if self._own else 0)
         alone = self._what == VERTICES and self._group == 1
         return n // 32 + 1, n if alone else 0
 
