@@ -431,7 +431,8 @@ class Graph:
     def with_arcs(self, kept: NDArray[np.bool_]) -> Graph:
         """Return the graph with some of its arcs only, (m,) bool, in the order of :meth:`arcs`.
 
-        Of an edge of an undirected graph, both arcs are kept or none. This is not checked.
+        For callers that keep both arcs of an edge of an undirected graph, or none: only they can
+        check that quickly.
         """
         starts = starts_among(kept, self.indptr)
         graph: Graph = object.__new__(Graph)
