@@ -16,7 +16,7 @@
 #ifndef PYAPSP_HORNET
 #define PYAPSP_HORNET 0
 #endif
-/* blocks.h includes it too, and a file is included once: not only with a Hornet */
+/* Also without blocks.h, which includes it. */
 #include "common/group.h"
 #if PYAPSP_HORNET
 #include "dynamic/blocks.h"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from pyapsp.graph import Facts, Graph
+from pyapsp.graph.rows import tails_of
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.registry import Plan
 
@@ -116,7 +117,7 @@ def _of_vertices(
     count = int(graph.n * min(1 / _VERTICES, (_SECONDS / whole) ** (1 / 3)))
     starts = graph.indptr[: count + 1]
     heads = graph.indices[: starts[-1]]
-    tails, inside = np.repeat(np.arange(count), np.diff(starts)), heads < count
+    tails, inside = tails_of(starts), heads < count
     weights = graph.weights[: starts[-1]][inside]
     corner = Graph.from_arcs(count, tails[inside], heads[inside], weights)
     predicted = method.predict(corner.facts, options, count)

@@ -280,8 +280,7 @@ def check_rows(request: Request, answer: Rows) -> None:
         if not request.options.must_check(graph) or not _may_be_clipped(graph, distances):
             return
         distances = distances.get()
-    if graph.has_negative:
-        check_diagonal(graph, np.diagonal(distances))
+    check_diagonal(graph, np.diagonal(distances))
     if request.options.must_check(graph):
         # Without negative weights, a clipped distance in one row cannot make another row wrong.
         everything = sources is None or graph.has_negative

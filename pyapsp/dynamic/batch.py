@@ -105,7 +105,8 @@ def _enter(store: Store, n: int, batch: Batch, *, last: bool = False) -> _Entere
     listed = not _in_order(store, n, count)
     sizes = np.int32(n), np.int32(count), mask, np.int32(last), np.int32(listed)
     store.launch("batch_enter", count, *arguments, store.state, *sizes)
-    _order(store, n, count)
+    if not listed:
+        _order(store, n, touched)
     return _Entered(table, filter_, slot, mask, rows_of_touched(store, min(count, n)))
 
 
@@ -117,10 +118,8 @@ def _in_order(store: Store, n: int, count: int) -> bool:
     return store.alone and _FEW * count >= n
 
 
-def _order(store: Store, n: int, count: int) -> None:
-    if _in_order(store, n, count):
-        touched = _touched(store, n, count)
-        store.launch("batch_order", n, store.added, touched, store.state, np.int32(n))
+def _order(store: Store, n: int, touched: Any) -> None:
+    store.launch("batch_order", n, store.added, touched, store.state, np.int32(n))
 
 
 def _touched(store: Store, n: int, count: int) -> Any:
@@ -195,7 +194,8 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
             listed = not _in_order(store, n, count)
             sizes = map(np.int32, (n, count, batch.mirrored, listed))
             store.launch("batch_count", count, *arguments, store.state, *sizes)
-            _order(store, n, count)
+            if not listed:
+                _order(store, n, touched)
         else:
             update = duplicates == "update"
             entered = _enter(store, n, batch, last=update)

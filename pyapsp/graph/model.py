@@ -273,6 +273,10 @@ class Graph:
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a Graph is immutable: {attribute!r} cannot be set")
 
+    def __getstate__(self) -> dict[str, Any]:
+        # a pickle need not have all arcs twice
+        return {name: value for name, value in self.__dict__.items() if name != "_reversed"}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         # arrays that NumPy has copied or unpickled can be written
         for attribute, value in state.items():

@@ -70,6 +70,20 @@ def test_weights_of_another_type(weight, device):
                 Hornet.from_graph(beyond, weight=weight, device=device)
 
 
+@pytest.mark.parametrize("weight", ["uint8", "int32", "int64", "float32"])
+def test_one_weight_for_all_edges_of_a_batch(weight, device):
+    kinds = {"on": np.bool_, "rank": np.int16}
+    held = Hornet(70, weight=weight, edge_properties=kinds, layout="arrays", device=device)
+    heads = np.arange(2, 62)
+    held.insert_edges(np.zeros(60, int), heads)
+    held.insert_edges(np.ones(60, int), heads, 7, properties={"on": True, "rank": -3})
+    for tail, expected in ((0, (1, False, 0)), (1, (7, True, -3))):
+        row = held.row(tail)
+        assert row["head"].tolist() == heads.tolist()
+        for name, value in zip(("weight", "on", "rank"), expected, strict=True):
+            assert row[name].tolist() == [value] * 60
+
+
 def test_a_networkx_graph(device):
     graph = nx.karate_club_graph()
     held = Hornet.from_networkx(graph, device=device)

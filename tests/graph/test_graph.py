@@ -88,6 +88,7 @@ def test_a_small_graph_keeps_its_reversed_graph(monkeypatch):
     assert graph.reversed() is graph.reversed()
     assert graph.with_weights(np.array([7, 8])).reversed().weights.tolist() == [7, 8]
     assert graph.reversed().reversed() == graph
+    assert "_reversed" not in vars(pickle.loads(pickle.dumps(graph)))
     monkeypatch.setattr(model, "_KEPT", 1)
     large = Graph.from_arcs(3, [0, 1], [1, 2], [5, 6])
     assert large.reversed() is not large.reversed()

@@ -79,6 +79,20 @@ def test_rows_arrive_in_any_pieces(height, width, columns, dtype, whole, device,
     np.testing.assert_array_equal(rows, values[:, :width])
 
 
+def test_a_piece_is_small_where_its_values_become_wide(device, stage):
+    values = np.random.default_rng(1).integers(0, 9999, (50, 64)).astype(np.uint16)
+    queue, buffer = _buffer(device, values)
+    rows, sizes = np.empty((50, 64)), []
+
+    def place(piece, target):
+        sizes.append(target.nbytes)
+        _place(piece, target)
+
+    stage.fetch(queue, buffer, values.dtype, 64, rows, place)
+    np.testing.assert_array_equal(rows, values)
+    assert max(sizes) <= 512
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (50, 64), (301, 7)])
 @_in_any_pieces
 def test_rows_leave_in_any_pieces(shape, device, stage):
