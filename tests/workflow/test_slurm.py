@@ -40,9 +40,11 @@ TIMES = {
     "rate",
     "fraction_of_roof",
 }
-# Cores and GPUs need not be there: jobs of the size that the profile says fit the node.
+# Cores and GPUs need not be there: jobs of the size that the profile says fit the node. The numbers
+# of jobs are new in each cluster: MPICH names memory after them, which a killed process leaves.
 SLURM = """\
 ClusterName=pyapsp
+FirstJobId={first}
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={ports[0]}
 SlurmdPort={ports[1]}
@@ -86,6 +88,7 @@ class Cluster:
         key.chmod(0o600)
         (folder / "slurm.conf").write_text(
             SLURM.format(
+                first=int(time.time()) % 60_000_000 + 1,
                 host=socket.gethostname(),
                 ports=_free_ports(2),
                 user=getpass.getuser(),
