@@ -118,6 +118,8 @@ def test_a_result_is_saved(device, tmp_path):
     np.testing.assert_array_equal(loaded.distances, kept.distances)
 
 
+# PyOpenCL's own kernels: a driver can have something to say about their text.
+@pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")
 def test_kernels_of_the_user_read_it(device):
     kept = pyapsp.solve(_graph(), dtype="float32", device=device, keep="device")
     twice = (2 * kept.device_distances).get()
