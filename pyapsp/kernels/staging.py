@@ -45,15 +45,18 @@ Fill = Callable[[int, int, np.ndarray], object]
 # Arrays of fewer bytes are copied faster without pieces: up to there, memory that was used before
 # is used again, and its pages need no clearing.
 _LARGE = 2**25
-# Pieces of a thread, one that it copies and one that is on its way, and bytes of a piece: with
-# smaller ones, threads wait for the interpreter's lock longer than for the link.
-_AHEAD, _PIECE = 2, 2**22
-# Bytes for each thread, and the largest number of threads that only copy. More compete for the
-# lock: 64 MiB came through 4, 8 and 16 threads with 18, 21 and 18 GB/s, 512 MiB with 22, 29 and 25.
-# Threads that convert are as many as there are cores.
-_SHARE, _COPYING = _AHEAD * _PIECE, 8
-# Bytes of pinned memory of a device.
-_PINNED = _COPYING * _SHARE
+# Pieces of a thread, one that it copies and one that is on its way, and bytes of a piece on the
+# host. Each piece takes a thread some 0.15 ms of the interpreter's lock, so that small pieces cost
+# more than the copies; few pieces leave threads without work. Arrays of at least _HUGE bytes whose
+# values are converted have pieces of twice the size: 1 GiB of uint16 became 2 GiB of float64 in
+# 289, 154, 82 and 45 ms with pieces of 1, 2, 4 and 8 MiB, but 32 MiB came slower with 8 MiB.
+_AHEAD, _PIECE, _HUGE = 2, 2**22, 2**27
+# The largest number of threads that only copy. More compete for the lock: 64 MiB came through 4, 8
+# and 16 threads with 18, 21 and 18 GB/s, 512 MiB with 22, 29 and 25. Threads that convert are as
+# many as there are cores, if each has some pieces.
+_COPYING = 8
+# Bytes of pinned memory of a device, at most.
+_PINNED = 2**27
 # Pieces begin at multiples of this many bytes.
 _ALIGNED = 128
 # Bytes of new memory that a thread touches at a time, and the smallest page of any system.
@@ -90,8 +93,7 @@ class Stage:
     """
 
     def __init__(self, context: cl.Context) -> None:
-        # the array keeps its mapping alive
-        self._memory, _ = pinned(cl.CommandQueue(context), _PINNED, np.dtype(np.uint8))
+        self._queue, self._memory = cl.CommandQueue(context), np.empty(0, np.uint8)
         self._copying, self._expecting = threading.Lock(), threading.Lock()
         self._enough, self._touching = threading.Event(), list[Future[None]]()
 
@@ -164,7 +166,10 @@ class Stage:
         self.forget()
         height, width = rows.shape
         wider = max(dtype.itemsize, rows.itemsize) / dtype.itemsize
-        size = _size(wider, dtype.itemsize * columns if whole else 0)
+        count = int(wider * dtype.itemsize * columns * height)
+        converts = rows.dtype != dtype
+        piece = (2 if converts and count >= _HUGE else 1) * _PIECE
+        size = _size(int(piece / wider), dtype.itemsize * columns if whole else 0)
         parts = _parts(height, width, columns, size // dtype.itemsize)
         lock = threading.Lock()
 
@@ -191,8 +196,8 @@ class Stage:
                 event.wait()
                 place(piece, target)
 
-        count = int(wider * dtype.itemsize * columns * height)
-        self._together(queue, size, count, bring, copies=rows.dtype == dtype)
+        most = min(count // (_AHEAD * piece), cores() if converts else _COPYING)
+        self._together(queue, size, most, bring)
 
     def send(
         self,
@@ -215,7 +220,7 @@ class Stage:
         """
         height, columns = shape
         row = dtype.itemsize * columns
-        size = _size(1, row)
+        size = _size(_PIECE, row)
         parts = _parts(height, columns, columns, size // dtype.itemsize)
         lock = threading.Lock()
 
@@ -240,26 +245,21 @@ class Stage:
                     queue.flush()
                 going.append(event)
 
-        self._together(queue, size, row * height, take)
+        self._together(queue, size, min(row * height // (_AHEAD * size), _COPYING), take)
 
     def _together(
         self,
         queue: cl.CommandQueue,
         size: int,
-        count: int,
+        most: int,
         work: Callable[[list[np.ndarray], threading.Event], None],
-        *,
-        copies: bool = True,
     ) -> None:
-        """Let threads copy or convert `count` bytes, each with pieces of its own; wait for them."""
-        slots = [self._memory[start : start + size] for start in range(0, _PINNED, size)]
-        slots = [slot for slot in slots if len(slot) == size]
-        assert len(slots) >= _AHEAD, "a row is longer than the pinned memory"
-        most = _COPYING if copies else cores()
-        workers = max(min(most, cores(), len(slots) // _AHEAD, count // _SHARE), 1)
+        """Let at most so many threads work, each with pieces of its own; wait for them."""
+        assert _AHEAD * size <= _PINNED, "a row is longer than the pinned memory"
+        workers = max(min(most, cores(), _PINNED // (_AHEAD * size)), 1)
         stopped = threading.Event()
 
-        def run(number: int) -> None:
+        def run(number: int, slots: list[np.ndarray]) -> None:
             try:
                 work(slots[number : number + _AHEAD * workers : workers], stopped)
             except BaseException:
@@ -267,10 +267,11 @@ class Stage:
                 raise
 
         with self._copying:
+            slots = self._slots(size, _AHEAD * workers)
             done = []
             try:
                 for number in range(workers):
-                    done.append(threads().submit(run, number))
+                    done.append(threads().submit(run, number, slots))
                 wait(done)
             finally:
                 # after an interruption, nothing may use the pieces or the rows any more
@@ -280,18 +281,17 @@ class Stage:
         for each in done:
             each.result()
 
+    def _slots(self, size: int, count: int) -> list[np.ndarray]:
+        """Return pieces of the pinned memory, which grows if it is too small."""
+        if self._memory.size < size * count:
+            # the array keeps its mapping alive
+            self._memory, _ = pinned(self._queue, size * count, np.dtype(np.uint8))
+        return [self._memory[start : start + size] for start in range(0, size * count, size)]
 
-def _size(wider: float, row: int) -> int:
-    """Return the bytes of a piece.
 
-    Parameters
-    ----------
-    wider : float
-        Bytes on the host of a byte of the piece.
-    row : int
-        Bytes of a row, if a row must not be divided.
-    """
-    return -(-max(int(_PIECE / wider), row) // _ALIGNED) * _ALIGNED
+def _size(piece: int, row: int) -> int:
+    """Return the bytes of a piece; `row` is the bytes of a row, if a row must not be divided."""
+    return -(-max(piece, row) // _ALIGNED) * _ALIGNED
 
 
 def _shaped(memory: np.ndarray, dtype: np.dtype, shape: tuple[int, int]) -> np.ndarray:

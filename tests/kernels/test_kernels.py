@@ -169,6 +169,20 @@ def test_stopwatch_adds_up_by_phase(device):
     assert watch.seconds("kernel") == 0
 
 
+def test_stopwatch_reads_the_first_commands_while_later_ones_run(device):
+    queue, watch = device.queue(), Stopwatch()
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 2**16)
+    host, events = np.zeros(2**16, np.uint8), []
+    for _ in range(500):
+        events.append(watch.add("transfer", cl.enqueue_copy(queue, buffer, host)))
+        assert len(watch._pending) <= 64
+    times = [(event.profile.start, event.profile.end) for event in events]
+    total = sum(end - start for start, end in times)
+    assert watch.seconds("transfer") == pytest.approx(total * 1e-9)
+    ends = [end for _, end in times]
+    assert watch.span("transfer") == pytest.approx((max(ends) - times[0][0]) * 1e-9)
+
+
 def test_macros_follow_the_capabilities(device, monkeypatch):
     """Macros are not cached from a call with other capabilities."""
     dtype, rich = np.dtype(np.float32), device.capabilities

@@ -29,7 +29,6 @@ def pieces(request, monkeypatch):
     """Copy everything in pieces, in three threads."""
     size = getattr(request, "param", 512)
     monkeypatch.setattr(staging, "_PIECE", size)
-    monkeypatch.setattr(staging, "_SHARE", 2 * size)
     monkeypatch.setattr(staging, "cores", lambda: 3)
     monkeypatch.setattr(staging, "suits", lambda device, count: count > 0)
     for module in ("sparse.device_block", "sparse.ms_bfs"):
@@ -91,6 +90,37 @@ def test_a_piece_is_small_where_its_values_become_wide(device, stage):
     stage.fetch(queue, buffer, values.dtype, 64, rows, place)
     np.testing.assert_array_equal(rows, values)
     assert max(sizes) <= 512
+
+
+@pytest.mark.parametrize(("huge", "most"), [(50 * 64 * 8, 1024), (50 * 64 * 8 + 1, 512)])
+def test_pieces_of_a_huge_array_that_is_converted_are_larger(
+    huge, most, device, stage, monkeypatch
+):
+    monkeypatch.setattr(staging, "_HUGE", huge)
+    values = np.random.default_rng(1).integers(0, 9999, (50, 64)).astype(np.uint16)
+    queue, buffer = _buffer(device, values)
+    for dtype, size in (("float64", most), ("uint16", 512)):
+        rows, sizes = np.empty((50, 64), dtype), []
+
+        def place(piece, target, sizes=sizes):
+            sizes.append(target.nbytes)
+            _place(piece, target)
+
+        stage.fetch(queue, buffer, values.dtype, 64, rows, place)
+        np.testing.assert_array_equal(rows, values)
+        assert max(sizes) == size
+
+
+def test_pinned_memory_grows_with_what_is_copied(device, monkeypatch):
+    monkeypatch.setattr(staging, "_PINNED", 4 * 512)
+    stage = staging.Stage(device.context)
+    for height, memory in ((1, 2 * 512), (50, 4 * 512), (1, 4 * 512)):
+        values = np.random.default_rng(1).integers(0, 9999, (height, 64))
+        queue, buffer = _buffer(device, values)
+        rows = np.empty_like(values)
+        stage.fetch(queue, buffer, values.dtype, 64, rows, _place)
+        np.testing.assert_array_equal(rows, values)
+        assert stage._memory.size == memory
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (50, 64), (301, 7)])
