@@ -216,7 +216,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         answer = (options.answer or options.dtype).itemsize * graph.n**2
         return (
             configuration.layout is None
-            and staging.suits(options.device.handle, answer)
+            and staging.suits(options.device.handle, 2 * answer)  # neither way is a plain copy
             and ArcWriter.suits(graph, options.dtype, options.dtype.itemsize * graph.n**2)
         )
 

@@ -39,14 +39,15 @@ _DEFAULT, _DEFAULT_ROWS, _LAST = "fw-minplus", "johnson", "fw-outofcore"
 _UPDATES = 64
 # Number of cached rankings.
 _KEPT = 1024
-# Seconds that the host takes to convert an answer: a constant, and for each distance, unless the
-# answer is converted while it comes from a device with its own memory.
-_CALL, _VALUE = 4e-5, 1e-9
+# Seconds that the host takes to convert an answer: a constant, and for each distance. If the answer
+# is converted while it comes from a device with its own memory, only the bytes count by which the
+# host writes more than comes.
+_CALL, _VALUE, _BYTE = 4e-5, 1e-9, 5e-11
 # Proofs of an upper bound of distances, and their time.
 _PROOFS = PROOFS
 # The seconds that the host takes for `Graph.sounded`: a constant, for each arc, for each vertex.
 # Solving must take this multiple of it.
-_SOUNDING, _WORTH = (1.5e-4, 6e-9, 5e-8), 15
+_SOUNDING, _WORTH = (1.5e-4, 6e-9, 5e-8), 10
 
 
 @dataclass(frozen=True)
@@ -308,7 +309,8 @@ def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[AllPairsMethod, f
     conversion, values = 0.0, asked.rows * asked.facts.n
     if dtype != asked.dtype:
         on_the_way = staging.suits(options.device.handle, values * asked.dtype.itemsize)
-        conversion = _CALL + (0 if on_the_way else values * _VALUE)
+        wider = asked.dtype.itemsize - dtype.itemsize
+        conversion = _CALL + values * (wider * _BYTE if on_the_way else _VALUE)
     with Unchanging(asked.databases):
         for method in (cls() for cls in asked.methods):
             suits = method.by_source or not asked.alone

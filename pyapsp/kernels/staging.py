@@ -44,7 +44,7 @@ Fill = Callable[[int, int, np.ndarray], object]
 
 # Arrays of fewer bytes are copied faster without pieces: up to there, memory that was used before
 # is used again, and its pages need no clearing.
-_LARGE = 2**25
+_LARGE = 2**24
 # Pieces of a thread, one that it copies and one that is on its way, and bytes of a piece on the
 # host. Each piece takes a thread some 0.15 ms of the interpreter's lock, so that small pieces cost
 # more than the copies; few pieces leave threads without work. Arrays of at least _HUGE bytes whose
