@@ -432,16 +432,27 @@ class Graph:
             name=self.name,
         )
 
-    def with_arcs(self, kept: NDArray[np.bool_]) -> Graph:
+    def with_arcs(self, kept: ArrayLike) -> Graph:
         """Return the graph with some of its arcs only, (m,) bool, in the order of :meth:`arcs`.
 
-        For callers that keep both arcs of an edge of an undirected graph, or none: only they can
-        check that quickly.
+        Raises
+        ------
+        GraphError
+            `kept` has another shape or type, or has one of the two arcs of an edge of an undirected
+            graph.
         """
-        starts = starts_among(kept, self.indptr)
+        chosen = validation.array("the arcs to keep", kept)
+        if chosen.shape != (self.m,) or chosen.dtype != np.bool_:
+            raise GraphError(
+                f"the arcs to keep must be {self.m} booleans, not {chosen.dtype} of shape "
+                f"{chosen.shape}"
+            )
+        starts = starts_among(chosen, self.indptr)
         graph: Graph = object.__new__(Graph)
-        heads, weights = self.indices[kept], self.weights[kept]
+        heads, weights = self.indices[chosen], self.weights[chosen]
         graph._fill(starts, heads, weights, self.directed, self.labels, self.name, copy=False)
+        if not self.directed and not graph._equals_reverse():
+            raise GraphError("an undirected graph needs both arcs of an edge, or none of them")
         return graph
 
     def with_weights(self, weights: ArrayLike) -> Graph:
