@@ -16,12 +16,13 @@ from pyapsp.graph.io import archive
 from pyapsp.graph.validation import integer
 from pyapsp.precision import DTYPES, infinity
 
-__all__ = ["NO_PREDECESSOR", "Explained", "Result"]
+__all__ = ["NO_PREDECESSOR", "Explained", "Result", "checked_arrays"]
 
 #: The predecessor of a source, and of a vertex that the source does not reach. As in SciPy.
 NO_PREDECESSOR = -9999
 
 _SCHEMA = 1
+_MAGIC = b"\x93NUMPY"  # the first bytes of a .npy file
 
 
 class Explained:
@@ -188,21 +189,26 @@ class Result(Explained):
         FormatError
             If the file is not a saved result, or is damaged.
         """
+        with open(path, "rb") as file:
+            if file.read(len(_MAGIC)) == _MAGIC:
+                raise FormatError(
+                    path, None, "an array (.npy), not a saved result, which is an .npz file"
+                )
         try:
             arrays = archive.load(path, "not a saved result")
             about = json.loads(str(arrays["about"]))
             if about["schema"] != _SCHEMA:
                 raise ValueError(f"its schema {about['schema']} is not known")
             stats, reasons = dict(about["stats"]), tuple(map(str, about["reasons"]))
-            return cls(**_checked_arrays(arrays), stats=stats, reasons=reasons)
+            return cls(**checked_arrays(arrays), stats=stats, reasons=reasons)
         except FormatError:
             raise
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise FormatError(path, None, f"not a saved result: {error}") from None
 
 
-def _checked_arrays(file: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Return the arrays of a saved result; ValueError if they do not match each other."""
+def checked_arrays(file: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Return the arrays of a result from files; ValueError if they do not match each other."""
     arrays = {name: file.get(name) for name in ("distances", "predecessors", "sources", "labels")}
     distances, before, sources, labels = arrays.values()
     if distances is None or distances.ndim != 2 or distances.dtype.name not in DTYPES:

@@ -50,21 +50,51 @@
 
 typedef PYAPSP_VALUE value_t;
 
-#if PYAPSP_INTEGERS
-#define SUM(a, b) add_sat(a, b) /* a sum that is too large is as good as nothing */
-#else
-#define SUM(a, b) ((a) + (b))
-#endif
-
 #if PYAPSP_MIN_PLUS
 #define ADD(a, b) ((b) < (a) ? (b) : (a))
 /* Nothing plus a weight, which may be negative, is nothing. */
-#define TIMES(w, x) ((x) == (value_t)PYAPSP_NONE ? (x) : SUM((value_t)(w), x))
+#define TIMES(w, x) ((x) == (value_t)PYAPSP_NONE ? (x) : (value_t)(w) + (x))
 #define NOTHING ((value_t)PYAPSP_NONE)
 #else
 #define ADD(a, b) ((a) + (b))
 #define TIMES(w, x) ((value_t)(w) * (x))
 #define NOTHING ((value_t)0)
+#endif
+
+/* A term of a row. Of integers, a size comes with it: if the sizes of a row add up to more than the
+ * type holds, its sum may not fit. */
+#if PYAPSP_INTEGERS
+#define LOST volatile __global int *lost, /* a parameter */
+#define SIZES ulong size_of_terms = 0;
+#define SIZES_OF_GROUP __local ulong sizes[PYAPSP_GROUP];
+#define TERM(w, x) term(abs(w), (w) < 0, x, &size_of_terms)
+#define CHECK_ROW                                                                                  \
+    if (size_of_lanes(size_of_terms, lane, lanes, sizes) > (ulong)PYAPSP_NONE && lane == 0)        \
+        atomic_xchg(lost, 1);
+
+static inline value_t term(const ulong weight, const int negative, const value_t x, ulong *sizes)
+{
+    const ulong most = PYAPSP_NONE, size = abs(x);
+    const value_t w = negative ? -(value_t)weight : (value_t)weight;
+#if PYAPSP_MIN_PLUS
+    if (x == NOTHING)
+        return x;
+    if (x >= 0 && !negative) /* a sum that is too large is as good as nothing */
+        return weight < most && weight + size < most ? w + x : NOTHING;
+    if (weight > most || (x < 0 && negative && weight + size > most))
+        *sizes = ULONG_MAX;
+    return w + x;
+#else
+    *sizes = add_sat(*sizes, mul_hi(weight, size) ? ULONG_MAX : weight * size);
+    return w * x;
+#endif
+}
+#else
+#define LOST
+#define SIZES
+#define SIZES_OF_GROUP
+#define TERM(w, x) TIMES(w, x)
+#define CHECK_ROW
 #endif
 
 /* Run over rows: the same number of turns for all work-items of a group. `at` may be too large in
@@ -129,23 +159,31 @@ static inline void prefetch_row(__global const void *row, const int bytes)
         const int limit, __global int *longer, volatile __global int *longer_count
 
 /* The sum of the lanes of a row, in lane 0. */
-static inline value_t sum_of_lanes(const value_t own, const int lane, const int lanes,
-                                   __local value_t *sums)
-{
 #if PYAPSP_GROUP == 1
-    return own;
-#else
-    sums[GROUP_PLACE] = own;
-    for (int step = lanes / 2; step > 0; step /= 2) {
-        group_sync();
-        if (lane < step)
-            sums[GROUP_PLACE] = ADD(sums[GROUP_PLACE], sums[GROUP_PLACE + step]);
+#define OVER_LANES(name, type, ADD)                                                                \
+    static inline type name(const type own, const int lane, const int lanes, __local type *sums)   \
+    {                                                                                              \
+        return own;                                                                                \
     }
-    const value_t sum = sums[GROUP_PLACE];
-    group_sync();
-    return sum;
+#else
+#define OVER_LANES(name, type, ADD)                                                                \
+    static inline type name(const type own, const int lane, const int lanes, __local type *sums)   \
+    {                                                                                              \
+        sums[GROUP_PLACE] = own;                                                                   \
+        for (int step = lanes / 2; step > 0; step /= 2) {                                          \
+            group_sync();                                                                          \
+            if (lane < step)                                                                       \
+                sums[GROUP_PLACE] = ADD(sums[GROUP_PLACE], sums[GROUP_PLACE + step]);              \
+        }                                                                                          \
+        const type sum = sums[GROUP_PLACE];                                                        \
+        group_sync();                                                                              \
+        return sum;                                                                                \
+    }
 #endif
-}
+OVER_LANES(sum_of_lanes, value_t, ADD)
+#if PYAPSP_INTEGERS
+OVER_LANES(size_of_lanes, ulong, add_sat)
+#endif
 
 /* Visit the neighbours of a level. */
 __kernel GROUP void rows_search(LISTS, volatile __global int *distance, __global int *next,
@@ -194,22 +232,27 @@ __kernel GROUP void rows_relax(LISTS, volatile __global int *distance, volatile 
     }
 }
 
-/* y = A x with weights. */
+/* y = A x with weights; *lost becomes 1 if a sum of integers may not fit. */
 __kernel GROUP void rows_product(LISTS, __global const value_t *x, __global value_t *y,
-                                 ROWS_WEIGHTS)
+                                 LOST ROWS_WEIGHTS)
 {
     __local value_t sums[PYAPSP_GROUP];
+    SIZES_OF_GROUP
     const int lane = GROUP_PLACE % lanes;
     FOR_ROWS (at, *count, lanes) {
         TAKE_ROW(v, size, at)
         PREFETCH_ROW(at, ROW_WEIGHTS)
         value_t own = NOTHING;
+        SIZES
         if (size > 0) {
             __global const int *row = ROW_HEADS(v);
             __global const weight_t *weight = ROW_WEIGHTS(v);
-            for (int k = lane; k < size; k += lanes)
-                own = ADD(own, TIMES(WEIGHT_AT(weight, k), x[row[k]]));
+            for (int k = lane; k < size; k += lanes) {
+                const value_t one = TERM(WEIGHT_AT(weight, k), x[row[k]]);
+                own = ADD(own, one);
+            }
         }
+        CHECK_ROW
         const value_t sum = sum_of_lanes(own, lane, lanes, sums);
         if (v >= 0 && lane == 0)
             y[v] = sum;
@@ -217,18 +260,23 @@ __kernel GROUP void rows_product(LISTS, __global const value_t *x, __global valu
 }
 
 /* y = A x without weights: all are 1. */
-__kernel GROUP void rows_sum(LISTS, __global const value_t *x, __global value_t *y, ROWS)
+__kernel GROUP void rows_sum(LISTS, __global const value_t *x, __global value_t *y, LOST ROWS)
 {
     __local value_t sums[PYAPSP_GROUP];
+    SIZES_OF_GROUP
     const int lane = GROUP_PLACE % lanes;
     FOR_ROWS (at, *count, lanes) {
         TAKE_ROW(v, size, at)
         value_t own = NOTHING;
+        SIZES
         if (size > 0) {
             __global const int *row = ROW_HEADS(v);
-            for (int k = lane; k < size; k += lanes)
-                own = ADD(own, TIMES(1, x[row[k]]));
+            for (int k = lane; k < size; k += lanes) {
+                const value_t one = TERM(1, x[row[k]]);
+                own = ADD(own, one);
+            }
         }
+        CHECK_ROW
         const value_t sum = sum_of_lanes(own, lane, lanes, sums);
         if (v >= 0 && lane == 0)
             y[v] = sum;

@@ -36,9 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     found = device.devices()
     if not found:
-        from pyapsp.device import loader
-
-        raise loader.no_device()
+        raise device.no_device()
     if arguments.json:
         print_json([each.describe() for each in found])
     else:

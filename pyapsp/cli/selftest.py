@@ -57,12 +57,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the checks on each device, and print a line for each."""
     import pyapsp
-    from pyapsp.device import choose, loader
+    from pyapsp.device import choose, no_device
 
     wanted = pyapsp.devices() if arguments.device is None else map(choose, arguments.device)
     tested = list(dict.fromkeys(wanted))
     if not tested:
-        raise loader.no_device()
+        raise no_device()
     say = printer(arguments)
     told, states = [], []
     for device in tested:

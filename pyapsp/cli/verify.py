@@ -1,9 +1,11 @@
 """Check a result against its graph, and against SciPy.
 
-Exit code 1 when a check fails.
+OUT.npy of 'pyapsp solve' does not say which sources its rows have, so it must have a row for each
+vertex; predecessors are read from OUT.npy.predecessors.npy. Exit code 1 when a check fails.
 
 For example:
   pyapsp verify rome99.gr rome99.npz
+  pyapsp verify rome99.gr rome99.npy --no-oracle
   pyapsp verify rome99.gr rome99.npz --record run.json -o verified.json
 """
 
@@ -12,10 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import add_device, add_json
 from pyapsp.cli.output import check_outputs, print_json, write_json
+
+if TYPE_CHECKING:
+    from pyapsp.result import Result
 
 __all__ = ["configure", "run"]
 
@@ -23,7 +28,7 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("graph", metavar="GRAPH", help="the graph file that was solved")
-    parser.add_argument("result", metavar="RESULT.npz", help="from 'pyapsp solve'")
+    parser.add_argument("result", metavar="RESULT", help="OUT.npz or OUT.npy of 'pyapsp solve'")
     parser.add_argument(
         "--undirected", action="store_true", help="give this if 'pyapsp solve' had --undirected"
     )
@@ -48,13 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
     import pyapsp
     from pyapsp import verify
     from pyapsp.errors import FormatError
-    from pyapsp.result import Result
 
     check_outputs(arguments.output, inputs=[arguments.graph, arguments.result])
     graph = pyapsp.read(arguments.graph)
     if arguments.undirected:
         graph = graph.symmetrized()
-    result = Result.load(arguments.result)
+    result = _result(arguments.result)
     record: dict[str, Any] = result.stats
     if arguments.record:
         try:
@@ -84,3 +88,27 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         write_json(arguments.output, {**record, **outcome})
     return 0 if verified else 1
+
+
+def _result(path: str) -> Result:
+    """Read a saved result, or map a matrix of distances."""
+    import numpy as np
+
+    from pyapsp.cluster.shards import open_rows
+    from pyapsp.errors import FormatError
+    from pyapsp.result import Result, checked_arrays
+
+    if not path.endswith(".npy"):
+        return Result.load(path)
+    rows = open_rows(path)
+    count, n = rows.shape
+    if count != n:
+        fault = f"{count} rows of {n} distances, without their sources: an .npz file has them"
+        raise FormatError(path, None, fault)
+    arrays = {"distances": rows[:], "sources": np.arange(n)}
+    if rows.predecessors is not None:
+        arrays["predecessors"] = rows.predecessors[:]
+    try:
+        return Result(**checked_arrays(arrays))
+    except ValueError as error:
+        raise FormatError(path, None, str(error)) from None

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
-from pyapsp.graph import Graph, as_graph, validation
+from pyapsp.graph import Graph, as_graph, compressed
 from pyapsp.graph.dense import from_array
 
 __all__ = ["can_hold_distances", "check_non_negative", "cutoff_of", "graph_of", "rows_of"]
@@ -21,7 +21,7 @@ def graph_of(csgraph: Any, unweighted: bool) -> Graph:
     if isinstance(csgraph, Graph):
         graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
     elif issparse(csgraph):
-        validation.sparse(csgraph)  # SciPy's conversions do not check index arrays
+        compressed.sparse(csgraph)  # SciPy's conversions do not check index arrays
         graph = as_graph(_rounded(csgraph), copy=False)
     else:
         try:

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 
 from pyapsp.csgraph.arguments import graph_of
 from pyapsp.errors import ParameterError
-from pyapsp.graph import validation
+from pyapsp.graph import compressed
 from pyapsp.graph.validation import flag
 from pyapsp.traversal.components import (
     strongly_connected_components,
@@ -83,6 +83,6 @@ def _pattern(csgraph: Any) -> csr_array | np.ma.MaskedArray:
         known = csgraph.dtype.kind in "biuf"
         # an infinite weight, too; other types are refused as they are
         return np.ma.array(np.ones(csgraph.shape), mask=csgraph.mask) if known else csgraph
-    validation.sparse(csgraph)
+    compressed.sparse(csgraph)
     rows = csr_array(csgraph)
     return csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyapsp.device.failures import device_errors, let_go
 from pyapsp.device.model import Capabilities, Device, event_seconds, event_times
 from pyapsp.device.quirks import Traits
-from pyapsp.device.selection import choose, devices
+from pyapsp.device.selection import choose, devices, no_device
 
 __all__ = [
     "Capabilities",
@@ -21,4 +21,5 @@ __all__ = [
     "event_seconds",
     "event_times",
     "let_go",
+    "no_device",
 ]

@@ -154,13 +154,13 @@ def _advice(
     runtimes: list[dict[str, Any]],
     ok: bool,
 ) -> list[str]:
-    advice = loader.hidden()
+    advice = [*survey.get("failed", []), *loader.hidden()]
     if (full := full_disk()) is not None:
         advice.append(str(full))
     if ok:
         working = sum(device["works"] for device in found)
         return [f"{working} of {len(found)} devices work.", *advice]
-    advice.insert(0, "No device works." if found else survey["error"] or str(loader.no_device()))
+    advice.insert(0, "No device works." if found else survey["error"])
     if setting := loader.user_setting():
         name, value = setting
         advice.append(

@@ -18,7 +18,7 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -38,6 +38,7 @@ __all__ = [
     "Implementation",
     "hidden",
     "implementations",
+    "load_fault",
     "no_device",
     "opencl",
     "platforms",
@@ -46,6 +47,10 @@ __all__ = [
 
 SYSTEM_DIRECTORY = Path("/etc/OpenCL/vendors")
 _PLATFORM_NOT_FOUND = -1001  # CL_PLATFORM_NOT_FOUND_KHR
+_INSTALL = (
+    'Install a CPU runtime with `pip install "pyapsp[cpu]"`, or the OpenCL driver of your GPU. '
+    "`pyapsp doctor` shows what was looked for and where."
+)
 
 # PyOpenCL reads this variable when it is first imported. If it is not set and the default folder
 # cannot be made (in a container, a user without a home), nothing runs.
@@ -76,14 +81,29 @@ class Implementation:
     icd: Path | None = None
 
 
-def no_device() -> NoDeviceError:
-    """Return the error for a machine without an OpenCL device; it names what is missing."""
-    if causes := hidden():
-        return NoDeviceError(f"No OpenCL device was found. {' '.join(causes)}")
-    return NoDeviceError(
-        'No OpenCL device was found. Install a CPU runtime with `pip install "pyapsp[cpu]"`, or '
-        "the OpenCL driver of your GPU. `pyapsp doctor` shows what was looked for and where."
-    )
+def no_device(failed: Sequence[str] = ()) -> NoDeviceError:
+    """Return the error for a machine without an OpenCL device; it names what is missing.
+
+    Parameters
+    ----------
+    failed : sequence of str
+        Messages for the drivers that failed when they were asked for their devices.
+    """
+    causes = [*failed, *hidden()]
+    if not causes:
+        faults = (load_fault(each.library) for each in implementations())
+        causes = [f"A driver cannot be loaded ({fault})." for fault in faults if fault]
+        causes.append(_INSTALL)
+    return NoDeviceError(" ".join(["No OpenCL device was found.", *causes]))
+
+
+def load_fault(library: str) -> str | None:
+    """Return why the library of an implementation cannot be loaded; None if it can."""
+    try:
+        ctypes.CDLL(library)
+    except OSError as error:
+        return str(error)
+    return None
 
 
 def hidden() -> list[str]:
@@ -196,12 +216,16 @@ def _shown(found: list[Implementation]) -> Iterator[None]:
 
 def _in_directory(directory: Path, origin: str) -> Iterator[Implementation]:
     for icd in sorted(directory.glob("*.icd")):
-        try:
-            lines = icd.read_text(encoding="utf-8", errors="replace").split("\n")
-        except OSError:  # a file that this process cannot read, the loader cannot read either
-            continue
-        if library := lines[0].strip():
-            yield Implementation(library, origin, icd)
+        yield from _named_in(icd, origin)
+
+
+def _named_in(icd: Path, origin: str) -> Iterator[Implementation]:
+    try:
+        lines = icd.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:  # a file that this process cannot read, the loader cannot read either
+        return
+    if library := lines[0].strip():
+        yield Implementation(library, origin, icd)
 
 
 def _in_prefix() -> Iterator[Implementation]:
@@ -216,6 +240,8 @@ def _in_user_setting(path: Path) -> Iterator[Implementation]:
     if path.is_dir():
         yield from _in_directory(path, "user")
         yield from _beside_loader()
+    elif path.suffix == ".icd":
+        yield from _named_in(path, "user")
     elif path.is_file():
         yield Implementation(str(path), "user")
 
@@ -234,11 +260,8 @@ def _beside_loader() -> Iterator[Implementation]:
 def _without_icd() -> Iterator[Implementation]:
     for runtime in RUNTIMES:
         if runtime.distribution is None:
-            try:
-                ctypes.CDLL(runtime.library)
-            except OSError:
-                continue
-            yield Implementation(runtime.library, "library")
+            if load_fault(runtime.library) is None:
+                yield Implementation(runtime.library, "library")
         else:
             try:
                 files = metadata.files(runtime.distribution) or []

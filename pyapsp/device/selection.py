@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from pyapsp.errors import NoDeviceError, ParameterError
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["choose", "devices"]
+__all__ = ["choose", "devices", "failed", "no_device"]
 
 _KINDS = ("gpu", "cpu", "accelerator")  # best first
 
@@ -36,13 +35,30 @@ def devices() -> list[Device]:
     NoDeviceError
         PyOpenCL is missing.
     """
+    return _asked()[0]
+
+
+def failed() -> list[str]:
+    """Return a message for each driver that failed when it was asked for its devices."""
+    return _asked()[1]
+
+
+def no_device() -> NoDeviceError:
+    """Return the error for a machine without a usable device; it says what is the cause."""
+    return loader.no_device(failed())
+
+
+def _asked() -> tuple[list[Device], list[str]]:
+    """Return the usable devices, best first, and the messages of `failed`."""
     cl = loader.opencl()
     found: list[Device] = []
+    faults = []
     for number, platform in enumerate(loader.platforms()):
-        # a broken driver must not hide the others; `pyapsp doctor` reports it
-        with suppress(cl.Error):
+        try:
             found += _usable(number, platform)
-    return sorted(found, key=_rank)
+        except cl.Error as error:  # a broken driver must not hide the others
+            faults.append(f"The driver {platform.name} does not list its devices ({error}).")
+    return sorted(found, key=_rank), faults
 
 
 @cache
@@ -118,9 +134,9 @@ def _required(found: list[Device], text: str, why: str = "") -> Device:
         return found[0]
     there = devices()
     if not there:
-        raise loader.no_device()
+        raise no_device()
     listing = "".join(f"\n  {device}" for device in there)
-    hidden = "".join(f"\n{each}" for each in loader.hidden())
+    hidden = "".join(f"\n{each}" for each in (*failed(), *loader.hidden()))
     raise NoDeviceError(f"No OpenCL device matches {text!r}{why}. There are:{listing}{hidden}")
 
 

@@ -8,7 +8,6 @@ test kernel: whether it was built, ran, and gave the right numbers.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import sys
 import time
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pyapsp.device import loader
-from pyapsp.device.selection import choose, devices
+from pyapsp.device.selection import choose, devices, failed, no_device
 from pyapsp.errors import PyApspError
 
 __all__ = ["check", "survey"]
@@ -44,19 +43,22 @@ def survey() -> dict[str, Any]:
     -------
     dict
         ``loader`` (path of the loader's library, or None), ``implementations`` (library, origin,
-        icd, loaded, error), ``devices`` (each by :meth:`Device.describe`), ``error`` (text or
-        None).
+        icd, loaded, error), ``devices`` (each by :meth:`Device.describe`), ``failed`` (messages
+        for drivers that do not list their devices), ``error`` (text or None).
     """
-    error = None
+    found, faults, error = [], [], None
     try:
-        found = [device.describe() for device in devices()]
+        found, faults = [device.describe() for device in devices()], failed()
+        if not found:
+            raise no_device()
     except PyApspError as problem:
-        found, error = [], str(problem)
+        error = str(problem)
     mapped = _mapped_files()
     return {
         "loader": next((str(file) for file in mapped if file.name.startswith("libOpenCL")), None),
         "implementations": [_state(each, mapped) for each in loader.implementations()],
         "devices": found,
+        "failed": faults,
         "error": error,
     }
 
@@ -114,11 +116,8 @@ def _state(each: loader.Implementation, mapped: list[Path]) -> dict[str, Any]:
     loaded = any(file.name.partition(".so")[0] == stem for file in mapped)
     error = None
     if not loaded:
-        try:
-            ctypes.CDLL(each.library)
-            error = "it can be loaded, but the loader did not accept it"
-        except OSError as problem:
-            error = str(problem)
+        error = loader.load_fault(each.library)
+        error = error or "it can be loaded, but the loader did not accept it"
     return {
         "library": each.library,
         "origin": each.origin,

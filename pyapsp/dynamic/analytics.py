@@ -129,7 +129,6 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
         Row v has the edges of v; edges without weights have the weight 1.
     x : array_like, shape (n,)
         float32, float64, int32 or int64: the type of the answer, to which weights are converted.
-        Integers that overflow in "plus-times" wrap around, as in NumPy.
     semiring : {"plus-times", "min-plus"}
         "min-plus": y[v] is the smallest weight + x[head] of the edges of v. It is infinity if there
         is no edge. In an integer type, its largest value means infinity, in x too, and a larger
@@ -138,6 +137,16 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
     Returns
     -------
     (n,) ndarray
+
+    Raises
+    ------
+    GraphError
+        `x` has another shape.
+    ParameterError
+        `x` is of another type, or of integers though the weights are floats.
+    PrecisionError
+        A sum may not fit into the integer type: in "plus-times" the absolute values of the products
+        of a row add up to more than it holds; in "min-plus" a sum is too small.
 
     Source: F. Busato, thesis, Verona 2018, section 18.4.6.
     """
@@ -158,13 +167,19 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
             raise ParameterError.of("x", "spmv", "of floats, as the weights are", value)
         defines["PYAPSP_INTEGERS"] = 1
         defines["PYAPSP_NONE"] = "LONG_MAX" if value == "long" else "INT_MAX"
+        if rows.weight is None:
+            defines["PYAPSP_WEIGHT"] = "int"
     with device_errors(rows.device, 2 * vector.nbytes):
         run = Run(rows, rows.program(**defines))
         given, answer = run.upload(vector), run.buffer(vector.nbytes)
+        lost = [run.filled(0, 1, np.int32)] if vector.dtype.kind == "i" else []
         weighted = rows.weight is not None
         name = "rows_product" if weighted else "rows_sum"
-        run.over_rows(name, given, answer, weights=weighted)
-        return run.fetch(answer, rows.n, vector.dtype)
+        run.over_rows(name, given, answer, *lost, weights=weighted)
+        found = run.fetch(answer, rows.n, vector.dtype)
+        if lost and run.fetch(lost[0], 1, np.int32)[0]:
+            raise PrecisionError(f"a sum may not fit into {vector.dtype}: use a wider type of x")
+        return found
 
 
 def connected_components(graph: Any) -> NDArray[np.int32]:

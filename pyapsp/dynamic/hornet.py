@@ -112,15 +112,15 @@ class Hornet:
         steps = validation.integer("block_steps", "Hornet", block_steps, 1, 2)
         types = named("edge_properties", "Hornet", edge_properties)
         self._columns = columns_of("Hornet", weight, types, layout)
-        self._vertices = Vertices(n, named("vertex_properties", "Hornet", vertex_properties))
+        self._vertices = Vertices(named("vertex_properties", "Hornet", vertex_properties))
         if memory_limit is not None:
             memory_limit = validation.integer("memory_limit", "Hornet", memory_limit, 0)
         chosen = device if isinstance(device, Device) else choose(device)
-        self._store = Store(
-            chosen, n, bits, max(2 * least - 1, 0), steps, self._columns, memory_limit
-        )
-        self._m = 0
+        self._store = Store(chosen, bits, max(2 * least - 1, 0), steps, self._columns, memory_limit)
+        self._store.make_room(n, n * self._vertices.item)
         self._store.fill(self._store.degree, 0, n)
+        self._vertices.add(n, slice(n), {})
+        self._m = 0
 
     @classmethod
     def from_graph(cls, graph: Any, *, weight: DTypeLike | None = None, **options: Any) -> Hornet:
@@ -398,7 +398,8 @@ class Hornet:
         n = self._vertices.n_with(count)
         with self._using():
             if n > self._store.room:  # before arrays of the host, which would take as much
-                self._store.make_room(max(n, 2 * self._store.room))
+                room = max(n, 2 * self._store.room)
+                self._store.make_room(room, n * self._vertices.item)
             numbers = self._vertices.next(count)
             if count:
                 self._put(numbers.astype(np.int32))

@@ -14,6 +14,7 @@ from pyapsp.device import Device, device_errors
 from pyapsp.dynamic.blocks import ARENAS, NEW, NO_BLOCK, BlockArrays, room
 from pyapsp.dynamic.columns import Column
 from pyapsp.errors import DeviceMemoryError
+from pyapsp.host import available_memory
 from pyapsp.kernels import Program, build_warps
 from pyapsp.kernels.transfer import send
 
@@ -53,8 +54,6 @@ class Store:
     Parameters
     ----------
     device : Device
-    n : int
-        Vertices that there is room for.
     bits : int
         Binary logarithm of the slots of a region.
     least : int
@@ -71,6 +70,8 @@ class Store:
     blocks : BlockArrays
     degree, place : pyopencl.Buffer
         For each vertex, see the kernel file.
+    room : int
+        Vertices that they have room for; at first none.
     alone : bool
         Whether groups have one work-item.
     """
@@ -78,7 +79,6 @@ class Store:
     def __init__(
         self,
         device: Device,
-        n: int,
         bits: int,
         least: int,
         steps: int,
@@ -106,7 +106,6 @@ class Store:
         self._state = self.allocate(4 * FREED)
         self.room = 0
         self.degree = self.place = self.allocate(4)
-        self.make_room(n)
 
     def allocate(self, size: int) -> cl.Buffer:
         """Return a new buffer. No command that uses it may be running when it is freed.
@@ -167,17 +166,32 @@ class Store:
             cl.enqueue_copy(self.queue, array, buffer)
         return array
 
-    def make_room(self, n: int) -> None:
-        """Have room for n vertices; those that are new have the degree -1."""
+    def make_room(self, n: int, beside: int) -> None:
+        """Have room for n vertices; those that are new have the degree -1.
+
+        Parameters
+        ----------
+        n : int
+        beside : int
+            The bytes of the host that the caller will allocate for them.
+
+        Raises
+        ------
+        DeviceMemoryError
+            The device or the host has no memory for them, and nothing was allocated.
+        """
         if n <= self.room:
             return
-        memory = self.device.capabilities
-        if 8 * n > memory.global_memory or 4 * n > memory.max_allocation:
-            # some drivers allocate more than there is, and the first kernel would swap
+        # some drivers allocate more than there is, and the first kernel would swap
+        memory, needed = self.device.capabilities, 8 * n
+        if needed > memory.global_memory or 4 * n > memory.max_allocation:
             hint = f"{n:,} vertices take 8 bytes each, in two buffers"
-            raise DeviceMemoryError(
-                8 * n, min(memory.global_memory, 2 * memory.max_allocation), hint
-            )
+            most = min(memory.global_memory, 2 * memory.max_allocation)
+            raise DeviceMemoryError(needed, most, hint)
+        on_host, available = beside + needed * memory.unified_memory, available_memory()
+        if available is not None and on_host > available:
+            hint = f"the host cannot hold {n:,} vertices"
+            raise DeviceMemoryError(on_host, available, hint)
         fresh = [self.allocate(4 * n), self.allocate(4 * n)]
         for old, new in zip((self.degree, self.place), fresh, strict=True):
             self.fill(new, -1, n)

@@ -16,24 +16,25 @@ __all__ = ["Vertices"]
 
 
 class Vertices:
-    """Which vertices there are, with their properties.
+    """Which vertices there are, with their properties; at first there are none.
 
     Parameters
     ----------
-    n : int
-        The vertices are 0..n-1.
     properties : mapping of str to dtype-like
 
     Attributes
     ----------
     there : (n,) bool ndarray
         Which numbers are vertices.
+    item : int
+        Bytes of a vertex.
     """
 
-    def __init__(self, n: int, properties: Mapping[str, Any]) -> None:
+    def __init__(self, properties: Mapping[str, Any]) -> None:
         columns = columns_of("Hornet", None, properties, "arrays")
-        self.there = np.ones(n, bool)
-        self._values = {column.names[0]: np.zeros(n, column.dtype) for column in columns}
+        self.there = np.zeros(0, bool)
+        self._values = {column.names[0]: np.zeros(0, column.dtype) for column in columns}
+        self.item = 1 + sum(column.dtype.itemsize for column in columns)
 
     @property
     def n(self) -> int:
@@ -84,7 +85,7 @@ class Vertices:
         return np.concatenate([unused, np.arange(self.n, self.n_with(count))])
 
     def add(
-        self, n: int, numbers: NDArray[np.int64], properties: Mapping[str, NDArray[Any]]
+        self, n: int, numbers: NDArray[np.int64] | slice, properties: Mapping[str, NDArray[Any]]
     ) -> None:
         """Add vertices, with 0 for properties that are not given; n numbers in all."""
         more = n - self.n

@@ -16,7 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
-from pyapsp.graph import validation
+from pyapsp.graph import compressed
 from pyapsp.graph.model import Graph
 
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ def from_scipy(
     """
     if not scipy.sparse.issparse(matrix):
         raise GraphError(f"a SciPy sparse matrix is wanted, not {type(matrix).__name__}")
-    n, in_order = validation.sparse(matrix)
+    n, in_order = compressed.sparse(matrix)
     if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
         # unused entries behind the last row, for which `tocoo` would have no row numbers
         matrix = matrix.copy()
         matrix.prune()
     if matrix.format == "csc":
         matrix, copy = matrix.tocsr(), False
-        _, fall = validation.rows(matrix.indptr, matrix.indices, n)
+        _, fall = compressed.rows(matrix.indptr, matrix.indices, n)
         in_order = fall is None
     if in_order:
         rows = matrix.indptr, matrix.indices, matrix.data

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.errors import GraphError
-from pyapsp.graph import validation
+from pyapsp.graph import compressed, validation
 from pyapsp.graph.model import Facts, Graph
 from pyapsp.host import share
 
@@ -137,7 +137,7 @@ class DenseGraph(Graph):
     def is_integer(self) -> bool:
         """Whether all weights are whole numbers, whatever their dtype."""
         return self.dtype.kind == "i" or all(
-            validation.whole(row) for row in np.atleast_2d(self._matrix)
+            compressed.whole(row) for row in np.atleast_2d(self._matrix)
         )
 
     @cached_property

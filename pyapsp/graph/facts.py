@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csgraph, csr_array
 
-from pyapsp.graph.validation import degrees
+from pyapsp.graph.compressed import degrees
 
 __all__ = ["Facts", "family_of", "soundings"]
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array
 
 from pyapsp.errors import GraphError, ParameterError
-from pyapsp.graph import exports, validation
+from pyapsp.graph import compressed, exports, validation
 from pyapsp.graph.facts import Facts, family_of, soundings
 from pyapsp.graph.rows import frozen, sealed, sorted_rows, starts_among, starts_of, tails_of
 from pyapsp.graph.symmetry import is_symmetric
@@ -88,7 +88,7 @@ class Graph:
         values = validation.weights(weights)
         if values.ndim != 1:
             raise GraphError(f"the weights must be one-dimensional, not {values.ndim}-dimensional")
-        n = validation.csr(indptr, indices, values.size)
+        n = compressed.csr(indptr, indices, values.size)
         starts, heads = np.asarray(indptr, np.int64), np.asarray(indices, np.int32)
         if not isinstance(name, str | None):
             raise GraphError(f"the name of a graph must be text, not {name!r}")
@@ -113,7 +113,7 @@ class Graph:
         def ends(arc: int) -> tuple[int, int]:
             return int(np.searchsorted(starts, arc, side="right")) - 1, int(heads[arc])
 
-        spread = validation.extremes(values)
+        spread = compressed.extremes(values)
         keep = validation.finite(values, spread, ends)
         if keep is None:
             self.__dict__["_extremes"] = spread
@@ -207,11 +207,11 @@ class Graph:
                 f"{tail.size} tails, {head.size} heads and weights of shape {given.shape} "
                 "do not make a list of arcs"
             )
-        spread = validation.extremes(given)
+        spread = compressed.extremes(given)
         keep = validation.finite(given, spread, lambda arc: (int(tail[arc]), int(head[arc])))
         if keep is not None:
             tail, head, given = tail[keep], head[keep], given[keep]
-            spread = validation.extremes(given)
+            spread = compressed.extremes(given)
         if not directed:
             tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
             given = np.concatenate([given, given])
@@ -308,7 +308,7 @@ class Graph:
 
     @cached_property
     def _extremes(self) -> tuple[Any, Any]:
-        return validation.extremes(self.weights)
+        return compressed.extremes(self.weights)
 
     @cached_property
     def min_weight(self) -> int | float | None:
@@ -335,7 +335,7 @@ class Graph:
         """Whether all weights are whole numbers, whatever their dtype."""
         if self.dtype.kind == "i" or self.min_weight == self.max_weight:
             return self.m == 0 or bool(self.weights[0] == np.floor(self.weights[0]))
-        return validation.whole(self.weights)
+        return compressed.whole(self.weights)
 
     @cached_property
     def is_symmetric(self) -> bool:
@@ -432,16 +432,27 @@ class Graph:
             name=self.name,
         )
 
-    def with_arcs(self, kept: NDArray[np.bool_]) -> Graph:
+    def with_arcs(self, kept: ArrayLike) -> Graph:
         """Return the graph with some of its arcs only, (m,) bool, in the order of :meth:`arcs`.
 
-        For callers that keep both arcs of an edge of an undirected graph, or none: only they can
-        check that quickly.
+        Raises
+        ------
+        GraphError
+            `kept` has another shape or type, or has one of the two arcs of an edge of an undirected
+            graph.
         """
-        starts = starts_among(kept, self.indptr)
+        chosen = validation.array("the arcs to keep", kept)
+        if chosen.shape != (self.m,) or chosen.dtype != np.bool_:
+            raise GraphError(
+                f"the arcs to keep must be {self.m} booleans, not {chosen.dtype} of shape "
+                f"{chosen.shape}"
+            )
+        starts = starts_among(chosen, self.indptr)
         graph: Graph = object.__new__(Graph)
-        heads, weights = self.indices[kept], self.weights[kept]
+        heads, weights = self.indices[chosen], self.weights[chosen]
         graph._fill(starts, heads, weights, self.directed, self.labels, self.name, copy=False)
+        if not self.directed and not graph._equals_reverse():
+            raise GraphError("an undirected graph needs both arcs of an edge, or none of them")
         return graph
 
     def with_weights(self, weights: ArrayLike) -> Graph:

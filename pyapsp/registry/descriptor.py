@@ -24,7 +24,7 @@ def in_order(
     request : Request
     preferred, last : sequence of str
         Ids of methods that come first, in this order, and of those that come last. The others are
-        in order of registration.
+        in the order of `methods`.
 
     Raises
     ------

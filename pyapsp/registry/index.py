@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pyapsp.errors import ParameterError
 from pyapsp.registry.algorithm import Method
@@ -114,7 +114,9 @@ def _import_areas(areas: tuple[str, ...]) -> None:
 
 
 def methods(problem: str | None = None) -> tuple[type[Method], ...]:
-    """Return the classes of the methods of a problem, in a fixed order.
+    """Return the classes of the methods of a problem, in the order of their areas and ids.
+
+    All problems come in the order of `problems`.
 
     Parameters
     ----------
@@ -141,7 +143,9 @@ def methods(problem: str | None = None) -> tuple[type[Method], ...]:
     if problem is None:
         return tuple(cls for each in problems() for cls in methods(each.id))
     _import_areas(_problem_of(problem).areas)
-    return tuple(cls for cls in _methods.values() if cls.problem == problem)
+    found = (cls for cls in _methods.values() if cls.problem == problem)
+    # not in order of registration, which depends on what was imported first
+    return tuple(sorted(found, key=lambda cls: (cls.area, cls.id)))
 
 
 _problem_of = problem
@@ -172,7 +176,7 @@ def method(name: str, **parameters: int | str) -> Method:
             return _methods[name](**parameters)
         methods(each.id)
     if not isinstance(name, str) or name not in _methods:
-        raise _unknown(name, "method", _methods)
+        raise _unknown(name, "method", [cls.id for cls in methods()])
     return _methods[name](**parameters)
 
 
@@ -204,7 +208,7 @@ def method_of(problem: str, asked: str | Method, owner: str) -> str | Method:
     return method(asked)
 
 
-def _unknown(name: object, owner: str, known: Sequence[str] | Mapping[str, Any]) -> ParameterError:
+def _unknown(name: object, owner: str, known: Sequence[str]) -> ParameterError:
     if isinstance(name, str) and name in _RENAMED:
         return ParameterError(f"the method {name!r} is called {_RENAMED[name]!r} now")
     return ParameterError.of("method", owner, f"'auto' or one of {', '.join(known)}", name)

@@ -209,6 +209,41 @@ def test_verify_passes_and_records(graph_file, tmp_path, capsys):
     assert outcome["commit"] == json.loads(record.read_text())["commit"]
 
 
+@pytest.mark.parametrize("options", [[], ["--predecessors"]])
+def test_verify_reads_a_matrix(options, graph_file, tmp_path, capsys):
+    out, verified = tmp_path / "d.npy", tmp_path / "v.json"
+    run(capsys, "solve", graph_file, "-o", out, *options)
+    code, text, error = run(capsys, "verify", graph_file, out, "-o", verified)
+    assert (code, "certificate: holds" in text, "SciPy: agrees" in text) == (0, True, True), error
+    assert json.loads(verified.read_text())["predecessors_valid"] is (True if options else None)
+    distances = np.load(out)
+    distances[3, 4] -= 1
+    np.save(out, distances)
+    code, text, _ = run(capsys, "verify", graph_file, out)
+    assert (code, "row 3" in text, "DIFFERS" in text) == (1, True, True)
+
+
+def test_verify_names_what_a_matrix_lacks(graph_file, tmp_path, capsys):
+    out = tmp_path / "d.npy"
+    run(capsys, "solve", graph_file, "-o", out, "--sources", "1", "2")
+    code, _, error = run(capsys, "verify", graph_file, out)
+    assert (code, "d.npy: 2 rows of" in error, ".npz" in error) == (3, True, True)
+    np.save(out, np.zeros((2, 2), complex))
+    code, _, error = run(capsys, "verify", graph_file, out)
+    assert (code, "d.npy: there is no matrix of distances" in error) == (3, True)
+    out.write_text("what is this?")
+    code, _, error = run(capsys, "verify", graph_file, out)
+    assert (code, "d.npy: no rows of distances" in error) == (3, True)
+
+
+def test_path_says_that_a_matrix_is_no_result(graph_file, tmp_path, capsys):
+    """The matrix has no names of vertices."""
+    out = tmp_path / "d.npy"
+    run(capsys, "solve", graph_file, "-o", out, "--predecessors")
+    code, _, error = run(capsys, "path", out, "1", "2")
+    assert (code, "d.npy: an array (.npy), not a saved result" in error) == (3, True)
+
+
 @pytest.mark.parametrize("oracle", [True, False])
 def test_verify_fails_for_a_wrong_distance(graph_file, tmp_path, capsys, oracle):
     out, verified = tmp_path / "d.npz", tmp_path / "v.json"

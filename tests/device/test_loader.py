@@ -253,6 +253,14 @@ def test_no_platform_is_no_device():
     assert "pyapsp doctor" in told["text"]
 
 
+def test_a_driver_that_cannot_be_loaded_is_named(tmp_path):
+    (tmp_path / "x.icd").write_text("/no/such/libx.so\n")
+    told = ask(NOTHING.replace("N", "len(devices())"), OCL_ICD_VENDORS=f"{tmp_path}/x.icd")
+    assert told["name"] == "NoDeviceError"
+    assert "A driver cannot be loaded (/no/such/libx.so: " in told["text"]
+    assert 'pip install "pyapsp[cpu]"' in told["text"]
+
+
 def test_no_pyopencl_is_no_device():
     told = ask("sys.modules['pyopencl'] = None\n" + NOTHING.replace("N", "0"))
     assert told["name"] == "NoDeviceError"

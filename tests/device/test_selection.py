@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pyopencl as cl
 import pytest
 
-from pyapsp.device import Device, choose, devices, selection
+from pyapsp.cli import main
+from pyapsp.device import Device, choose, devices, loader, selection, selftest
 from pyapsp.errors import NoDeviceError, ParameterError
 
 
@@ -133,6 +135,52 @@ def test_nothing_at_all_says_what_to_install(fakes):
     for spec in (None, "gpu", 0):
         with pytest.raises(NoDeviceError, match=r'pip install "pyapsp\[cpu\]"(.|\n)*pyapsp doctor'):
             choose(spec)
+
+
+class Exhausted(cl.Error):
+    code = -6
+
+    def __str__(self):
+        return "clGetDeviceIDs failed: OUT_OF_HOST_MEMORY"
+
+
+class Short(SimpleNamespace):
+    """A platform whose driver has no memory left."""
+
+    name = "Zeta Compute"
+    __hash__ = object.__hash__
+
+    def get_devices(self):
+        raise Exhausted
+
+
+@pytest.fixture
+def short(monkeypatch):
+    working = list(loader.platforms())
+    platforms = [Short()]
+    monkeypatch.setattr(loader, "platforms", lambda: platforms)
+    return platforms, working
+
+
+def test_a_driver_that_fails_is_named(short, no_variables, capsys):
+    cause = r"Zeta Compute .*clGetDeviceIDs failed: OUT_OF_HOST_MEMORY"
+    with pytest.raises(NoDeviceError, match=cause) as caught:
+        choose()
+    assert "pip install" not in str(caught.value)
+    assert main(["devices"]) == 4
+    assert re.search(cause, capsys.readouterr().err)
+    told = selftest.survey()
+    assert re.search(cause, told["error"])
+    assert re.search(cause, told["failed"][0])
+
+
+def test_a_driver_that_fails_hides_no_other(short, no_variables):
+    platforms, working = short
+    platforms += working
+    assert {device.platform_name for device in devices()} <= {each.name for each in working}
+    assert choose() == devices()[0]
+    with pytest.raises(NoDeviceError, match=r"There are:(.|\n)*Zeta Compute .*OUT_OF_HOST_MEMORY"):
+        choose("no such device")
 
 
 @pytest.mark.parametrize("spec", [1.5, True, b"cpu", ["cpu"]])

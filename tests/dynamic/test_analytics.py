@@ -183,6 +183,79 @@ def test_sums_that_integers_do_not_hold(device):
             analytics.spmv(rows, x)
 
 
+def forms(graph, device):
+    """The graph as compressed rows and as a container."""
+    return analytics.CsrRows(graph, device=device), Hornet.from_graph(graph, device=device)
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+@pytest.mark.parametrize("degree", [3, 100, 5000])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_products_add_up_to_the_largest_integer_and_no_further(device, form, kind, degree, sign):
+    """Also in long rows, whose terms are divided between work-items."""
+    most = np.iinfo(kind).max
+    x = np.full(degree + 1, sign * (most // degree), kind)
+    x[1] += sign * (most % degree)
+    graph = Graph.from_arcs(degree + 1, np.zeros(degree, int), np.arange(1, degree + 1))
+    signs = np.where(np.arange(degree) % 2, 1, -1)
+    for weights in (np.ones(degree, int), signs):
+        expected = sum(w * v for w, v in zip(weights.tolist(), x[1:].tolist(), strict=True))
+        for rows in forms(graph.with_weights(weights), device):
+            assert analytics.spmv(rows, x).tolist() == [expected] + [0] * degree
+            beyond = x.copy()
+            beyond[2] += sign
+            with pytest.raises(PrecisionError, match=f"may not fit into {kind}"):
+                analytics.spmv(rows, beyond)
+
+
+@pytest.mark.parametrize("kind", ["uint64", "int64", "int8", "uint8", "bool"])
+def test_products_with_weights_of_other_types(device, form, kind):
+    """Weights need not fit into the type of the vector where nothing is multiplied."""
+    most = int(np.iinfo(kind).max) if kind != "bool" else 1
+    held = Hornet(3, weight=kind, device=device)
+    held.insert_edges([0, 0], [1, 2], np.array([most, 1], kind))
+    both = [held]
+    if kind != "uint64":  # a Graph has no such weights
+        both.append(analytics.CsrRows(held.to_graph(), weight=kind, device=device))
+    for rows in both:
+        for dtype in (np.int32, np.int64):
+            assert analytics.spmv(rows, np.array([1, 0, -7], dtype)).tolist() == [-7, 0, 0]
+            x, right = np.array([1, 9, -7], dtype), 9 * most - 7
+            if 9 * most + 7 <= np.iinfo(dtype).max:
+                assert analytics.spmv(rows, x).tolist() == [right, 0, 0]
+            else:
+                with pytest.raises(PrecisionError, match="may not fit"):
+                    analytics.spmv(rows, x)
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+def test_least_sums_of_integers(device, form, kind):
+    most = int(np.iinfo(kind).max)
+    cases = [
+        (most, 0, most),  # infinity
+        (5, most - 6, most - 1),
+        (5, most - 5, most),
+        (-5, -most + 5, -most),
+        (-5, -most + 4, None),
+        (-5, 3, -2),
+        (3, -5, -2),
+        (-5, most, most),
+    ]
+    if kind == "int32":
+        # weights of int64 that do not fit
+        cases += [(2**40, 3, most), (2**40, -3, None), (-(2**40), 3, None), (-(2**40), most, most)]
+    for weight, value, expected in cases:
+        graph = Graph.from_arcs(2, [0], [1], [weight])
+        x = np.array([0, value], kind)
+        for rows in forms(graph, device):
+            if expected is None:
+                with pytest.raises(PrecisionError, match=f"may not fit into {kind}"):
+                    analytics.spmv(rows, x, semiring="min-plus")
+            else:
+                found = analytics.spmv(rows, x, semiring="min-plus")
+                assert found.tolist() == [expected, most], (weight, value)
+
+
 def test_weights_of_rows_that_a_type_cannot_hold(device):
     graph = Graph.from_arcs(3, [0], [1], [1.5])
     for weights, kind in (([1.5], "int32"), ([300], "int8"), ([1e-300], "float32")):

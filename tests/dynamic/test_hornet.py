@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -11,7 +13,8 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
 
-from pyapsp.dynamic import Hornet, analytics, loading
+from pyapsp.device import Device
+from pyapsp.dynamic import Hornet, analytics, loading, store
 from pyapsp.dynamic.blocks import NEW, NO_BLOCK, BlockArrays, room, tree_words
 from pyapsp.dynamic.store import Store
 from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
@@ -443,6 +446,28 @@ def test_vertices_that_do_not_fit_are_refused_before_they_are_made(device):
         with pytest.raises(DeviceMemoryError, match="8 bytes each"):
             graph.insert_vertices(most + 1)
     assert graph.n == 4
+
+
+@pytest.mark.parametrize("short", ["device", "buffer", "host"])
+@pytest.mark.parametrize("properties", [None, {"mass": "float64"}])
+def test_a_container_that_does_not_fit_allocates_nothing(short, properties, device, monkeypatch):
+    n, limit = 2**22, 2**24
+    limits = {"device": {"global_memory": limit}, "buffer": {"max_allocation": limit - 1}}
+    capabilities = replace(device.capabilities, unified_memory=True, **limits.get(short, {}))
+    monkeypatch.setattr(Device, "capabilities", capabilities)
+    if short == "host":
+        monkeypatch.setattr(store, "available_memory", lambda: limit)
+    tracemalloc.start()
+    try:
+        with pytest.raises(DeviceMemoryError, match="4,194,304 vertices") as caught:
+            Hornet(n, vertex_properties=properties, device=device)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    item = 8 + (short == "host") * (1 if properties is None else 9)
+    available = {"device": limit, "buffer": 2 * limit - 2, "host": limit}[short]
+    assert (caught.value.needed, caught.value.available) == (item * n, available)
+    assert peak < n
 
 
 def test_blocks_that_are_found_in_high_trees(form, device):

@@ -557,6 +557,28 @@ def test_some_arcs_of_a_graph() -> None:
     assert some.labels.tolist() == [9, 4, 7, 2]
 
 
+@pytest.mark.parametrize(
+    "kept",
+    [[True], [True] * 5, [[True] * 4], [0, 1, 1, 0], [0, 1], np.ma.array([True] * 4, mask=1)],
+)
+def test_arcs_that_cannot_be_chosen(kept: object) -> None:
+    """Numbers would choose arcs by their places, and a mask would be dropped."""
+    graph = Graph.from_arcs(4, [0, 0, 2, 3], [1, 3, 1, 0])
+    with pytest.raises(GraphError, match="the arcs to keep must"):
+        graph.with_arcs(kept)
+
+
+def test_both_arcs_of_an_edge_are_chosen_or_none() -> None:
+    """Among them loops, and edges of different weights."""
+    graph = Graph.from_arcs(3, [0, 1, 1], [1, 2, 1], [5, 6, 7], directed=False)
+    tails, heads, _ = graph.arcs()
+    some = graph.with_arcs(tails + heads != 3)
+    assert some == Graph.from_arcs(3, [0, 1], [1, 1], [5, 7], directed=False)
+    assert graph.with_arcs(np.zeros(graph.m, bool)).m == 0
+    with pytest.raises(GraphError, match="needs both arcs of an edge"):
+        graph.with_arcs(tails <= heads)
+
+
 @pytest.mark.parametrize("labels", [[5, 3, 5], np.array([5, 3, 5])])
 def test_labels_in_any_order_are_distinct(labels: object) -> None:
     """Whole numbers that do not ascend are labels, unless one comes twice."""

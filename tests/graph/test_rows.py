@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyapsp.graph import Graph, validation
+from pyapsp.graph import Graph, compressed
 
 
 def first_fall(starts, heads):
@@ -16,8 +16,8 @@ def first_fall(starts, heads):
 
 @pytest.mark.parametrize("large", [2**21, 10])
 def test_falls_are_found(large, monkeypatch):
-    monkeypatch.setattr(validation, "_BLOCK", 7)
-    monkeypatch.setattr(validation, "_LARGE", large)
+    monkeypatch.setattr(compressed, "_BLOCK", 7)
+    monkeypatch.setattr(compressed, "_LARGE", large)
     rng, found = np.random.default_rng(0), 0
     for number in range(200):
         degrees = rng.integers(0, 5, rng.integers(0, 9))
@@ -29,14 +29,14 @@ def test_falls_are_found(large, monkeypatch):
         expected = first_fall(starts, heads)
         for columns in (12, 9):
             inside = bool((heads < columns).all())
-            assert validation.rows(starts, heads, columns) == (inside, expected)
+            assert compressed.rows(starts, heads, columns) == (inside, expected)
         found += expected is not None
     assert 20 < found < 180
 
 
 @pytest.mark.parametrize("block", [7, 2**17])
 def test_family_follows_the_degrees(block, monkeypatch):
-    monkeypatch.setattr(validation, "_BLOCK", block)
+    monkeypatch.setattr(compressed, "_BLOCK", block)
     rng, found = np.random.default_rng(1), []
     # from equal degrees to a few large ones
     for spread in np.linspace(0.0, 1.0, 60):

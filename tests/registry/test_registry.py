@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -163,6 +165,24 @@ def test_every_method_says_where_it_comes_from():
         assert method.summary
         assert method.problem in {problem.id for problem in pyapsp.problems()}
         assert isinstance(pyapsp.method(method.id), method)
+
+
+FIRST = ["pyapsp.sparse.johnson", "pyapsp.dense.fw_packed", "pyapsp.traversal.helix"]
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_methods_have_one_order_whatever_is_imported_first(first):
+    code = (
+        f"import {first}, pyapsp\n"
+        "try: pyapsp.method('no such method')\n"
+        "except pyapsp.errors.ParameterError as error: print(error)\n"
+        "print([method.id for method in pyapsp.methods()])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    error, listed = done.stdout.splitlines()
+    ids = [method.id for method in pyapsp.methods() if method.problem != "toy"]
+    assert listed == repr(ids)
+    assert f"one of {', '.join(ids)}. Got" in error
 
 
 # Methods of which a part, or the whole, is not published anywhere else.

@@ -42,8 +42,12 @@ for directed in (True, False):
         count, labels = csgraph.connected_components(matrix, directed=False)
         assert np.unique(analytics.connected_components(rows)).size == count
         assert abs(analytics.pagerank(rows, limit=3).sum() - 1) < 1e-4
-    plain = analytics.CsrRows(Graph(matrix.indptr, matrix.indices, np.ones(matrix.nnz)))
+    plain_graph = Graph(matrix.indptr, matrix.indices, np.ones(matrix.nnz))
+    plain = analytics.CsrRows(plain_graph)
     assert np.allclose(analytics.spmv(plain, x), (matrix != 0) @ x)
+    doubled = analytics.CsrRows(plain_graph.with_weights(np.full(matrix.nnz, 2)))
+    whole = np.arange(30, dtype=np.int32)
+    assert (analytics.spmv(doubled, whole) == 2 * ((matrix != 0) @ whole)).all()
     tails, heads = zip(*model, strict=True)
     graph.delete_edges(tails, heads)
     assert (graph.m, graph.memory.edges) == (0, 0)

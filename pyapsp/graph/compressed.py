@@ -1,0 +1,225 @@
+"""Checks and facts of compressed rows: order of heads, degrees, extremes of weights.
+
+The cores share the work on a large array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyapsp.errors import GraphError
+from pyapsp.graph.validation import array, in_range, square, vertex_count
+from pyapsp.host import share
+
+_T = TypeVar("_T")
+
+__all__ = ["csr", "degrees", "extremes", "rows", "sparse", "whole"]
+
+_LARGE, _BYTES = 2**21, 8  # values from which several threads share them, and bytes of a value
+_BLOCK = 2**17  # values of a block that stays in the CPU cache while it is read several times
+
+
+def sparse(matrix: Any) -> tuple[int, bool]:
+    """Check the index arrays of a SciPy sparse matrix of any format.
+
+    SciPy's compiled conversions do not check whether an index is out of range. This function checks
+    the same as SciPy's ``check_format(full_check=True)``, but does not change the matrix and does
+    not copy the column indices.
+
+    Returns
+    -------
+    n : int
+    in_order : bool
+        Whether it is a CSR matrix, and the columns of each row are strictly increasing.
+
+    Raises
+    ------
+    GraphError
+        The matrix is not square, or its index arrays do not describe a matrix.
+    """
+    n, in_order = square(matrix.shape), False
+    if matrix.format == "lil":
+        lists = [*matrix.rows, *matrix.data]
+        if not all(isinstance(each, list) for each in lists):
+            raise GraphError("the rows and entries of a LIL matrix must be lists")
+        lengths = list(map(len, lists))
+        if lengths[:n] != lengths[n:]:
+            raise GraphError("the lists of columns and of entries of a LIL matrix differ in length")
+    elif matrix.format in ("csr", "csc", "bsr"):
+        in_order = _compressed(matrix, n)
+    elif matrix.format == "dia":
+        offsets, entries = _indices("offsets", matrix.offsets), np.asarray(matrix.data)
+        if entries.ndim != 2 or len(entries) != offsets.size:
+            raise GraphError(
+                f"{offsets.size} offsets do not go with diagonals of shape {entries.shape}"
+            )
+    return n, in_order
+
+
+def _indices(what: str, array: Any) -> NDArray[Any]:
+    """Return an index array of a SciPy matrix, of a shape and type that SciPy's loops can read."""
+    found = np.asarray(array)
+    indexes = isinstance(array, np.ndarray) and found.dtype in (np.int32, np.int64)
+    if not indexes or found.ndim != 1:
+        raise GraphError(
+            f"{what} must be a one-dimensional array of int32 or int64, "
+            f"not {found.ndim}-dimensional of {found.dtype}"
+        )
+    return found
+
+
+def _compressed(matrix: Any, n: int) -> bool:
+    """Check the arrays of a CSR matrix, or of a CSC or BSR one with its own rows and columns.
+
+    The result is whether it is a CSR matrix with columns in order.
+    """
+    starts, places = _indices("indptr", matrix.indptr), _indices("indices", matrix.indices)
+    entries = matrix.data
+    if not isinstance(entries, np.ndarray):
+        raise GraphError(
+            f"the entries of the matrix must be an array, not {type(entries).__name__}"
+        )
+    block = entries.shape[1:]
+    if len(entries) != places.size or len(block) != (2 if matrix.format == "bsr" else 0):
+        raise GraphError(f"{places.size} indices do not go with entries of shape {entries.shape}")
+    count, columns = (n // side for side in block or (1, 1))
+    if starts.size != count + 1:
+        raise GraphError(f"indptr must have {count + 1} values, not {starts.size}")
+    if starts[0] != 0 or starts[-1] > places.size or (starts[1:] < starts[:-1]).any():
+        raise GraphError(f"indptr must rise from 0 to at most the number of indices, {places.size}")
+    used, in_order = places[: starts[-1]], False
+    if matrix.format == "csr":
+        inside, fall = rows(starts, used, columns)
+        in_order = fall is None
+    else:
+        inside = in_range(used, columns)
+    if not inside:
+        outside = used[(used < 0) | (used >= columns)][0]
+        raise GraphError(f"indices must lie in 0..{columns - 1}, and one is {outside}")
+    return in_order
+
+
+def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
+    """Check the pattern of a compressed sparse row matrix and return its n.
+
+    Raises
+    ------
+    GraphError
+        `indptr` does not rise from 0 to the number of arcs, a head is outside 0..n-1, or the
+        heads of a row are not strictly increasing.
+    """
+    starts, heads = array("indptr", indptr), array("indices", indices)
+    if starts.ndim != 1 or starts.size == 0 or starts.dtype.kind not in "iu":
+        raise GraphError("indptr must be a one-dimensional array of n + 1 integers")
+    n = vertex_count(starts.size - 1)
+    starts = starts.astype(np.int64)
+    if heads.shape != (weights_length,):
+        raise GraphError(f"indices of shape {heads.shape} do not go with {weights_length} weights")
+    if starts[0] != 0 or starts[-1] != heads.size or (np.diff(starts) < 0).any():
+        raise GraphError(f"indptr must rise from 0 to the number of arcs, {heads.size}")
+    if heads.size and heads.dtype.kind not in "iu":
+        raise GraphError(f"indices must be integers, not {heads.dtype}")
+    inside, below = rows(starts, heads, n)
+    if not inside:
+        arc = int(((heads < 0) | (heads >= n)).argmax())
+        raise GraphError(
+            f"the heads of the arcs must lie in 0..{n - 1}: arc number {arc} has {heads[arc]}"
+        )
+    if below is not None:
+        row = int(np.searchsorted(starts, below, side="right")) - 1
+        raise GraphError(
+            f"the heads of a row must be strictly increasing: row {row} has {heads[below]} "
+            f"after {heads[below - 1]}"
+        )
+    return n
+
+
+def rows(starts: NDArray[Any], heads: NDArray[Any], columns: int) -> tuple[bool, int | None]:
+    """Return whether all heads are in range, and the first arc that is out of order in its row.
+
+    Parameters
+    ----------
+    starts : (n + 1,) ndarray of int
+        Row pointers that rise from 0 to the number of arcs.
+    heads : ndarray of int
+    columns : int
+
+    Returns
+    -------
+    inside : bool
+        Whether all heads lie in [0, columns).
+    fall : int or None
+        The first arc whose head is not above the one before it in its row.
+    """
+    place = starts.dtype.type  # of another type, NumPy would convert all starts
+
+    def look(start: int, stop: int) -> tuple[bool, int | None]:
+        begin = max(start, 1)  # the first arc has none before it
+        falls = heads[begin:stop] <= heads[begin - 1 : stop - 1]
+        first, last = starts.searchsorted(place(begin)), starts.searchsorted(place(stop))
+        falls[starts[first:last] - begin] = False  # the head may fall where a row begins
+        fall = begin + int(falls.argmax()) if falls.any() else None
+        return in_range(heads[start:stop], columns), fall
+
+    found = _in_blocks(look, heads.size)
+    inside = all(inside for inside, _ in found)
+    return inside, next((fall for _, fall in found if fall is not None), None)
+
+
+def degrees(starts: NDArray[np.int64]) -> tuple[int, int]:
+    """Return the largest number of arcs of a row, and the sum of the squares of these numbers."""
+
+    def degrees_in(start: int, stop: int) -> tuple[int, int]:
+        part = starts[start + 1 : stop + 1] - starts[start:stop]
+        return int(part.max()), int(np.dot(part, part))
+
+    found = _in_blocks(degrees_in, starts.size - 1)
+    return max(most for most, _ in found), sum(squares for _, squares in found)
+
+
+def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
+    """Return the smallest and the largest value; both NaN if a value is; (0, 0) if empty."""
+    if values.size == 0:
+        return 0, 0
+
+    def ends_of(start: int, stop: int) -> tuple[Any, Any]:
+        part = values[start:stop]
+        return part.min(), part.max()
+
+    found = _in_blocks(ends_of, values.size)
+    if len(found) == 1:
+        return found[0]
+    return np.min([low for low, _ in found]), np.max([high for _, high in found])
+
+
+def whole(values: NDArray[Any]) -> bool:
+    """Return whether all floats are whole numbers."""
+
+    def whole_in(start: int, stop: int) -> bool:
+        part = values[start:stop]
+        return bool((part == np.floor(part)).all())
+
+    return all(_in_blocks(whole_in, values.size))
+
+
+def _in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
+    """Return ``function(start, stop)`` for each block of an array, in order.
+
+    The cores share the blocks of a large array. NumPy lets them run at the same time.
+    """
+    if 0 < size <= _BLOCK:
+        return [function(0, size)]
+    starts = range(0, size, _BLOCK)
+    found: list[Any] = [None] * len(starts)
+
+    def part(first: int, last: int) -> None:
+        for block in range(first, last):
+            start = starts[block]
+            found[block] = function(start, min(start + _BLOCK, size))
+
+    share(part, len(starts), _BYTES * size if size >= _LARGE else 0)
+    return found
