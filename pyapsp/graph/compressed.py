@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.errors import GraphError
 from pyapsp.graph.validation import array, in_range, square, vertex_count
-from pyapsp.host import share
+from pyapsp.host import as_type, share
 
 _T = TypeVar("_T")
 
@@ -23,7 +23,7 @@ _LARGE, _BYTES = 2**21, 8  # values from which several threads share them, and b
 _BLOCK = 2**17  # values of a block that stays in the CPU cache while it is read several times
 
 
-def sparse(matrix: Any) -> tuple[int, bool]:
+def sparse(matrix: Any) -> tuple[int, NDArray[np.int64] | None]:
     """Check the index arrays of a SciPy sparse matrix of any format.
 
     SciPy's compiled conversions do not check whether an index is out of range. This function checks
@@ -33,15 +33,15 @@ def sparse(matrix: Any) -> tuple[int, bool]:
     Returns
     -------
     n : int
-    in_order : bool
-        Whether it is a CSR matrix, and the columns of each row are strictly increasing.
+    starts : (n + 1,) int64 ndarray or None
+        The row pointers, if it is a CSR matrix and the columns of each row are strictly increasing.
 
     Raises
     ------
     GraphError
         The matrix is not square, or its index arrays do not describe a matrix.
     """
-    n, in_order = square(matrix.shape), False
+    n, starts = square(matrix.shape), None
     if matrix.format == "lil":
         lists = [*matrix.rows, *matrix.data]
         if not all(isinstance(each, list) for each in lists):
@@ -50,14 +50,14 @@ def sparse(matrix: Any) -> tuple[int, bool]:
         if lengths[:n] != lengths[n:]:
             raise GraphError("the lists of columns and of entries of a LIL matrix differ in length")
     elif matrix.format in ("csr", "csc", "bsr"):
-        in_order = _compressed(matrix, n)
+        starts = _compressed(matrix, n)
     elif matrix.format == "dia":
         offsets, entries = _indices("offsets", matrix.offsets), np.asarray(matrix.data)
         if entries.ndim != 2 or len(entries) != offsets.size:
             raise GraphError(
                 f"{offsets.size} offsets do not go with diagonals of shape {entries.shape}"
             )
-    return n, in_order
+    return n, starts
 
 
 def _indices(what: str, array: Any) -> NDArray[Any]:
@@ -72,10 +72,10 @@ def _indices(what: str, array: Any) -> NDArray[Any]:
     return found
 
 
-def _compressed(matrix: Any, n: int) -> bool:
+def _compressed(matrix: Any, n: int) -> NDArray[np.int64] | None:
     """Check the arrays of a CSR matrix, or of a CSC or BSR one with its own rows and columns.
 
-    The result is whether it is a CSR matrix with columns in order.
+    The result is the row pointers of a CSR matrix with columns in order, otherwise None.
     """
     starts, places = _indices("indptr", matrix.indptr), _indices("indices", matrix.indices)
     entries = matrix.data
@@ -89,18 +89,27 @@ def _compressed(matrix: Any, n: int) -> bool:
     count, columns = (n // side for side in block or (1, 1))
     if starts.size != count + 1:
         raise GraphError(f"indptr must have {count + 1} values, not {starts.size}")
-    if starts[0] != 0 or starts[-1] > places.size or (starts[1:] < starts[:-1]).any():
+    starts = as_type(starts, np.int64)
+    if starts[0] != 0 or starts[-1] > places.size or _falls(starts):
         raise GraphError(f"indptr must rise from 0 to at most the number of indices, {places.size}")
-    used, in_order = places[: starts[-1]], False
+    used, fall = places[: starts[-1]], None
     if matrix.format == "csr":
         inside, fall = rows(starts, used, columns)
-        in_order = fall is None
     else:
         inside = in_range(used, columns)
     if not inside:
         outside = used[(used < 0) | (used >= columns)][0]
         raise GraphError(f"indices must lie in 0..{columns - 1}, and one is {outside}")
-    return in_order
+    return starts if matrix.format == "csr" and fall is None else None
+
+
+def _falls(starts: NDArray[np.int64]) -> bool:
+    """Return whether a row pointer is below the one before it."""
+
+    def falls_in(start: int, stop: int) -> bool:
+        return bool((starts[start + 1 : stop + 1] < starts[start:stop]).any())
+
+    return any(_in_blocks(falls_in, starts.size - 1))
 
 
 def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
@@ -116,10 +125,10 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
     if starts.ndim != 1 or starts.size == 0 or starts.dtype.kind not in "iu":
         raise GraphError("indptr must be a one-dimensional array of n + 1 integers")
     n = vertex_count(starts.size - 1)
-    starts = starts.astype(np.int64)
+    starts = as_type(starts, np.int64)
     if heads.shape != (weights_length,):
         raise GraphError(f"indices of shape {heads.shape} do not go with {weights_length} weights")
-    if starts[0] != 0 or starts[-1] != heads.size or (np.diff(starts) < 0).any():
+    if starts[0] != 0 or starts[-1] != heads.size or _falls(starts):
         raise GraphError(f"indptr must rise from 0 to the number of arcs, {heads.size}")
     if heads.size and heads.dtype.kind not in "iu":
         raise GraphError(f"indices must be integers, not {heads.dtype}")
@@ -138,13 +147,14 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
     return n
 
 
-def rows(starts: NDArray[Any], heads: NDArray[Any], columns: int) -> tuple[bool, int | None]:
+def rows(starts: NDArray[np.int64], heads: NDArray[Any], columns: int) -> tuple[bool, int | None]:
     """Return whether all heads are in range, and the first arc that is out of order in its row.
 
     Parameters
     ----------
-    starts : (n + 1,) ndarray of int
-        Row pointers that rise from 0 to the number of arcs.
+    starts : (n + 1,) int64 ndarray
+        Row pointers that rise from 0 to the number of arcs. NumPy would convert those of another
+        type at each use as an index.
     heads : ndarray of int
     columns : int
 
@@ -155,12 +165,11 @@ def rows(starts: NDArray[Any], heads: NDArray[Any], columns: int) -> tuple[bool,
     fall : int or None
         The first arc whose head is not above the one before it in its row.
     """
-    place = starts.dtype.type  # of another type, NumPy would convert all starts
 
     def look(start: int, stop: int) -> tuple[bool, int | None]:
         begin = max(start, 1)  # the first arc has none before it
         falls = heads[begin:stop] <= heads[begin - 1 : stop - 1]
-        first, last = starts.searchsorted(place(begin)), starts.searchsorted(place(stop))
+        first, last = starts.searchsorted([begin, stop])
         falls[starts[first:last] - begin] = False  # the head may fall where a row begins
         fall = begin + int(falls.argmax()) if falls.any() else None
         return in_range(heads[start:stop], columns), fall

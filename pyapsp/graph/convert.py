@@ -60,17 +60,16 @@ def from_scipy(
     """
     if not scipy.sparse.issparse(matrix):
         raise GraphError(f"a SciPy sparse matrix is wanted, not {type(matrix).__name__}")
-    n, in_order = compressed.sparse(matrix)
+    n, starts = compressed.sparse(matrix)
     if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
         # unused entries behind the last row, for which `tocoo` would have no row numbers
         matrix = matrix.copy()
         matrix.prune()
     if matrix.format == "csc":
         matrix, copy = matrix.tocsr(), False
-        _, fall = compressed.rows(matrix.indptr, matrix.indices, n)
-        in_order = fall is None
-    if in_order:
-        rows = matrix.indptr, matrix.indices, matrix.data
+        _, starts = compressed.sparse(matrix)
+    if starts is not None:
+        rows = starts, matrix.indices, matrix.data
         graph = Graph.from_checked_rows(*rows, name=name, copy=copy)
         return graph if directed else graph.symmetrized()
     try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from pyapsp.graph import Graph, compressed
+from pyapsp.errors import GraphError
+from pyapsp.graph import Graph, as_graph, compressed
 
 
 def first_fall(starts, heads):
@@ -21,7 +23,7 @@ def test_falls_are_found(large, monkeypatch):
     rng, found = np.random.default_rng(0), 0
     for number in range(200):
         degrees = rng.integers(0, 5, rng.integers(0, 9))
-        starts = np.concatenate([[0], np.cumsum(degrees)]).astype((np.int32, np.int64)[number % 2])
+        starts = np.concatenate([[0], np.cumsum(degrees)])
         rows = [np.sort(rng.choice(12, degree, replace=False)) for degree in degrees]
         heads = np.concatenate([*rows, []]).astype(np.int32)
         if heads.size and number % 3:
@@ -32,6 +34,25 @@ def test_falls_are_found(large, monkeypatch):
             assert compressed.rows(starts, heads, columns) == (inside, expected)
         found += expected is not None
     assert 20 < found < 180
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_row_pointers_that_fall_anywhere_are_refused(kind, monkeypatch):
+    monkeypatch.setattr(compressed, "_BLOCK", 7)
+    starts, heads, weights = np.arange(23, dtype=kind), np.zeros(22, kind), np.ones(22)
+    assert (
+        Graph(starts, heads, weights).m
+        == as_graph(csr_array((weights, heads, starts), shape=(22, 22))).m
+        == 22
+    )
+    for place in range(1, 22):
+        falling = starts.copy()
+        falling[place : place + 2] = place + 1, place
+        matrix = csr_array((weights, heads, starts), shape=(22, 22))
+        matrix.indptr = falling
+        for refused in (lambda s=falling: Graph(s, heads, weights), lambda m=matrix: as_graph(m)):
+            with pytest.raises(GraphError, match="indptr must rise"):
+                refused()
 
 
 @pytest.mark.parametrize("block", [7, 2**17])
