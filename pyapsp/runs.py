@@ -129,6 +129,11 @@ def solve(request: Request, started: float | None = None) -> Solved:
     request : Request
     started : float, optional
         Start time of the call, by `time.perf_counter`; now by default.
+
+    Notes
+    -----
+    To the record it adds ``automatic``, whether "auto" chose, and ``predicted_seconds``: the time
+    by which it chose, so after a race the prediction multiplied by the ratio that was measured.
     """
     started = time.perf_counter() if started is None else started
     planned, found = run(request)

@@ -123,6 +123,8 @@ def distances(graph: Any, source: int) -> NDArray[np.int32]:
 def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[Any]:
     """Return the product of the adjacency matrix and a vector.
 
+    Source: F. Busato, thesis, Verona 2018, section 18.4.6.
+
     Parameters
     ----------
     graph : Hornet, CsrRows or graph-like
@@ -147,8 +149,6 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
     PrecisionError
         A sum may not fit into the integer type: in "plus-times" the absolute values of the products
         of a row add up to more than it holds; in "min-plus" a sum is too small.
-
-    Source: F. Busato, thesis, Verona 2018, section 18.4.6.
     """
     rows = rows_of(graph)
     semiring = validation.choice("semiring", "spmv", semiring, SEMIRINGS)

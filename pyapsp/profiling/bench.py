@@ -64,8 +64,9 @@ class Outcome:
         """The runs with ``"auto"``, beside the fastest of the methods that were named.
 
         Each is a dict: ``dtype``, ``device`` (its id), ``method`` (the one chosen), ``seconds`` and
-        ``predicted_seconds`` (None: no prediction) of the whole call; ``best`` and ``best_seconds``
-        of the fastest method that was named; ``ratio`` of the two times.
+        ``predicted_seconds`` of the whole call (None: no prediction; after a race it is corrected);
+        ``best`` and ``best_seconds`` of the fastest method that was named; ``ratio`` of the two
+        times.
         """
         rows = []
         for run in (each for each in self.runs if each["automatic"]):

@@ -149,7 +149,8 @@ class Choice:
     reason : str
         Why this method was chosen.
     seconds : float or None
-        The predicted time, if methods are ranked by it.
+        The predicted time, if methods are ranked by it; after a race the corrected one. It is
+        ``predicted_seconds`` of the record.
     """
 
     method: Method

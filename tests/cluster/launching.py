@@ -1,4 +1,4 @@
-"""Starting ranks with mpiexec, and finding and ending one of them."""
+"""Starting ranks with mpiexec, finding and ending one of them, and removing what it leaves."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 HERE = Path(sys.executable).parent
@@ -61,3 +63,42 @@ def wait_for(condition, seconds: float = 60.0) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+# MPICH gives the shared memory of a host a name, which ranks that end early do not remove.
+SHARED, PREFIX = Path("/dev/shm"), "mpich_shm_"
+
+
+@contextmanager
+def swept(seconds: float = 5.0) -> Iterator[None]:
+    """Remove the shared memory of MPICH that is new, except what a process still maps after that.
+
+    Others may use MPICH on this machine at the same time.
+    """
+    before = named()
+    try:
+        yield
+    finally:
+        wait_for(lambda: not (named() - before) & _mapped(), seconds)
+        for path in named() - before - _mapped():
+            path.unlink(missing_ok=True)
+
+
+def named() -> set[Path]:
+    """Return the files of this user."""
+    found = set()
+    for path in SHARED.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if path.stat().st_uid == os.getuid():
+                found.add(path)
+    return found
+
+
+def _mapped() -> set[Path]:
+    """Return the files that processes of this user map."""
+    found = set()
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with suppress(OSError):
+            names = re.findall(rf"{SHARED}/{PREFIX}\S*", maps.read_text(errors="replace"))
+            found |= set(map(Path, names))
+    return found

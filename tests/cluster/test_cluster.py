@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import random
 import re
@@ -33,6 +34,12 @@ import launching  # noqa: E402
 
 pytest.importorskip("mpi4py")
 RATES = Rates(14e12, 50e9, 50e9, 20e9, 25e9, 1e-5, 1e9, 140 * 2**30)
+
+
+@pytest.fixture(autouse=True)
+def _swept():
+    with launching.swept():
+        yield
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
@@ -144,6 +151,25 @@ from pyapsp.cluster import files
     done = launching.run(2, *SOLVE[:2], *words, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (folder / "snapshots").iterdir()} <= {"lock"}
+
+
+def test_memory_of_killed_ranks_is_removed(folder):
+    old, used = (launching.SHARED / f"{launching.PREFIX}{os.getpid()}_{k}" for k in range(2))
+    before = launching.named()
+    try:
+        old.touch()
+        with launching.swept(1.0):
+            killed(folder, 2, 1, SOLVE, 0.0)
+            left = launching.named() - before - {old}
+            used.write_bytes(b"of another run")
+            with used.open() as file:
+                memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        assert left
+        assert launching.named() & {old, used, *left} == {old, used}
+        memory.close()
+    finally:
+        old.unlink(missing_ok=True)
+        used.unlink(missing_ok=True)
 
 
 @pytest.mark.kills

@@ -104,6 +104,14 @@ def test_a_wrong_rate_is_corrected(rows, always, slow, device):
     assert pyapsp.explain(halves(), device=device).splitlines()[0] == result.reasons[0]
 
 
+def test_the_record_has_the_corrected_prediction(rows, always, told, device):
+    rows(apsp_tasks=4e9, near_far=2e9)
+    told[:] = [4.0, 0.5]
+    result = pyapsp.solve(halves(), device=device)
+    assert (result.stats["method"], result.stats["automatic"]) == ("near-far", True)
+    assert result.stats["predicted_seconds"] == pytest.approx(0.5 * 0.108, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     "asked",
     [

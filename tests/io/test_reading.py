@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import time
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse
 
-from pyapsp.errors import FormatError, ParameterError
-from pyapsp.graph import Graph, read
+from pyapsp.errors import FormatError, GraphError, ParameterError
+from pyapsp.graph import Graph, from_frame, from_networkx, read
 from pyapsp.graph.io import plain
 
 BANNER = "%%MatrixMarket matrix "
@@ -258,3 +260,60 @@ def test_long_files_are_read_as_short_ones(
             changed.setattr(plain, "head", lambda content: None)
             assert in_bulk == outcome()
     assert used[0] is not None
+
+
+SPELLINGS = ["01", "+1", "001"]
+
+
+@pytest.mark.parametrize("other", SPELLINGS)
+@pytest.mark.parametrize("many", [1, 12000])  # long files are read in another way
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("a.txt", "{} {}"), ("a.txt", "{}\t{} 1.50"), ("a.csv", "{},{}"), ("a.tsv", "{}\t{}\t7")],
+)
+def test_an_id_that_is_spelled_in_two_ways(tmp_path, name, line, many, other):
+    """1 and 01 became one vertex."""
+    path = tmp_path / name
+    plain_lines = [line.format(*ends) for ends in [(1, 2), (10, 20), (0, 105)] * many]
+    path.write_text("\n".join([*plain_lines, line.format(3, other), ""]))
+    number = len(plain_lines) + 1
+    told = re.escape(f":{number}: the ids '1' and {other!r} would be one vertex")
+    with pytest.raises(FormatError, match=told):
+        read(path)
+    path.write_text("\n".join([*plain_lines, line.format(3, 1), ""]))
+    assert read(path).labels.tolist() == [0, 1, 2, 3, 10, 20, 105]
+
+
+@pytest.mark.parametrize("many", [1, 12000])
+def test_ids_that_are_spelled_in_one_way(tmp_path, many):
+    """Zeros before all ids, and numbers of other columns, mean nothing."""
+    path = tmp_path / "a.csv"
+    path.write_text("source,target,weight,at\n" + "01,002,+05,007\n002,03,5,7\n" * many)
+    assert arcs_of(read(path)) == [(1, 2, 5), (2, 3, 5)]
+
+
+@pytest.mark.parametrize("quoted", ["a.txt", "a.csv", "a.tsv", "utf-16.txt"])
+def test_other_names_of_digits(tmp_path, quoted):
+    """Beside names that are no integers, 1 and 01 are two names; quotes change nothing."""
+    path, between = tmp_path / quoted, {".txt": " ", ".csv": ",", ".tsv": "\t"}[quoted[-4:]]
+    encoding = "utf-16" if quoted.startswith("utf") else "utf-8"
+    rows = [("source", "target", "weight"), ("x", "1", "2"), ("01", "1", "3"), ("1", "+1", "4")]
+    path.write_text("\n".join(map(between.join, rows)) + "\n", encoding)
+    assert arcs_of(read(path)) == [("01", "1", 3), ("1", "+1", 4), ("x", "1", 2)]
+    rows[1] = ("5", '"1"', "2")
+    path.write_text("\n".join(map(between.join, rows)) + "\n", encoding)
+    with pytest.raises(FormatError, match=":3: the ids '1' and '01' would be one"):
+        read(path)
+
+
+def test_names_of_digits_from_memory():
+    frame = {"source": ["1", "01"], "target": ["01", "+1"]}
+    assert arcs_of(from_frame(frame)) == [("01", "+1", 1), ("1", "01", 1)]
+    graph = nx.DiGraph([("1", "01"), ("01", "+1"), (1, "1")])
+    assert sorted(map(str, arcs_of(from_networkx(graph)))) == [
+        "('01', '+1', 1)",
+        "('1', '01', 1)",
+        "(1, '1', 1)",
+    ]
+    with pytest.raises(GraphError):
+        from_frame({"source": ["1", 1], "target": ["01", 2]})

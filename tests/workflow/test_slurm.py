@@ -31,6 +31,10 @@ if sys.version_info < (3, 11):
     pytest.skip("Snakemake 9 needs Python 3.11", allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "cluster"))
+
+import launching  # noqa: E402
+
 PROFILE = ("--profile", "workflow/profiles/slurm")
 LOCAL = {"fetch_dataset", "write_report", "default"}
 TIMES = {
@@ -320,7 +324,14 @@ def test_a_job_that_solves_gets_the_gpu_of_the_profile(cluster, tmp_path):
     assert [row["verified"] for row in rows(directory)] == ["True"]
 
 
+@pytest.fixture
+def swept():
+    with launching.swept():
+        yield
+
+
 @pytest.mark.slurm
+@pytest.mark.usefixtures("swept")
 def test_tasks_of_a_step_share_a_solve(cluster, tmp_path):
     """Two tasks on the node find the bits of one process; a task that is killed ends both."""
     write(generators.random_graph(600, 3000, seed=1), tmp_path / "graph.npz")

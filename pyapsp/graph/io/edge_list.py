@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.graph.convert import relabel
-from pyapsp.graph.io import layout, plain, text
+from pyapsp.graph.io import layout, plain, spelling, text
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.model import Graph
 
@@ -47,8 +47,8 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     Parameters
     ----------
     path : Path
-        The file. If both ids of the first arc are integers, all ids must be integers. Otherwise all
-        ids are strings.
+        The file. If both ids of the first arc are integers, all ids must be integers, each written
+        in one way: not 1 in one line and 01 in another. Otherwise all ids are strings.
     weighted : bool, optional
         Whether there is a weight. None: there is if a column has such a name, or if no column has
         a name and there are three.
@@ -56,8 +56,9 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     Raises
     ------
     FormatError
-        A line has other columns than the first, or an invalid id or weight; the header is not
-        understood; or a line may be a header or an arc. The message names the line.
+        A line has other columns than the first, an invalid id or weight, or another spelling of an
+        id; the header is not understood; or a line may be a header or an arc. The message names the
+        line.
     """
     if weighted not in (None, True, False):
         raise ParameterError.of("weighted", "read", "True, False or None", weighted)
@@ -65,6 +66,8 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     quick = _quick(path, content, weighted)
     if quick is not None:
         found, tails, heads, weights = quick
+        if spelling.may_differ(content):
+            spelling.refuse_two(path, text.lines(path, content), found)
         labels, rows, columns = relabel(tails, heads)
         _refuse_doubtful(path, found, labels, rows, columns)
         return Graph.from_arcs(
@@ -91,6 +94,8 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
         raise FormatError(path, number, str(error)) from None
     except ValueError:
         raise _fault(path, lines, found) from None
+    if found.whole and spelling.may_differ("\n".join(lines).encode(errors="replace")):
+        spelling.refuse_two(path, lines, found)
     labels, rows, columns = relabel(tails, heads)
     _refuse_doubtful(path, found, labels, rows, columns)
     directed = found.directed
