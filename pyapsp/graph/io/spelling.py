@@ -10,31 +10,38 @@ import numpy as np
 from pyapsp.errors import FormatError
 from pyapsp.graph.io import layout
 from pyapsp.graph.io.layout import Layout
+from pyapsp.host import share
 
 __all__ = ["may_differ", "refuse_two"]
 
 # Bytes that are searched at once, so that temporary arrays stay small.
-_BLOCK = 2**22
+_BLOCK = 2**18
 _SIGNED = re.compile(rb'(?:^|[\s,;"])(?:\+|-0)')
 _PADDED = re.compile(rb"0[0-9]")
-_BEFORE = np.zeros(256, np.bool_)  # the bytes that may come before an id
-_BEFORE[list(b' \t\r\n,;"')] = True
+_BEFORE = np.frombuffer(b' \t\r\n,;"', np.uint8)  # the bytes that may come before an id
 
 
 def may_differ(content: bytes) -> bool:
     """Return whether a number in the rows of a file has a sign or zeros that it does not need."""
-    if (b"+" in content or b"-0" in content) and _SIGNED.search(content):
+    # one byte is found ten times as fast as two
+    signed = b"+" in content or (b"-" in content and b"-0" in content)
+    if signed and _SIGNED.search(content):
         return True
     if _PADDED.match(content):
         return True
-    found = np.frombuffer(content, np.uint8)
-    for start in range(0, found.size, _BLOCK):
-        block = found[start : start + _BLOCK + 2]
-        zeros = np.flatnonzero(block[1:-1] == ord("0"))
-        digit = block[zeros + 2] - np.uint8(ord("0")) < 10  # other bytes become large
-        if (_BEFORE[block[zeros]] & digit).any():
-            return True
-    return False
+    found, padded = np.frombuffer(content, np.uint8), [False]
+
+    def look(first: int, last: int) -> None:
+        for block in range(first, last):
+            piece = found[block * _BLOCK : (block + 1) * _BLOCK + 2]
+            zero = piece[1:-1] == ord("0")
+            zero &= piece[2:] - np.uint8(ord("0")) < 10  # a digit; other bytes become large
+            zero &= piece[:-2] - np.uint8(ord("0")) > 9
+            if zero.any():
+                padded[0] |= bool(np.isin(piece[:-2][zero], _BEFORE).any())
+
+    share(look, -(-found.size // _BLOCK), found.size)
+    return padded[0]
 
 
 def refuse_two(path: Path, lines: list[str], found: Layout) -> None:
