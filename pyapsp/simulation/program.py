@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyapsp.simulation.layout import Bundle, Layout, Phase
+from pyapsp.simulation.bytecode import Bundle
+from pyapsp.simulation.layout import Layout, Phase
 from pyapsp.simulation.translator import Tables, literal, translate
 
 __all__ = ["Translation", "translation"]
@@ -102,9 +103,7 @@ def _places(phase: Phase, layout: Layout) -> tuple[list[tuple[int, Bundle]], int
     for bundle in phase.bundles:
         whole = [bundle]
         if not layout.options.unify:
-            rows = range(len(bundle))
-            slots, constants = bundle.slots, bundle.constants
-            whole = [Bundle(bundle.shape, slots[i : i + 1], constants[i : i + 1]) for i in rows]
+            whole = [bundle.row(number) for number in range(len(bundle))]
         for each in whole:
             if layout.options.redundant or each.shape.terms:
                 filled += -filled % layout.width
