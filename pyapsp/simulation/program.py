@@ -131,7 +131,10 @@ def _loop(bundle: Bundle, first: int, layout: Layout, tables: Tables, lanes: int
     lines.append(f"int i = max(from, {first}) - {first};")
     if lanes > 1 and len(bundle) >= lanes and not bundle.shape.terms:
         block = translate(bundle, layout.states, tables, lanes=lanes)
-        lines += [f"for (; i + {lanes} <= last; i += {lanes}) {{", *_in(block.lines), "}"]
+        # the last vector also computes bytecodes of the one before, to the same values
+        again = f"i = min(i, last - {lanes});"
+        lines += [f"if (i + {lanes} <= last)", f"    for (; i < last; i += {lanes}) {{"]
+        lines += [*_in(_in([again, *block.lines])), "    }"]
     block = translate(bundle, layout.states, tables)
     total = []
     if bundle.shape.terms:
