@@ -1,23 +1,40 @@
 """Bytecode of a stack machine: one for each expression, generated in post order.
 
 A bytecode has a *shape*, the opcodes with their arguments, and two lists of operands in the order
-of their use: the slots of variables, and constants. Expressions of the same form have the same
-shape, so they can share a bytecode.
+of their use: the slots of variables, and constants. A *bundle* is bytecodes of the same shape, with
+their operands as columns of two tables::
+
+    shape      VARIABLE CONSTANT TIMES ASSIGN        slots      constants
+                                                     4 0        0.5          bytecode 0
+                                                     5 1        0.25         bytecode 1
+
+Expressions of the same form are compiled once: only their operands differ.
 
 Source: F. Okuyama's thesis, 2013, section 5.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from itertools import accumulate, chain, pairwise
+from typing import Any
 
-from pyapsp.simulation.expressions import ARITIES, Apply, Expression, Name, Number
+import numpy as np
 
-__all__ = ["Bytecode", "Op", "Shape", "compiled"]
+from pyapsp.simulation.expressions import (
+    ARITIES,
+    Apply,
+    Expression,
+    Form,
+    Number,
+    built,
+    parted,
+)
+
+__all__ = ["Bundle", "Codes", "Op", "Shape", "compiled"]
 
 Op = IntEnum(
     "Op",
@@ -61,7 +78,8 @@ for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
 _RECIPROCALS = {"sec": "cos", "csc": "sin", "cot": "tan"}
 _RECIPROCALS |= {f"{name}h": f"{of}h" for name, of in _RECIPROCALS.items()}
 _ONE = Number(1.0)
-_CONSTANT, _VARIABLE = (Op.CONSTANT, 0), (Op.VARIABLE, 0)
+# What a name is to code: a variable, a constant, or the time.
+_KINDS = (Op.VARIABLE, Op.CONSTANT, Op.TIME)
 # Operators that are one instruction behind their operands, by name and number of operands.
 _SIMPLE: dict[tuple[str, int], Instruction] = {
     **{(name, 1): (op, 0) for name, op in _UNARY.items()},
@@ -120,103 +138,218 @@ class Shape:
         return hash(self.instructions)
 
 
-@dataclass(frozen=True, slots=True)
-class Bytecode:
-    """A shape with its operands.
+@dataclass(frozen=True)
+class Bundle:
+    """Bytecodes of the same shape.
 
     Attributes
     ----------
     shape : Shape
-    slots : tuple of int
-        Slots of the variables that are read and assigned.
-    constants : tuple of float
+    slots : (n, p) ndarray of int32
+        The slots that each bytecode reads and assigns, in the order of their use.
+    constants : (n, q) ndarray of float64
     """
 
     shape: Shape
-    slots: tuple[int, ...]
-    constants: tuple[float, ...]
+    slots: np.ndarray
+    constants: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def row(self, number: int) -> Bundle:
+        """Return a bundle with one of the bytecodes."""
+        only = slice(number, number + 1)
+        return Bundle(self.shape, self.slots[only], self.constants[only])
+
+
+@dataclass(frozen=True)
+class Codes:
+    """Numbered bytecodes.
+
+    Attributes
+    ----------
+    bundles : list of Bundle
+        One for each shape.
+    places : (n, 2) ndarray of int32
+        Bundle and row of each bytecode.
+    reads : (m, 2) ndarray of int
+        The number of a bytecode, and a slot that it reads.
+    """
+
+    bundles: list[Bundle]
+    places: np.ndarray
+    reads: np.ndarray
 
 
 def compiled(
-    expression: Expression,
-    target: int,
+    expressions: Iterable[Expression],
+    targets: Sequence[int],
     slots: Mapping[str, int],
     values: Mapping[str, float],
-    wrong: Callable[[str], Exception],
+    wrong: Callable[[int, str], Exception],
     many: int = 0,
-) -> Bytecode:
-    """Return the bytecode of an expression.
+) -> Codes:
+    """Return the bytecodes of expressions.
 
     Parameters
     ----------
-    expression : Expression
-    target : int
-        The slot to which the value is assigned.
+    expressions : iterable of Expression
+    targets : sequence of int
+        The slot to which the value of each is assigned.
     slots : mapping of str to int
         The slots of variables.
     values : mapping of str to float
         The values of names that do not change.
     wrong : callable
-        Makes the error for a text.
+        Makes the error from the number of an expression and a text.
     many : int
         The first sum of at least this many variables becomes one SUM; 0: none does.
     """
+    parts = [parted(each) for each in expressions]
+    ends = [0, *accumulate(len(names) for _, names in parts)]
+    operands = _operands(parts, ends[-1], slots, values, wrong)
+    kinds = np.repeat(_KINDS, (len(slots), len(values), 1))[operands].astype(np.uint8).tobytes()
+    members: dict[tuple[Form, bytes], list[int]] = {}
+    for number, (start, end) in enumerate(pairwise(ends)):
+        members.setdefault((parts[number][0], kinds[start:end]), []).append(number)
+    starts, into = np.array(ends), np.array(targets, np.int32)
+    fixed = np.array([*[0.0] * len(slots), *values.values()], np.float64)
+    tables: dict[Shape, list[tuple[Any, ...]]] = {}
+    for (form, kind), numbers in members.items():
+        try:
+            made = _template(form, kind, many)
+        except ValueError as error:
+            raise wrong(numbers[0], str(error)) from None
+        begin = starts[numbers, None]
+        used = np.empty((len(numbers), len(made.variables) + 1), np.int32)
+        used[:, :-1], used[:, -1] = operands[begin + made.variables], into[numbers]
+        constants = np.empty((len(numbers), len(made.constants)))
+        constants[:] = made.constants
+        constants[:, made.named] = fixed[operands[begin + made.names]]
+        tables.setdefault(made.shape, []).append((numbers, used, constants))
+    bundles: list[Bundle] = []
+    places = np.empty((len(parts), 2), np.int32)
+    for shape, each in tables.items():
+        rows, *columns = map(np.concatenate, zip(*each, strict=True))
+        places[rows, 0], places[rows, 1] = len(bundles), np.arange(len(rows))
+        bundles.append(Bundle(shape, *columns))
+    reads = operands < len(slots)
+    readers = np.repeat(np.arange(len(parts)), np.diff(starts))
+    return Codes(bundles, places, np.stack((readers[reads], operands[reads]), axis=1))
+
+
+def _operands(
+    parts: Sequence[tuple[Form, tuple[str, ...]]],
+    count: int,
+    slots: Mapping[str, int],
+    values: Mapping[str, float],
+    wrong: Callable[[int, str], Exception],
+) -> np.ndarray:
+    """Return the numbers of all names in expressions: slots, then values, then the time."""
+    numbered = {"time": len(slots) + len(values)}
+    numbered |= zip(values, range(len(slots), len(slots) + len(values)), strict=True)
+    numbered |= slots
+    every = chain.from_iterable(names for _, names in parts)
+    try:
+        return np.fromiter(map(numbered.__getitem__, every), np.int32, count)
+    except KeyError as error:
+        name = error.args[0]
+        number = next(number for number, (_, names) in enumerate(parts) if name in names)
+        raise wrong(number, f"the name {name!r} is unknown") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """A name in a form: its kind, and its place among the names."""
+
+    op: Op
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """The bytecode of a form.
+
+    Attributes
+    ----------
+    shape : Shape
+    variables : ndarray of int
+        The places of the variables that it reads, among the names of the form.
+    constants : ndarray of float64
+        Those that are numbers in the form.
+    named, names : ndarray of int
+        Which of the constants have names, and the places of these.
+    """
+
+    shape: Shape
+    variables: np.ndarray
+    constants: np.ndarray
+    named: np.ndarray
+    names: np.ndarray
+
+
+@lru_cache(maxsize=256)
+def _template(form: Form, kinds: bytes, many: int) -> _Template:
+    """Compile a form whose names are of some kinds.
+
+    Raises
+    ------
+    ValueError
+        An operator is unknown or has a wrong number of operands.
+    """
+    operands = [_Operand(Op(kind), place) for place, kind in enumerate(kinds)]
     code: list[Instruction] = []
     variables: list[int] = []
     constants: list[float] = []
+    named: dict[int, int] = {}  # the places of names, by their number among the constants
     labels: dict[int, int] = {}
     jumps: list[tuple[int, int]] = []
     free = 0
-    pending: list[object] = [(Op.ASSIGN, 0), expression]
+    pending: list[object] = [(Op.ASSIGN, 0), built(form, operands)]
     while pending:
         part = pending.pop()
         if isinstance(part, tuple):
             code.append(part)
-        elif isinstance(part, Number):
-            code.append(_CONSTANT)
-            constants.append(float(part.value))
-        elif isinstance(part, Name):
-            name = part.name
-            if name in slots:
-                code.append(_VARIABLE)
-                variables.append(slots[name])
-            elif name in values:
-                code.append(_CONSTANT)
-                constants.append(values[name])
-            elif name == "time":
-                code.append((Op.TIME, 0))
-            else:
-                raise wrong(f"the name {name!r} is unknown")
-        elif isinstance(part, _Jump):
-            jumps.append((len(code), part.label))
+        elif isinstance(part, _Operand):
             code.append((part.op, 0))
-        elif isinstance(part, int):
-            labels[part] = len(code)
+            if part.op == Op.VARIABLE:
+                variables.append(part.place)
+            elif part.op == Op.CONSTANT:
+                named[len(constants)] = part.place
+                constants.append(0.0)
         elif isinstance(part, Apply):
-            operands = part.operands
-            _check_arity(part, wrong)
+            _check_arity(part)
+            below: tuple[Any, ...] = part.operands
             if (
                 many
                 and part.operator == "plus"
-                and len(operands) >= many
-                and all(isinstance(each, Name) and each.name in slots for each in operands)
+                and len(below) >= many
+                and all(isinstance(each, _Operand) and each.op == Op.VARIABLE for each in below)
             ):
                 many = 0
-                code.append((Op.SUM, len(operands)))
-                variables += [slots[each.name] for each in operands if isinstance(each, Name)]
-            elif (simple := _SIMPLE.get((part.operator, len(operands)))) is not None:
+                code.append((Op.SUM, len(below)))
+                variables += [each.place for each in below]
+            elif (simple := _SIMPLE.get((part.operator, len(below)))) is not None:
                 pending.append(simple)
-                pending.extend(operands[::-1])
+                pending += below[::-1]
             elif part.operator == "piecewise":
-                free = _push_pieces(operands, pending, free)
+                free = _push_pieces(below, pending, free)
             else:
-                pending.extend(reversed(list(_steps(part.operator, operands))))
+                pending += reversed(list(_steps(part.operator, below)))
+        elif isinstance(part, Number):
+            code.append((Op.CONSTANT, 0))
+            constants.append(part.value)
+        elif isinstance(part, _Jump):
+            jumps.append((len(code), part.label))
+            code.append((part.op, 0))
         else:
-            raise wrong(f"{part!r} is no expression")
+            assert isinstance(part, int)
+            labels[part] = len(code)
     for place, label in jumps:
         code[place] = (code[place][0], labels[label] - place - 1)
-    variables.append(target)
-    return Bytecode(Shape(tuple(code)), tuple(variables), tuple(constants))
+    places = [np.array(each, int) for each in (variables, [*named], [*named.values()])]
+    return _Template(Shape(tuple(code)), places[0], np.array(constants, np.float64), *places[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,15 +415,15 @@ def _steps(operator: str, operands: tuple[Expression, ...]) -> Iterator[object]:
         yield from (_ONE, first, (Op.DIVIDE, 0), (inverse, 0))
 
 
-def _check_arity(part: Apply, wrong: Callable[[str], Exception]) -> None:
+def _check_arity(part: Apply) -> None:
     count = len(part.operands)
     if part.operator not in ARITIES:
-        raise wrong(f"the operator {part.operator!r} is unknown")
+        raise ValueError(f"the operator {part.operator!r} is unknown")
     least, most = ARITIES[part.operator]
     if count < least or (most is not None and count > most):
-        raise wrong(f"the operator {part.operator!r} has {count} operands")
+        raise ValueError(f"the operator {part.operator!r} has {count} operands")
     if part.operator == "piecewise" and count % 2 == 0:
-        raise wrong("a piecewise has no value for otherwise")
+        raise ValueError("a piecewise has no value for otherwise")
 
 
 def _effect(op: Op, number: int) -> int:

@@ -15,9 +15,7 @@ from pyapsp.device import Device
 from pyapsp.errors import ParameterError, PrecisionError
 from pyapsp.graph.validation import is_real
 from pyapsp.kernels.source import flattened
-from pyapsp.simulation.bytecode import Bytecode
 from pyapsp.simulation.integrate import Plan
-from pyapsp.simulation.layout import Bundle
 from pyapsp.simulation.methods import Tableau
 from pyapsp.simulation.schedule import compile_model
 from pyapsp.simulation.system import System
@@ -183,12 +181,11 @@ def _text(
     functions = len(model.functions) + given
     tables = Tables()
 
-    def function(name: str, threads: list[tuple[Bytecode, ...]], arguments: str) -> list[str]:
+    def function(name: str, threads: list[list[int]], arguments: str) -> list[str]:
         lines = [f"static void {name}(const real t, const real *x, {arguments})", "{"]
-        for code in (code for thread in threads for code in thread):
-            slots = np.array([code.slots], np.int32)
-            constants = np.array([code.constants], np.float64).reshape(1, -1)
-            block = translate(Bundle(code.shape, slots, constants), states, tables)
+        numbers = [number for thread in threads for number in thread]
+        for bundle, row in model.codes.places[numbers].tolist():
+            block = translate(model.codes.bundles[bundle].row(row), states, tables)
             lines += ["    {", *("        " + line for line in block.lines), "    }"]
         return [*lines, "}"]
 

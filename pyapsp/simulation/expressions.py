@@ -5,10 +5,22 @@ The front ends make them, the compilers and interpreters read them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["ARITIES", "Apply", "Expression", "Name", "Number", "names"]
+__all__ = [
+    "ARITIES",
+    "Apply",
+    "Expression",
+    "Form",
+    "Name",
+    "Number",
+    "built",
+    "names",
+    "parted",
+    "renamed",
+]
 
 #: How many operands each operator takes, at least and at most (None: any number). The names are
 #: those of content MathML. ``minus`` of one operand is the negative; ``root`` has (degree, x) and
@@ -52,17 +64,84 @@ class Apply:
 
     operator: str
     operands: tuple[Expression, ...]
+    # what `parted` found
+    _parts: tuple[Form, tuple[str, ...]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
 
 Expression = Number | Name | Apply
 
 
-def names(expression: Expression) -> Iterator[str]:
-    """Yield each name in an expression, as often as it occurs."""
-    pending = [expression]
-    while pending:
+#: An expression in post order without its names: None for a name, an operator with the number of
+#: its operands, or a number; zeros are text, because 0 and -0 are equal and not the same.
+Form = tuple[tuple[str, int] | float | str | None, ...]
+
+
+def parted(expression: Expression) -> tuple[Form, tuple[str, ...]]:
+    """Return the form of an expression, and its names in the order in which they occur.
+
+    Equal modules of a model have expressions of the same form.
+
+    Raises
+    ------
+    TypeError
+        A part is no expression.
+    """
+    if isinstance(expression, Apply) and expression._parts is not None:
+        return expression._parts
+    form: list[tuple[str, int] | float | str | None] = []
+    found: list[str] = []
+    pending: list[object] = [expression]
+    while pending:  # from right to left
         part = pending.pop()
-        if isinstance(part, Name):
-            yield part.name
-        elif isinstance(part, Apply):
-            pending.extend(reversed(part.operands))
+        if isinstance(part, Apply):
+            form.append((part.operator, len(part.operands)))
+            pending += part.operands
+        elif isinstance(part, Name):
+            form.append(None)
+            found.append(part.name)
+        elif isinstance(part, Number):
+            form.append(float(part.value) or str(float(part.value)))
+        else:
+            raise TypeError(f"{part!r} is no expression")
+    return _kept(expression, tuple(form[::-1]), tuple(found[::-1]))
+
+
+def _kept(
+    expression: Expression, form: Form, found: tuple[str, ...]
+) -> tuple[Form, tuple[str, ...]]:
+    """Return the parts of an expression, and keep them."""
+    if isinstance(expression, Apply):
+        object.__setattr__(expression, "_parts", (form, found))
+    return form, found
+
+
+def built(form: Form, leaves: Iterable[Any]) -> Any:
+    """Return the expression of a form with other leaves in place of its names."""
+    done: list[Any] = []
+    coming = iter(leaves)
+    for item in form:
+        if item is None:
+            done.append(next(coming))
+        elif isinstance(item, tuple):
+            operator, count = item
+            start = len(done) - count
+            done[start:] = [Apply(operator, tuple(done[start:]))]
+        else:
+            done.append(Number(float(item)))
+    return done[0]
+
+
+def renamed(expression: Expression, new: Callable[[str], str]) -> Expression:
+    """Return an expression with ``new(name)`` in place of each name."""
+    form, found = parted(expression)
+    found = tuple(map(new, found))
+    made: Expression = built(form, map(Name, found))
+    _kept(made, form, found)
+    return made
+
+
+def names(expression: Expression) -> tuple[str, ...]:
+    """Return each name in an expression, as often as it occurs."""
+    return parted(expression)[1]

@@ -12,13 +12,13 @@ network model", Journal of Neuroscience 16(20), 1996, doi:10.1523/JNEUROSCI.16-2
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Mapping
 
 from pyapsp.errors import ParameterError
 from pyapsp.graph.validation import integer
-from pyapsp.simulation.expressions import Apply, Expression, Name, Number
+from pyapsp.simulation.expressions import Apply, Expression, Name, Number, renamed
 from pyapsp.simulation.formulas import formula
-from pyapsp.simulation.frontend.trees import replace
 from pyapsp.simulation.system import System
 
 __all__ = ["join", "luo_rudy", "luo_rudy_line", "luo_rudy_ring", "wang_buzsaki"]
@@ -145,11 +145,11 @@ class _Builder:
     ) -> None:
         """Add formulas; names that are not in ``shared`` are those of the cell."""
 
-        def find(name: str) -> Expression:
-            return Name(shared.get(name, prefix + name))
+        def new(name: str) -> str:
+            return shared.get(name) or sys.intern(prefix + name)
 
         for name, text in own.items():
-            into[prefix + name] = replace(formula(text), find)
+            into[sys.intern(prefix + name)] = renamed(formula(text), new)
 
     def system(self, name: str) -> System:
         """Return the system of what was added."""
@@ -281,7 +281,7 @@ def join(**systems: System) -> System:
         raise ParameterError.of("systems", "join", rule, list(systems))
     parts: dict[str, dict[str, Expression]] = {
         part: {
-            f"{name}.{key}": replace(value, _prefixed(name + "."))
+            f"{name}.{key}": renamed(value, _prefixed(name + "."))
             for name, system in systems.items()
             for key, value in getattr(system, part).items()
         }
@@ -306,8 +306,8 @@ def join(**systems: System) -> System:
     )
 
 
-def _prefixed(prefix: str) -> Callable[[str], Expression]:
-    return lambda name: Name(name if name == "time" else prefix + name)
+def _prefixed(prefix: str) -> Callable[[str], str]:
+    return lambda name: name if name == "time" else prefix + name
 
 
 def _coupled(conductance: float) -> _Builder:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyapsp.simulation.bytecode import Op, Shape
-from pyapsp.simulation.layout import Bundle, Layout, Phase
+from pyapsp.simulation.bytecode import Bundle, Op, Shape
+from pyapsp.simulation.layout import Layout, Phase
 
 __all__ = ["Image", "encode"]
 

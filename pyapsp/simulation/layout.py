@@ -1,11 +1,6 @@
 """Assign bytecodes to work-items, and variables to slots.
 
-A *bundle* is the bytecodes of a phase that have the same shape, with their operands as columns of
-two tables::
-
-    shape      VARIABLE CONSTANT TIMES ASSIGN        slots      constants
-                                                     4 0        0.5          bytecode 0
-                                                     5 1        0.25         bytecode 1
+The bytecodes of the threads of a phase are joined, and those of the same shape are a bundle.
 
 Source: F. Okuyama's thesis, 2013, section 5.5.1, figures 5.4 to 5.6.
 """
@@ -14,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from itertools import groupby
+from itertools import pairwise
 
 import numpy as np
 
 from pyapsp.errors import ParameterError
-from pyapsp.simulation.bytecode import Bytecode, Shape
+from pyapsp.simulation.bytecode import Bundle, Codes, Shape
 from pyapsp.simulation.schedule import Model
 
-__all__ = ["SUMS", "Bundle", "Layout", "Optimisations", "Phase", "arrange"]
+__all__ = ["SUMS", "Layout", "Optimisations", "Phase", "arrange"]
 
 #: How a warp adds the terms of a sum of many variables; "" leaves sums to one work-item.
 SUMS = ("", "tree", "ordered", "compensated")  # the numbers of sums.h
@@ -70,26 +65,6 @@ class Optimisations:
     def none(cls) -> Optimisations:
         """Return these with every switch off."""
         return cls(**{each.name: each.type == "str" and "" for each in fields(cls)})  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Bundle:
-    """Bytecodes of the same shape.
-
-    Attributes
-    ----------
-    shape : Shape
-    slots : (n, p) ndarray of int32
-        The slots that each bytecode uses, in the order of their use.
-    constants : (n, q) ndarray of float64
-    """
-
-    shape: Shape
-    slots: np.ndarray
-    constants: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.slots)
 
 
 @dataclass(frozen=True)
@@ -152,9 +127,8 @@ class Layout:
 
 def arrange(model: Model, options: Optimisations, width: int) -> Layout:
     """Return the layout of a model for warps of `width` work-items."""
-    joined: dict[tuple[Shape, ...], Shape] = {}
-    phases = [_phase(threads, options, width, joined) for threads in model.phases]
-    resets = _phase(model.resets, options, width, joined) if model.resets else None
+    phases = [_phase(model.codes, threads, options, width) for threads in model.phases]
+    resets = _phase(model.codes, model.resets, options, width) if model.resets else None
     count, functions = len(model.states), len(model.functions)
     new = np.arange(count + functions, dtype=np.int32)
     every = phases + ([resets] if resets else [])
@@ -167,33 +141,34 @@ def arrange(model: Model, options: Optimisations, width: int) -> Layout:
     return Layout(phases, resets, count, functions, slots, width, options)
 
 
-def _phase(
-    threads: list[tuple[Bytecode, ...]],
-    options: Optimisations,
-    width: int,
-    joined: dict[tuple[Shape, ...], Shape],
-) -> Phase:
-    members: dict[Shape, list[int]] = {}
+def _phase(codes: Codes, threads: list[list[int]], options: Optimisations, width: int) -> Phase:
+    owner = codes.places[:, 0].tolist()
+    members: dict[tuple[int, ...], list[int]] = {}
     for number, thread in enumerate(threads):
-        shapes = tuple(code.shape for code in thread)
-        if shapes not in joined:
-            joined[shapes] = Shape(tuple(each for shape in shapes for each in shape.instructions))
-        members.setdefault(joined[shapes], []).append(number)
-    shapes_in_order = sorted(members, key=lambda shape: shape.key) if options.reorder else members
+        members.setdefault(tuple([owner[code] for code in thread]), []).append(number)
+    joined = [
+        (_joined([codes.bundles[each].shape for each in key]), key, chosen)
+        for key, chosen in members.items()
+    ]
+    if options.reorder:
+        joined.sort(key=lambda each: each[0].key)
     bundles: list[Bundle] = []
     order = np.empty((len(threads), 2), np.int32)
-    for shape in shapes_in_order:
-        chosen = members[shape]
-        slots = [[slot for code in threads[each] for slot in code.slots] for each in chosen]
-        constants = [
-            [value for code in threads[each] for value in code.constants] for each in chosen
-        ]
+    for shape, key, chosen in joined:
         order[chosen, 0], order[chosen, 1] = len(bundles), np.arange(len(chosen))
-        floats = np.array(constants, np.float64).reshape(len(chosen), -1)
-        bundles.append(Bundle(shape, np.array(slots, np.int32), floats))
+        rows = codes.places[np.array([threads[each] for each in chosen]), 1]
+        parts = [(codes.bundles[each], rows[:, place]) for place, each in enumerate(key)]
+        slots = np.concatenate([bundle.slots[row] for bundle, row in parts], axis=1)
+        constants = np.concatenate([bundle.constants[row] for bundle, row in parts], axis=1)
+        bundles.append(Bundle(shape, slots, constants))
     if options.reorder:
         order = order[np.lexsort((order[:, 1], order[:, 0]))]
     return Phase(bundles, _padded(order, bundles, width, options))
+
+
+def _joined(shapes: list[Shape]) -> Shape:
+    """Return the shape of bytecodes behind each other."""
+    return Shape(tuple(each for shape in shapes for each in shape.instructions))
 
 
 def _padded(
@@ -209,10 +184,10 @@ def _padded(
         parts.append(np.full((missing, 2), -1, np.int32))
         filled += missing
 
-    for bundle, run in groupby(range(len(order)), key=lambda place: order[place, 0]):
-        places = list(run)
-        if bundles[bundle].shape.terms:  # a warp for each
-            for place in places:
+    changes = np.flatnonzero(np.diff(order[:, 0], prepend=-1, append=-1))
+    for start, stop in pairwise(changes.tolist()):
+        if bundles[order[start, 0]].shape.terms:  # a warp for each
+            for place in range(start, stop):
                 pad()
                 parts.append(order[place : place + 1])
                 filled += 1
@@ -220,8 +195,8 @@ def _padded(
             continue
         if options.redundant:
             pad()
-        parts.append(order[places[0] : places[-1] + 1])
-        filled += len(places)
+        parts.append(order[start:stop])
+        filled += stop - start
     pad()
     return np.concatenate(parts)
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyapsp.simulation.layout import Bundle, Layout, Phase
+from pyapsp.simulation.bytecode import Bundle
+from pyapsp.simulation.layout import Layout, Phase
 from pyapsp.simulation.translator import Tables, literal, translate
 
 __all__ = ["Translation", "translation"]
@@ -102,9 +103,7 @@ def _places(phase: Phase, layout: Layout) -> tuple[list[tuple[int, Bundle]], int
     for bundle in phase.bundles:
         whole = [bundle]
         if not layout.options.unify:
-            rows = range(len(bundle))
-            slots, constants = bundle.slots, bundle.constants
-            whole = [Bundle(bundle.shape, slots[i : i + 1], constants[i : i + 1]) for i in rows]
+            whole = [bundle.row(number) for number in range(len(bundle))]
         for each in whole:
             if layout.options.redundant or each.shape.terms:
                 filled += -filled % layout.width
@@ -132,7 +131,10 @@ def _loop(bundle: Bundle, first: int, layout: Layout, tables: Tables, lanes: int
     lines.append(f"int i = max(from, {first}) - {first};")
     if lanes > 1 and len(bundle) >= lanes and not bundle.shape.terms:
         block = translate(bundle, layout.states, tables, lanes=lanes)
-        lines += [f"for (; i + {lanes} <= last; i += {lanes}) {{", *_in(block.lines), "}"]
+        # the last vector also computes bytecodes of the one before, to the same values
+        again = f"i = min(i, last - {lanes});"
+        lines += [f"if (i + {lanes} <= last)", f"    for (; i < last; i += {lanes}) {{"]
+        lines += [*_in(_in([again, *block.lines])), "    }"]
     block = translate(bundle, layout.states, tables)
     total = []
     if bundle.shape.terms:

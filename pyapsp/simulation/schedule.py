@@ -12,12 +12,15 @@ Source: F. Okuyama's thesis, 2013, sections 5.3 and 5.5.1, figure 5.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
 
 from pyapsp.errors import ModelError
-from pyapsp.simulation.bytecode import Bytecode, compiled
-from pyapsp.simulation.expressions import Expression, names
+from pyapsp.simulation.bytecode import Codes, compiled
+from pyapsp.simulation.expressions import Expression, names, parted
 from pyapsp.simulation.system import System
 from pyapsp.simulation.values import Sorted, cycle_error
 
@@ -37,17 +40,21 @@ class Model:
     ----------
     states, functions : tuple of str
         Their names. The slot of a variable is its position in ``states + functions``.
-    phases : list of list of tuple of Bytecode
-        For each phase the threads, each with its bytecodes in order. The last one has the
-        derivatives; an assignment to the slot of a state is its derivative.
-    resets : list of tuple of Bytecode
-        What states get after a step; an assignment is the new value.
+    codes : Codes
+        The bytecodes of functions, derivatives and resets. An assignment to the slot of a state
+        is its derivative, or its new value.
+    phases : list of list of list of int
+        For each phase the threads, each with the numbers of its bytecodes in order. The last one
+        has the derivatives.
+    resets : list of list of int
+        What states get after a step.
     """
 
     states: tuple[str, ...]
     functions: tuple[str, ...]
-    phases: list[list[tuple[Bytecode, ...]]]
-    resets: list[tuple[Bytecode, ...]]
+    codes: Codes
+    phases: list[list[list[int]]]
+    resets: list[list[int]]
 
 
 def check(system: System) -> None:
@@ -88,8 +95,10 @@ def check(system: System) -> None:
     }
     for kind, group in rules.items():
         for name, rule in group.items():
-            if not isinstance(rule, Expression):
-                raise ModelError(system.name, f"{kind} {name!r}", f"{rule!r} is no expression")
+            try:
+                parted(rule)
+            except TypeError as error:
+                raise ModelError(system.name, f"{kind} {name!r}", str(error)) from None
     fixed = {*system.parameters, *system.constants}
     _check_names(system, "constant", system.constants, fixed)
     _check_names(system, "initial value of", system.initial, set(owner))
@@ -134,24 +143,20 @@ def compile_model(
     """
     states, functions = tuple(system.initial), tuple(system.functions)
     slots = {name: slot for slot, name in enumerate((*states, *functions, *varying))}
-    many = SUMMED if sums else 0
+    groups = {
+        "function": system.functions,
+        "derivative of": {name: system.derivatives[name] for name in states},
+        "reset of": system.resets,
+    }
+    expressions = [rule for group in groups.values() for rule in group.values()]
+    targets = [slots[name] for group in groups.values() for name in group]
 
-    def bytecodes(
-        kind: str, group: Mapping[str, Expression], keys: Iterable[str]
-    ) -> list[Bytecode]:
-        def wrong(name: str) -> Callable[[str], ModelError]:
-            return lambda text: ModelError(system.name, f"{kind} {name!r}", text)
+    def wrong(number: int, text: str) -> ModelError:
+        keys = [f"{kind} {name!r}" for kind, group in groups.items() for name in group]
+        return ModelError(system.name, keys[number], text)
 
-        return [
-            compiled(group[name], slots[name], slots, values, wrong(name), many) for name in keys
-        ]
-
-    codes = bytecodes("function", system.functions, functions)
-    first = len(states)
-    last = first + len(functions)
-    needs = [
-        sorted({slot - first for slot in code.slots[:-1] if first <= slot < last}) for code in codes
-    ]
+    codes = compiled(expressions, targets, slots, values, wrong, SUMMED if sums else 0)
+    needs = _needs(codes, len(states), len(functions))
     level = levels(needs)
     if level is None:
         index = {name: number for number, name in enumerate(functions)}
@@ -162,14 +167,23 @@ def compile_model(
         for name in functions:
             order.add(name)
     assert level is not None, "a cycle was not found"
-    alone = [code.shape.terms > 0 for code in codes]
-    found = _threads(needs, level, alone, MERGED if merge else 1)
-    phases = [[tuple(codes[each] for each in thread) for thread in phase] for phase in found]
-    slopes = bytecodes("derivative of", system.derivatives, states)
-    resets = bytecodes("reset of", system.resets, system.resets)
-    return Model(
-        states, functions, [*phases, [(code,) for code in slopes]], [(code,) for code in resets]
-    )
+    summing = np.array([bundle.shape.terms > 0 for bundle in codes.bundles], bool)
+    alone = summing[codes.places[:, 0]].tolist()
+    phases = _threads(needs, level, alone, MERGED if merge else 1)
+    rest = [[number] for number in range(len(functions), len(expressions))]
+    slopes, resets = rest[: len(states)], rest[len(states) :]
+    return Model(states, functions, codes, [*phases, slopes], resets)
+
+
+def _needs(codes: Codes, states: int, functions: int) -> list[list[int]]:
+    """Return the functions that each function reads, in order."""
+    readers, others = codes.reads.T - [[0], [states]]
+    inside = (readers < functions) & (others >= 0) & (others < functions)
+    pairs = np.unique(readers[inside] * functions + others[inside])
+    readers, others = np.divmod(pairs, max(functions, 1))
+    ends = np.searchsorted(readers, np.arange(functions + 1)).tolist()
+    others = others.tolist()
+    return [others[first:last] for first, last in pairwise(ends)]
 
 
 def levels(needs: Sequence[Sequence[int]]) -> list[int] | None:

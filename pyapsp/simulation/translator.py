@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pyapsp.simulation.bytecode import Op
-from pyapsp.simulation.layout import Bundle
+from pyapsp.simulation.bytecode import Bundle, Op
 
 __all__ = ["Block", "Tables", "literal", "translate"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import gamma
 
 from pyapsp.errors import ModelError
-from pyapsp.simulation.expressions import Apply, Expression, Name, Number, names
+from pyapsp.simulation.expressions import Apply, Expression, Name, Number, names, parted
 from pyapsp.simulation.system import System
 
 __all__ = ["Sorted", "at_start", "cycle_error", "evaluated"]
@@ -197,21 +197,24 @@ def at_start(
     given = given or {}
     found: dict[str, Value] = {name: np.float64(each) for name, each in system.parameters.items()}
     found |= {"time": np.float64(system.start)}
-    for name, each in system.initial.items():
-        if isinstance(each, Number):
-            found[name] = np.float64(each.value)
     found |= given
     rules = {**system.constants, **system.functions, **system.initial}
 
     def needs(name: str) -> Iterable[str]:
-        return () if name in found else dict.fromkeys(names(rules[name]))
+        return () if name in found else names(rules[name])
 
     order = Sorted(needs, lambda cycle: cycle_error(system, cycle))
     for name in (*system.constants, *system.initial):
         order.add(name)
+    known: dict[tuple[Any, ...], Value] = {}  # of equal forms of the same values
     with np.errstate(all="ignore"):
         for name in order.order:
-            if name not in found:
-                found[name] = evaluated(rules[name], found.__getitem__)
+            if name in found:
+                continue
+            form, used = parted(rules[name])
+            key = form, *[id(found[each]) for each in used]
+            if key not in known:
+                known[key] = evaluated(rules[name], found.__getitem__)
+            found[name] = known[key]
     constant = {name: found[name] for name in (*system.parameters, *system.constants)}
     return constant, {name: found[name] for name in system.initial}

@@ -7,12 +7,11 @@ from os import PathLike
 from xml.sax.saxutils import escape, quoteattr
 
 from pyapsp.errors import ModelError
-from pyapsp.simulation.expressions import Expression, Name
+from pyapsp.simulation.expressions import Expression, renamed
 from pyapsp.simulation.frontend.assembly import Draft
 from pyapsp.simulation.frontend.documents import Element, parse_document
 from pyapsp.simulation.frontend.phml_files import Files
 from pyapsp.simulation.frontend.sbml import read_sbml
-from pyapsp.simulation.frontend.trees import replace
 
 __all__ = ["import_sbml"]
 
@@ -68,9 +67,9 @@ def import_sbml(
         if name not in names:
             raise ModelError(path, f"bridge to {name!r}", "the SBML has no such name", element.line)
 
-    def renamed(part: Mapping[str, Expression]) -> dict[str, Expression]:
+    def bridged(part: Mapping[str, Expression]) -> dict[str, Expression]:
         return {
-            names[name]: replace(value, lambda used: Name(names[used]))
+            names[name]: renamed(value, names.__getitem__)
             for name, value in part.items()
             if name not in sets
         }
@@ -78,10 +77,10 @@ def import_sbml(
     draft.parameters |= {
         names[name]: value for name, value in system.parameters.items() if name not in sets
     }
-    draft.definitions |= renamed(system.constants)
-    draft.definitions |= renamed(system.functions)
-    draft.initial |= renamed(system.initial)
-    draft.derivatives |= renamed(system.derivatives)
+    draft.definitions |= bridged(system.constants)
+    draft.definitions |= bridged(system.functions)
+    draft.initial |= bridged(system.initial)
+    draft.derivatives |= bridged(system.derivatives)
     draft.units |= {names[name]: unit for name, unit in system.units.items() if name not in sets}
     functions.extend(names[name] for name in system.functions if name not in sets)
     return names

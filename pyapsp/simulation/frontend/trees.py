@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
 
 from pyapsp.simulation.expressions import ARITIES, Apply, Expression, Name, Number
 
-__all__ = ["TIME", "apply", "measure", "number", "piecewise", "replace"]
+__all__ = ["TIME", "apply", "measure", "number", "piecewise"]
 
 TIME = Name("time")
 
@@ -62,16 +61,6 @@ def piecewise(
     if not pieces:
         return last
     return Apply("piecewise", (*(part for piece in pieces for part in piece), last))
-
-
-def replace(expression: Expression, find: Callable[[str], Expression]) -> Expression:
-    """Return an expression with ``find(name)`` in place of each name."""
-    if isinstance(expression, Name):
-        return find(expression.name)
-    if isinstance(expression, Apply):
-        operands = tuple(replace(part, find) for part in expression.operands)
-        return Apply(expression.operator, operands)
-    return expression
 
 
 def measure(expression: Expression) -> tuple[int, int]:
