@@ -105,11 +105,16 @@ def _text(document: dict[str, Any]) -> str:
     lines = []
     for key, value in document.items():
         if isinstance(value, list) and value:
-            entries = ",\n".join(json.dumps(each) for each in value)
+            entries = ",\n".join(_line(each) for each in value)
             lines.append(f"{json.dumps(key)}: [\n{entries}\n]")
         else:
-            lines.append(f"{json.dumps(key)}: {json.dumps(value)}")
+            lines.append(f"{json.dumps(key)}: {_line(value)}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _line(value: Any) -> str:
+    """Write JSON without spaces."""
+    return json.dumps(value, separators=(",", ":"))
 
 
 def benches(name: str, folder: Path = RECORDS) -> list[Path]:
