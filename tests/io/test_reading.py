@@ -16,7 +16,7 @@ import scipy.sparse
 
 from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.graph import Graph, from_frame, from_networkx, read
-from pyapsp.graph.io import plain
+from pyapsp.graph.io import plain, spelling
 
 BANNER = "%%MatrixMarket matrix "
 Arcs = list[tuple[object, object, float]]
@@ -317,3 +317,18 @@ def test_names_of_digits_from_memory():
     ]
     with pytest.raises(GraphError):
         from_frame({"source": ["1", 1], "target": ["01", 2]})
+
+
+@pytest.mark.parametrize(
+    ("content", "differs"),
+    [
+        (b"1 2 -0.5\n3 4 0.25\n", False),
+        (b"10 200 -1\n", False),
+        (b"1 2\n-0 3\n", True),
+        (b"1 2 3\n4 +5 6\n", True),
+        (b"1;2\n3;04\n", True),
+        (b"007 8\n", True),
+    ],
+)
+def test_only_rows_with_needless_signs_or_zeros_are_read_again(content, differs):
+    assert spelling.may_differ(content) == differs

@@ -16,7 +16,7 @@ __all__ = ["may_differ", "refuse_two"]
 
 # Bytes that are searched at once, so that temporary arrays stay small.
 _BLOCK = 2**18
-_SIGNED = re.compile(rb'(?:^|[\s,;"])(?:\+|-0)')
+_SIGNED = re.compile(rb'(?:^|[\s,;"])(?:\+|-0(?!\.))')  # -0.5 is a weight
 _PADDED = re.compile(rb"0[0-9]")
 _BEFORE = np.frombuffer(b' \t\r\n,;"', np.uint8)  # the bytes that may come before an id
 
