@@ -18,7 +18,7 @@ __all__ = ["configure", "run"]
 _SHELLS = ("bash", "zsh", "fish")
 # Arguments with one of these metavars are folders; metavars in capitals with a suffix are files.
 _FOLDERS = ("DIR",)
-_FILES = ("FILE", "GRAPH", "IN", "OUT", "RECORD")
+_FILES = ("FILE", "GRAPH", "IN", "OUT", "RECORD", "RESULT")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
