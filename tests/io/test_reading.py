@@ -7,6 +7,7 @@ import io
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -320,15 +321,24 @@ def test_names_of_digits_from_memory():
 
 
 @pytest.mark.parametrize(
-    ("content", "differs"),
+    ("content", "weight", "differs"),
     [
-        (b"1 2 -0.5\n3 4 0.25\n", False),
-        (b"10 200 -1\n", False),
-        (b"1 2\n-0 3\n", True),
-        (b"1 2 3\n4 +5 6\n", True),
-        (b"1;2\n3;04\n", True),
-        (b"007 8\n", True),
+        (b"1 2 -0.5\n3 4 0.25\n", 2, False),
+        (b"10 200 -1\n", 2, False),
+        (b"1 2 +1\n3 4 -1\n", 2, False),
+        (b"1,2,+1\n3,4,-1", 2, False),
+        (b"1 2 +1 7\n", 2, True),
+        (b"+1 2 +1\n", 2, True),
+        (b"1 +2 1\n", 2, True),
+        (b"1;+2;1\n", 2, True),
+        (b"1 2\n-0 3\n", None, True),
+        (b"1 2\n3 +4\n", None, True),
+        (b"5 1 +2\n", 0, True),
+        (b"1;2\n3;04\n", None, True),
+        (b"007 8\n", None, True),
     ],
 )
-def test_only_rows_with_needless_signs_or_zeros_are_read_again(content, differs):
-    assert spelling.may_differ(content) == differs
+def test_only_rows_with_needless_signs_or_zeros_are_read_again(content, weight, differs):
+    tail, head = (1, 2) if weight == 0 else (0, 1)
+    columns = SimpleNamespace(tail=tail, head=head, weight=weight)
+    assert spelling.may_differ(content, columns) == differs

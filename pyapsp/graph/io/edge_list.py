@@ -66,7 +66,7 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     quick = _quick(path, content, weighted)
     if quick is not None:
         found, tails, heads, weights = quick
-        if spelling.may_differ(content):
+        if spelling.may_differ(content, found.columns):
             spelling.refuse_two(path, text.lines(path, content), found)
         labels, rows, columns = relabel(tails, heads)
         _refuse_doubtful(path, found, labels, rows, columns)
@@ -94,8 +94,10 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
         raise FormatError(path, number, str(error)) from None
     except ValueError:
         raise _fault(path, lines, found) from None
-    if found.whole and spelling.may_differ("\n".join(lines).encode(errors="replace")):
-        spelling.refuse_two(path, lines, found)
+    if found.whole:
+        rest = "\n".join(lines).encode(errors="replace")
+        if spelling.may_differ(rest, found.columns):
+            spelling.refuse_two(path, lines, found)
     labels, rows, columns = relabel(tails, heads)
     _refuse_doubtful(path, found, labels, rows, columns)
     directed = found.directed

@@ -9,6 +9,7 @@ import numpy as np
 
 from pyapsp.errors import FormatError
 from pyapsp.graph.io import layout
+from pyapsp.graph.io.columns import Columns
 from pyapsp.graph.io.layout import Layout
 from pyapsp.host import share
 
@@ -17,15 +18,21 @@ __all__ = ["may_differ", "refuse_two"]
 # Bytes that are searched at once, so that temporary arrays stay small.
 _BLOCK = 2**18
 _SIGNED = re.compile(rb'(?:^|[\s,;"])(?:\+|-0(?!\.))')  # -0.5 is a weight
+_FOLLOWED = re.compile(_SIGNED.pattern + rb"\S*[ \t,;]+\S")  # by another column
 _PADDED = re.compile(rb"0[0-9]")
 _BEFORE = np.frombuffer(b' \t\r\n,;"', np.uint8)  # the bytes that may come before an id
 
 
-def may_differ(content: bytes) -> bool:
-    """Return whether a number in the rows of a file has a sign or zeros that it does not need."""
+def may_differ(content: bytes, columns: Columns) -> bool:
+    """Return whether a number in the rows of a file has a sign or zeros that it does not need.
+
+    Signs in the last column do not count if ids come before a weight: +1 is a common weight.
+    """
+    ends = max(columns.tail, columns.head)
+    pattern = _SIGNED if columns.weight is None or columns.weight < ends else _FOLLOWED
     # one byte is found ten times as fast as two
     signed = b"+" in content or (b"-" in content and b"-0" in content)
-    if signed and _SIGNED.search(content):
+    if signed and pattern.search(content):
         return True
     if _PADDED.match(content):
         return True
