@@ -114,9 +114,8 @@ def test_a_method_for_short_distances_needs_the_proof(rows, device):
         assert chosen(graph, device, "int32")[0][0] == first
 
 
-@pytest.mark.parametrize("on_the_way", [False, True])
-def test_a_conversion_has_a_price(on_the_way, rows, device, monkeypatch):
-    monkeypatch.setattr(choice.staging, "suits", lambda *_: on_the_way)
+def test_a_conversion_on_the_way_costs_the_bytes_it_adds(rows, device, monkeypatch):
+    monkeypatch.setattr(choice.staging, "suits", lambda *_: True)
     rows(("fw-minplus", "float64", 150, 1e9), ("fw-minplus", "uint16", 150, 1e9))
     graph = random_graph(150, 900, 9, seed=2)
     choice._ranking.cache_clear()
@@ -124,9 +123,8 @@ def test_a_conversion_has_a_price(on_the_way, rows, device, monkeypatch):
     choice._ranking.cache_clear()
     seconds = {each.dtype.name: each.seconds for each in found if each.method.id == "fw-minplus"}
     # the host writes eight bytes for two that come
-    value = 6 * choice._BYTE if on_the_way else choice._VALUE
     price = seconds["uint16"] - seconds["float64"]
-    assert price == pytest.approx(choice._CALL + 150**2 * value)
+    assert price == pytest.approx(choice._CALL + 150**2 * 6 * choice._BYTE)
 
 
 def test_narrow_where_it_is_proved(rows, device):

@@ -16,6 +16,7 @@ from pyapsp.errors import NegativeCycleError
 from pyapsp.graph import Graph
 from pyapsp.kernels import staging
 from pyapsp.kernels.transfer import expected
+from pyapsp.paths import AllPairsOptions
 
 _N = 97  # a prime number: rows are never a multiple of a piece
 _METHODS = ("fw-minplus", "fw-blocked", "fw-packed16", "near-far", "apsp-tasks", "ms-bfs")
@@ -285,3 +286,12 @@ def test_narrow_distances_become_wide_on_the_way(method, held, predecessors, dev
     if predecessors:
         certain = replace(request, options=replace(request.options, out=None))
         assert request.problem.oracle(graph, certain.options)(solved.answer).fault is None
+
+
+@pytest.mark.parametrize(("more", "sparse"), [(0, True), (1, False)])
+def test_a_matrix_is_made_of_arcs_if_it_is_large_on_both_ways(more, sparse, device, monkeypatch):
+    large = 2 * 4 * _N**2 + more
+    monkeypatch.setattr(staging, "suits", lambda device, count: count >= large)
+    options = AllPairsOptions(device, np.dtype(np.float32))
+    *_, arcs = pyapsp.method("fw-minplus").plan(_graph("fw-minplus"), options).state
+    assert (arcs is not None) == sparse
