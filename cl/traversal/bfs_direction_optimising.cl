@@ -213,8 +213,10 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
                 if (levels[v] < PYAPSP_INFINITY)
                     continue;
                 settle(&search, v, u);
-                const int degree = (int)(first[v + 1] - first[v]);
+                const offset_t start = first[v];
+                const int degree = (int)(first[v + 1] - start);
                 span += degree;
+                prefetch_next(&search, v, start);
                 if (degree > PYAPSP_CHUNK) {
                     map[v >> 5] |= BIT(v);
                     next[v >> 5] |= BIT(v);

@@ -84,6 +84,8 @@
 #define MINE (PYAPSP_GROUP == 1 && !PYAPSP_PULL)
 /* Work-items that share the arcs of a vertex after PYAPSP_PROBE, and bits of a word. */
 #define WORD 32
+/* Ints of a cache line. */
+#define LINE 16
 
 typedef PYAPSP_OFFSET offset_t;
 
@@ -113,6 +115,19 @@ static inline void settle(const search_t *search, const int v, const int u)
     search->levels[v] = search->level;
 #if PYAPSP_PREDECESSORS
     search->parents[v] = u;
+#endif
+}
+
+/* Prefetch the cache lines that follow those of v, whose arcs begin at `start`. In meshes and road
+ * networks vertices with close numbers are neighbours, so that the next levels use these lines.
+ * A prefetch past the end of an array does nothing. */
+static inline void prefetch_next(const search_t *search, const int v, const offset_t start)
+{
+    PREFETCH(&search->heads[start + LINE]);
+    PREFETCH(&search->first[v + LINE]);
+    PREFETCH(&search->levels[v + LINE]);
+#if PYAPSP_PREDECESSORS
+    PREFETCH(&search->parents[v + LINE]);
 #endif
 }
 
