@@ -24,11 +24,12 @@ import numpy as np
 import pyopencl as cl
 from scipy.sparse import csr_array
 
+from pyapsp.checks import convert
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, PyApspError, StallError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.kernels.transfer import hand_back, in_place, shared
+from pyapsp.kernels.transfer import download, hand_back, in_place, shared
 from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
@@ -312,8 +313,7 @@ class _Search:
         self.rounds += int(state[_LEVEL])
         self.work += self._m - int(state[_REST])
         if not self._in_place:
-            with self._watch.by_the_host("transfer"):
-                cl.enqueue_copy(queue, distances, levels)
+            self._download(levels, distances)
 
     def _advanced(
         self, arguments: tuple[Any, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
@@ -347,8 +347,10 @@ class _Search:
     ) -> None:
         """Download the parents, unless the search has written them into the array."""
         if not self._in_place:
-            with self._watch.by_the_host("transfer"):
-                cl.enqueue_copy(self._queue, predecessors, self._parents)
+            self._download(self._parents, predecessors)
+
+    def _download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
+        download(self._queue, buffer, row.dtype, row[np.newaxis], convert, self._watch)
 
     def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:
         return [
