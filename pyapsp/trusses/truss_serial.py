@@ -16,13 +16,14 @@ from pyapsp.trusses.rows import buffer
 
 __all__ = ["TrussSerial", "suits"]
 
-# Up to this number of arcs, a CPU takes less time for all work than for the launches of rounds.
+# Up to this number of arcs, one work-item takes less time than the launches of rounds alone.
 _ARCS = 2**17
 
 
 def suits(graph: Graph, options: TrussOptions) -> bool:
     """Return whether one work-item of the device is likely to be faster than rounds of all."""
-    return options.device.traits.scalar_groups and graph.m <= _ARCS
+    units = options.device.capabilities.compute_units
+    return options.device.traits.scalar_groups and graph.m <= _ARCS + 2 * _ARCS // units
 
 
 @register
@@ -73,4 +74,4 @@ class TrussSerial(TrussMethod):
 def _memory(graph: Graph) -> int:
     """Return the ints of the memory of the kernel."""
     n, m, most = graph.n, graph.m, graph.m // 2
-    return 5 * n + 2 + 2 * (m + 1) + 2 * (most + 1) + 5 * most
+    return 5 * n + 2 + 2 * (m + 1) + 2 * (most + 1) + 5 * most + 1
