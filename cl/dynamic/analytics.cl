@@ -115,25 +115,17 @@ static inline value_t term(const ulong weight, const int negative, const value_t
 #endif
 
 #if PYAPSP_AHEAD > 0
-#define LINE 64
-/* Rows that follow each other may be far apart in memory: the hardware does not find them. */
-static inline void prefetch_row(__global const void *row, const int bytes)
-{
-    __global const char *line = row;
-    for (int k = 0; k < min(bytes, 4 * LINE); k += LINE)
-        PREFETCH(line + k);
-    PREFETCH(line + bytes - 1);
-}
-
 /* The vertex of a row that is taken soon. */
 #define SOON(at)                                                                                   \
     (listed ? list[min(at + PYAPSP_AHEAD, (uint)*count - 1)]                                       \
             : (int)min(at + PYAPSP_AHEAD, (uint)*count - 1))
+/* Prefetch the begin of a row, unless it follows the one before it in memory: then the hardware finds
+ * it, as it finds the rest of a long row. */
 #define PREFETCH_ROW(at, ROW_ITEMS)                                                                \
-    {                                                                                              \
-        const int soon = SOON(at), items = ROW_SIZE(soon);                                         \
-        if (items > 0)                                                                             \
-            prefetch_row(ROW_ITEMS(soon), items * (int)sizeof(*ROW_ITEMS(soon)));                  \
+    if (PYAPSP_HORNET || listed) {                                                                 \
+        const int soon = SOON(at);                                                                 \
+        if (ROW_SIZE(soon) > 0)                                                                    \
+            PREFETCH(ROW_ITEMS(soon));                                                             \
     }
 #else
 #define PREFETCH_ROW(at, ROW_ITEMS)

@@ -34,6 +34,7 @@
  *           the last place: ours.
  */
 #include "trusses/lists.h"
+#include "trusses/sought.h"
 #ifndef PYAPSP_WIDTH
 #define PYAPSP_WIDTH 8
 #endif
@@ -84,25 +85,6 @@ __kernel GROUP void peel_settle(__global const int *list, __global const int *si
         marks[list[i]] = round;
         trussness[list[i]] = value;
     }
-}
-
-/* The first place from `low` on, before `high`, whose head is at least w. */
-static inline int sought(__global const int *heads, int low, int high, const int w)
-{
-    int step = 1;
-    while (low + step < high && heads[low + step] < w) {
-        low += step;
-        step *= 2;
-    }
-    high = min(high, low + step + 1);
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (heads[middle] < w)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 /* Count the triangles of the edges that are left, in rows that have no others; the supports are 0

@@ -136,7 +136,7 @@ class BlockArrays:
     @property
     def alone(self) -> bool:
         """Whether all slots are in arena 0, which begins with slot 0."""
-        return self.arenas == [0] and not self._first[0]
+        return self._arena.max(initial=-1) == 0 and not self._first[0]
 
     def _blocks(self, kind: int) -> int:
         """Return the number of blocks of a block array of a class."""

@@ -21,7 +21,7 @@ _GROUP, _GROUPS, _LANES = 256, 16, 32
 # A longer row, for each of the work-items that share it, gets a group.
 _LONG = 32
 # How many rows ahead a CPU prefetches.
-_AHEAD = 16
+_AHEAD = 32
 _TYPES = {
     "float32": "float",
     "float64": "double",

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Facts", "Graph"]
 
 
-# Up to this number of arcs, a graph keeps its reversed graph: to make it takes as long as a search.
+# Up to this number of arcs, a graph keeps its reversed and its undirected graph: to make one takes
+# as long as a search.
 _KEPT = 2**22
 
 
@@ -275,7 +276,8 @@ class Graph:
 
     def __getstate__(self) -> dict[str, Any]:
         # a pickle need not have all arcs twice
-        return {name: value for name, value in self.__dict__.items() if name != "_reversed"}
+        others = "_reversed", "_symmetrized"
+        return {name: value for name, value in self.__dict__.items() if name not in others}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # arrays that NumPy has copied or unpickled can be written
@@ -417,20 +419,30 @@ class Graph:
         return found
 
     def symmetrized(self) -> Graph:
-        """Return the undirected graph: each edge has the smaller weight of its two arcs."""
+        """Return the undirected graph: each edge has the smaller weight of its two arcs.
+
+        It is kept if it is small.
+        """
         if not self.directed:
             return self
         if self.is_symmetric:
             return self._sharing(directed=False)
-        both = Graph.from_arcs(self.n, *self.arcs(), directed=False)
-        return Graph(
-            both.indptr,
-            both.indices,
-            both.weights,
-            directed=False,
-            labels=self.labels,
-            name=self.name,
-        )
+        found: Graph | None = self.__dict__.get("_symmetrized")
+        if found is None:
+            starts, heads, weights = self._reverse(self.weights)
+            rows = sorted_rows(
+                self.n,
+                np.concatenate([tails_of(self.indptr), tails_of(starts)], dtype=np.int64),
+                np.concatenate([self.indices, heads], dtype=np.int64),
+                np.concatenate([self.weights, weights]),
+                self._extremes,
+                in_runs=True,
+            )
+            found = object.__new__(Graph)
+            found._fill(*rows, False, self.labels, self.name, copy=False)
+            if self.m <= _KEPT:
+                self.__dict__["_symmetrized"] = found
+        return found
 
     def with_arcs(self, kept: ArrayLike) -> Graph:
         """Return the graph with some of its arcs only, (m,) bool, in the order of :meth:`arcs`.
@@ -447,12 +459,23 @@ class Graph:
                 f"the arcs to keep must be {self.m} booleans, not {chosen.dtype} of shape "
                 f"{chosen.shape}"
             )
-        starts = starts_among(chosen, self.indptr)
-        graph: Graph = object.__new__(Graph)
-        heads, weights = self.indices[chosen], self.weights[chosen]
-        graph._fill(starts, heads, weights, self.directed, self.labels, self.name, copy=False)
+        graph = self.with_checked_arcs(chosen)
         if not self.directed and not graph._equals_reverse():
             raise GraphError("an undirected graph needs both arcs of an edge, or none of them")
+        return graph
+
+    def with_checked_arcs(self, kept: NDArray[np.bool_]) -> Graph:
+        """Return the result of `with_arcs`, for callers that keep both arcs of an edge or none."""
+        graph: Graph = object.__new__(Graph)
+        arcs = np.flatnonzero(kept)  # an array of booleans as an index takes twice as long
+        graph.__dict__.update(
+            indptr=sealed(starts_among(kept, self.indptr)),
+            indices=sealed(self.indices.take(arcs)),
+            weights=sealed(self.weights.take(arcs)),
+            directed=self.directed,
+            labels=self.labels,
+            name=self.name,
+        )
         return graph
 
     def with_weights(self, weights: ArrayLike) -> Graph:

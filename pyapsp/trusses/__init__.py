@@ -9,6 +9,7 @@ from pyapsp.trusses.triangles_intersect import TrianglesIntersect
 from pyapsp.trusses.truss_delta import TrussDelta
 from pyapsp.trusses.truss_iterative import TrussIterative
 from pyapsp.trusses.truss_peeling import TrussPeeling
+from pyapsp.trusses.truss_serial import TrussSerial
 
 __all__ = [
     "TrianglesBitmap",
@@ -17,4 +18,5 @@ __all__ = [
     "TrussDelta",
     "TrussIterative",
     "TrussPeeling",
+    "TrussSerial",
 ]

@@ -19,11 +19,11 @@ from pyapsp.registry import Answer, Options, Plan
 from pyapsp.trusses.counting import EDGES, BitmapCounter, HashCounter
 from pyapsp.trusses.counts import too_large
 from pyapsp.trusses.rows import Rows, Selection, uploaded, zeros
-from pyapsp.trusses.simple import edges
+from pyapsp.trusses.simple import edge_count
 from pyapsp.trusses.triangles_hash import tables
 from pyapsp.tuning.method import BufferedMethod
 
-__all__ = ["Removal", "TrussMethod", "TrussOptions", "Trussness"]
+__all__ = ["Removal", "RemovalMethod", "TrussMethod", "TrussOptions", "Trussness"]
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class TrussOptions(Options):
 
 @dataclass(frozen=True)
 class Trussness(Answer):
-    """The trussness of each edge.
+    """The trussness of each arc: that of its edge.
 
     Attributes
     ----------
-    values : (edges,) int32 ndarray
-        The largest k such that the edge is in the k-truss. If one truss was asked for: its k for
-        its edges, 0 for the others. Edges (u, v) with u < v are in the order of u and then v.
+    values : (m,) int32 ndarray
+        The largest k such that the edge is in the k-truss; 0 for self-loops. If one truss was asked
+        for: its k for its edges, 0 for the others.
     """
 
     values: np.ndarray = field(kw_only=True)
@@ -75,10 +75,7 @@ class Removal:
 
 
 class TrussMethod(BufferedMethod):
-    """Base of the methods for trusses: upload, orientation, numbers of edges, and the answer.
-
-    The state of a plan is what `programs` returns.
-    """
+    """Base of the methods for trusses: the run around `find`. The state of a plan has a `hash`."""
 
     problem = "truss"
     area = "trusses"
@@ -86,6 +83,31 @@ class TrussMethod(BufferedMethod):
     def unmet(self, about: Any, options: Any) -> PyApspError | None:
         """Return the error of a graph that is too large, or of the device."""
         return too_large(self.id, about) or super().unmet(about, options)
+
+    @abstractmethod
+    def find(self, plan: Plan, watch: Stopwatch) -> tuple[np.ndarray, dict[str, int]]:
+        """Return the trussness of the arcs, of which there are some, and what is reported."""
+
+    def run(self, plan: Plan) -> Trussness:
+        """Find the trusses."""
+        options, watch = plan.options, Stopwatch()
+        values, more = np.zeros(0, np.int32), dict[str, int]()
+        started = time.perf_counter()
+        if plan.input.m:
+            with device_errors(options.device, plan.device_bytes):
+                values, more = self.find(plan, watch)
+        if options.progress is not None:
+            options.progress(values.size, values.size)
+        stats = {
+            **watch.since(started),
+            "kernel_hash": plan.state.hash,
+            "more": more,
+        }
+        return Trussness(values=values, stats=stats)
+
+
+class RemovalMethod(TrussMethod):
+    """Base of the methods that remove edges in rounds: upload, orientation, numbers of edges."""
 
     @abstractmethod
     def further(
@@ -107,35 +129,19 @@ class TrussMethod(BufferedMethod):
         found = [*rows, *selection, 4 * (m // 2), *self.further(graph, options, parameters)]
         return [max(size, 4) for size in found]
 
-    def run(self, plan: Plan) -> Trussness:
-        """Find the trusses."""
-        graph, options, watch = plan.input, plan.options, Stopwatch()
-        chosen = edges(graph)
-        values, more = np.zeros(np.count_nonzero(chosen), np.int32), {}
-        started = time.perf_counter()
-        if values.size:
-            with device_errors(options.device, plan.device_bytes):
-                more = self._removed(plan, watch, chosen, values)
-        if options.progress is not None:
-            options.progress(values.size, values.size)
-        stats = {
-            **watch.since(started),
-            "kernel_hash": plan.state.hash,
-            "more": more,
-        }
-        return Trussness(values=values, stats=stats)
-
-    def _removed(
-        self, plan: Plan, watch: Stopwatch, chosen: np.ndarray, values: np.ndarray
-    ) -> dict[str, int]:
+    def find(self, plan: Plan, watch: Stopwatch) -> tuple[np.ndarray, dict[str, int]]:
+        """Return the trussness of the arcs, and what the method reports."""
         graph, options = plan.input, plan.options
+        size = edge_count(graph)
+        if size == 0:
+            return np.zeros(graph.m, np.int32), {}
         queue = options.device.queue()
         select = Selection(options.device, oriented=True)
         rows = uploaded(queue, graph, watch)
         up = select(queue, rows, graph.m // 2)
-        up = Rows(up.first, up.heads, up.n, values.size, up.values)  # without self-loops
+        up = Rows(up.first, up.heads, up.n, size, up.values)  # without self-loops
         rows = select.numbered(queue, rows, up)
-        found = zeros(queue, values.size)
+        found = zeros(queue, size)
         if options.k is not None:
             cl.enqueue_fill_buffer(queue, found, np.full(1, options.k, np.int32), 0, found.size)
         more = self.remove(plan, Removal(queue, rows, up, found))
@@ -144,8 +150,7 @@ class TrussMethod(BufferedMethod):
         of_arcs = np.empty(graph.m, np.int32)
         with watch.by_the_host("transfer"):
             cl.enqueue_copy(queue, of_arcs, spread)
-        values[:] = of_arcs[chosen]
-        return more
+        return of_arcs, more
 
 
 def supporting(options: Options) -> BitmapCounter | HashCounter:

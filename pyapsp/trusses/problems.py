@@ -10,28 +10,26 @@ from pyapsp.graph import Graph, read
 from pyapsp.graph.families import FAMILIES
 from pyapsp.paths import about
 from pyapsp.registry import Check, Choice, Problem, Request, in_order, register_problem
-from pyapsp.trusses import triangles, truss
+from pyapsp.trusses import triangles, truss, truss_serial
 from pyapsp.trusses.counts import Counts, TriangleOptions
 from pyapsp.trusses.decomposition import Trussness, TrussOptions
 from pyapsp.trusses.products import adjacency, triangles_by_products, trussness_by_products
-from pyapsp.trusses.simple import edges, loops, sample
+from pyapsp.trusses.simple import edge_count, sample
 
 __all__ = ["TRIANGLES", "TRUSS"]
 
-# "auto" takes the first of these methods that can solve the problem.
-_PREFERRED = ("triangles-hash", "truss-peeling")
-_PREFERRED_ON_CPUS = ("triangles-bitmap", "truss-peeling")
 
-
-def _choices(request: Request) -> Iterator[Choice]:
-    """Yield the methods that can solve the problem, the preferred ones first."""
+def _triangle_choices(request: Request) -> Iterator[Choice]:
+    """Yield the methods that can solve the problem, the fastest for the kind of device first."""
     scalar = request.options.device.traits.scalar_groups
-    return in_order(request, _PREFERRED_ON_CPUS if scalar else _PREFERRED)
+    return in_order(request, ["triangles-bitmap" if scalar else "triangles-hash"])
 
 
-def _edges(graph: Graph) -> int:
-    """Return the number of edges, without self-loops."""
-    return (graph.m - int(np.count_nonzero(loops(graph)))) // 2
+def _truss_choices(request: Request) -> Iterator[Choice]:
+    """Yield the methods that can solve the problem, the fastest for the size of the graph first."""
+    if truss_serial.suits(request.input, request.options):
+        return in_order(request, ["truss-serial", "truss-peeling"])
+    return in_order(request, ["truss-peeling"], last=["truss-serial"])
 
 
 def _is_like(found: np.ndarray, expected: np.ndarray, dtype: type) -> bool:
@@ -60,16 +58,15 @@ def _triangles_oracle(graph: Graph, options: TriangleOptions) -> Callable[[Count
 def _truss_oracle(graph: Graph, options: TrussOptions) -> Callable[[Trussness], Check]:
     """Return a function that compares the trussness with that by products of the matrix."""
     expected = trussness_by_products(graph, adjacency(graph), options.k)
-    chosen, (tails, heads, _) = edges(graph), graph.arcs()
-    tails, heads = tails[chosen], heads[chosen]
+    tails, heads, _ = graph.arcs()
 
     def check(answer: Trussness) -> Check:
         fault, found = None, answer.values
         if not _is_like(found, expected, np.int32):
             fault = f"its trussness is {found.dtype} {found.shape}"
         elif (wrong := np.flatnonzero(found != expected)).size:
-            e = wrong[0]
-            fault = f"edge {tails[e]}-{heads[e]} has trussness {expected[e]}, not {found[e]}"
+            a = wrong[0]
+            fault = f"edge {tails[a]}-{heads[a]} has trussness {expected[a]}, not {found[a]}"
         return Check(fault is None, fault, "SciPy")
 
     return check
@@ -87,9 +84,9 @@ TRIANGLES = register_problem(
         sample=sample,
         about=about,
         ask=triangles.requested,
-        work=lambda graph, options, answer: _edges(graph),
+        work=lambda graph, options, answer: edge_count(graph),
         oracle=_triangles_oracle,
-        choices=_choices,
+        choices=_triangle_choices,
     )
 )
 
@@ -105,8 +102,8 @@ TRUSS = register_problem(
         sample=sample,
         about=about,
         ask=truss.requested,
-        work=lambda graph, options, answer: answer.values.size,
+        work=lambda graph, options, answer: edge_count(graph),
         oracle=_truss_oracle,
-        choices=_choices,
+        choices=_truss_choices,
     )
 )

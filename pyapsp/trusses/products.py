@@ -6,7 +6,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pyapsp.graph import Graph
-from pyapsp.trusses.simple import edges
 
 __all__ = ["adjacency", "triangles_by_products", "trussness_by_products"]
 
@@ -27,7 +26,7 @@ def triangles_by_products(matrix: csr_array) -> np.ndarray:
 
 
 def trussness_by_products(graph: Graph, left: csr_array, k: int | None = None) -> np.ndarray:
-    """Return the trussness of each edge, as `Trussness.values`.
+    """Return the trussness of each arc, as `Trussness.values`.
 
     The entries of (A A) * A are the triangles of edges. Those below k - 2 are removed until there
     is none, as in the reference of the Graph Challenge.
@@ -41,9 +40,8 @@ def trussness_by_products(graph: Graph, left: csr_array, k: int | None = None) -
         Only this truss: k for its edges, and 0 for the others.
     """
     tails, heads, _ = graph.arcs()
-    chosen = edges(graph)
-    places = tails[chosen].astype(np.int64) * graph.n + heads[chosen]
-    found = np.full(places.size, 2, np.int32)
+    places = tails.astype(np.int64) * graph.n + heads
+    found = np.where(tails == heads, 0, 2).astype(np.int32)
     now, last = (3, np.inf) if k is None else (k, k)
     while left.nnz and now <= last:
         supports = (left @ left).multiply(left).tocsr() + left  # 1 for edges in no triangle
@@ -54,9 +52,7 @@ def trussness_by_products(graph: Graph, left: csr_array, k: int | None = None) -
             left = supports
             continue
         rows, columns = left.nonzero()
-        kept = rows < columns
-        entries = rows[kept].astype(np.int64) * graph.n + columns[kept]
-        found[np.searchsorted(places, entries)] = now
+        found[np.searchsorted(places, rows.astype(np.int64) * graph.n + columns)] = now
         now += 1
     if k is not None:
         found[found != k] = 0

@@ -10,7 +10,7 @@ from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.families import draw
 from pyapsp.host import share
 
-__all__ = ["edges", "loops", "sample", "undirected"]
+__all__ = ["edge_count", "edges", "loops", "sample", "undirected"]
 
 # Arcs of a vertex in samples, so that they have triangles.
 _ARCS = 6
@@ -48,6 +48,11 @@ def loops(graph: Graph) -> np.ndarray:
 
     share(look, graph.n, 8 * graph.m)
     return found
+
+
+def edge_count(graph: Graph) -> int:
+    """Return the number of edges of an undirected graph, without self-loops."""
+    return (graph.m - int(np.count_nonzero(loops(graph)))) // 2
 
 
 def sample(size: int, family: str, seed: int, requires: Any) -> Graph:

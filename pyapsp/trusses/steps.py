@@ -16,7 +16,7 @@ from pyapsp.registry import Options, Plan
 from pyapsp.traversal.search import Launcher
 from pyapsp.trusses import intersections
 from pyapsp.trusses.counting import EDGES
-from pyapsp.trusses.decomposition import Removal, TrussMethod, TrussOptions
+from pyapsp.trusses.decomposition import Removal, RemovalMethod, TrussOptions
 from pyapsp.trusses.held import HeldInHornet
 from pyapsp.trusses.intersections import CHOICES
 from pyapsp.trusses.rows import Rows, Selection, buffer, zeros
@@ -82,7 +82,7 @@ class Steps:
         return int(found[0])
 
 
-class StepMethod(TrussMethod):
+class StepMethod(RemovalMethod):
     """Base of the published methods. A subclass removes the edges that a step has marked."""
 
     choices: ClassVar[Mapping[str, Sequence[Any]]] = {**CHOICES, "container": ("csr", "hornet")}

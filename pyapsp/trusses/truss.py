@@ -127,11 +127,13 @@ def k_truss(
     >>> pyapsp.k_truss(arcs, 3).m // 2
     3
     """
-    started, k = time.perf_counter(), _checked(k, _TRUSS)
+    k = _checked(k, _TRUSS)
     request = requested(
         graph, method, k=k, device=device, memory_limit=memory_limit, progress=progress
     )
-    return _subgraph(request.input, runs.solve(request, started).answer.values > 0)
+    _, answer = runs.run(request)
+    given: Graph = request.input
+    return given.with_checked_arcs(answer.values > 0)
 
 
 def truss_decomposition(
@@ -170,8 +172,8 @@ def truss_decomposition(
     request = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
     solved, given = runs.solve(request, started), request.input
     chosen, (tails, heads, _) = edges(given), given.arcs()
-    ends = tails[chosen], heads[chosen]
-    return Trusses(given, *ends, solved.answer.values, solved.record, solved.reasons)
+    ends, values = (tails[chosen], heads[chosen]), solved.answer.values[chosen]
+    return Trusses(given, *ends, values, solved.record, solved.reasons)
 
 
 def requested(
@@ -219,4 +221,4 @@ def _subgraph(graph: Graph, kept: np.ndarray) -> Graph:
     arcs[upper] = kept
     # the reverses of the edges, in the order of their rows, are the columns of the matrix
     arcs[tails > heads] = matrix.tocsc().data
-    return graph.with_arcs(arcs)
+    return graph.with_checked_arcs(arcs)

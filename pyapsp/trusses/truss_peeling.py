@@ -14,7 +14,7 @@ from pyapsp.kernels import Program, build
 from pyapsp.registry import Options, Plan, register
 from pyapsp.traversal.search import Launcher
 from pyapsp.trusses.counting import BitmapCounter, HashCounter
-from pyapsp.trusses.decomposition import Removal, TrussMethod, TrussOptions, supporting
+from pyapsp.trusses.decomposition import Removal, RemovalMethod, TrussOptions, supporting
 from pyapsp.trusses.rows import Rows, Selection, buffer, zeros
 
 __all__ = ["TrussPeeling"]
@@ -39,7 +39,7 @@ class _Programs:
 
 
 @register
-class TrussPeeling(TrussMethod):
+class TrussPeeling(RemovalMethod):
     """Edges of least support are removed, and only their triangles are visited.
 
     Source: H. Kabir, K. Madduri, 2017.

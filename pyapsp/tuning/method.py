@@ -71,7 +71,7 @@ class TunableMethod(Method):
         ParameterError
             After the last set: none of them fits.
         """
-        found = tuned(self, n, options, family) if rows else None
+        found = tuned(self, n, options, family) if rows and self.choices else None
         if found is not None:
             yield found
         fitting = False

@@ -94,6 +94,39 @@ def test_a_small_graph_keeps_its_reversed_graph(monkeypatch):
     assert large.reversed() is not large.reversed()
 
 
+def test_a_small_graph_keeps_its_undirected_graph(monkeypatch):
+    graph = Graph.from_arcs(3, [0, 1, 1], [1, 0, 2], [5, 4, 6], labels=["a", "b", "c"])
+    both = graph.symmetrized()
+    assert graph.symmetrized() is both
+    assert both.weights.tolist() == [4, 4, 6, 6]
+    assert both.labels.tolist() == ["a", "b", "c"]
+    assert graph.with_weights([7, 8, 9]).symmetrized().weights.tolist() == [7, 7, 9, 9]
+    assert "_symmetrized" not in vars(pickle.loads(pickle.dumps(graph)))
+    monkeypatch.setattr(model, "_KEPT", 1)
+    large = Graph.from_arcs(3, [0, 1], [1, 2], [5, 6])
+    assert large.symmetrized() is not large.symmetrized()
+
+
+@pytest.mark.parametrize("draw", ["ones", "whole", "fractions"])
+def test_undirected_graphs_are_those_of_all_arcs_and_their_reverses(draw):
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 7, 40):
+        m = 3 * n
+        weights = {"ones": np.ones(m), "whole": rng.integers(-4, 5, m), "fractions": rng.random(m)}
+        graph = Graph.from_arcs(n, *rng.integers(0, n, (2, m)), weights[draw])
+        tails, heads, values = graph.arcs()
+        ends = np.r_[tails, heads], np.r_[heads, tails]
+        found = graph.symmetrized()
+        assert found == Graph(
+            *_rows(Graph.from_arcs(n, *ends, np.r_[values, values])), directed=False
+        )
+        assert not any(each.flags.writeable for each in _rows(found))
+
+
+def _rows(graph):
+    return graph.indptr, graph.indices, graph.weights
+
+
 def test_facts_without_arcs() -> None:
     for n in (0, 1, 3):
         graph = Graph.from_arcs(n, [], [])

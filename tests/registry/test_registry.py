@@ -193,6 +193,7 @@ OURS = (
     "triangles-bitmap",
     "triangles-hash",
     "truss-peeling",
+    "truss-serial",
 )
 
 

@@ -18,7 +18,9 @@ import pyapsp
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
 from pyapsp.graph import Graph, datasets
 from pyapsp.registry import problem
+from pyapsp.trusses import truss_serial
 from pyapsp.trusses.decomposition import TrussOptions
+from pyapsp.trusses.simple import edges
 from pyapsp.trusses.steps import ALIVE
 from pyapsp.trusses.truss_delta import TrussDelta
 from pyapsp.trusses.truss_iterative import TrussIterative
@@ -61,7 +63,7 @@ def trussness(graph, device, name, k=None, **parameters):
     request = PROBLEM.ask(graph, method, device=device, k=k)
     answer = method.run(method.plan(request.input, request.options))
     PROBLEM.oracle(request.input, request.options)(answer).require()
-    return answer.values, answer.stats["more"]
+    return answer.values[edges(request.input)], answer.stats["more"]
 
 
 GRAPHS = {
@@ -170,6 +172,30 @@ def test_rows_are_rewritten_when_half_of_the_edges_are_gone(device):
         assert values.max() == 15
 
 
+def test_auto_takes_one_work_item_for_small_graphs_on_cpus(device, monkeypatch):
+    def chosen():
+        return [choice.method.id for choice in PROBLEM.choices(PROBLEM.ask(graph, device=device))]
+
+    graph = PROBLEM.sample(100, "uniform", 1, None)
+    if device.traits.scalar_groups:
+        assert chosen()[:2] == ["truss-serial", "truss-peeling"]
+        monkeypatch.setattr(truss_serial, "_ARCS", graph.m // 4)
+    assert chosen()[0] == "truss-peeling"
+    assert chosen()[-1] == "truss-serial"
+
+
+def test_vertices_outside_a_core_are_pruned(device):
+    """Long tails, stars and loops around a clique: no round would find their edges."""
+    clique = [(a, b) for a in range(100, 108) for b in range(100, a + 1)]
+    tail = [(v, v + 1) for v in range(100)]
+    star = [(107, v) for v in range(150, 200)]
+    graph = undirected(200, [*clique, *tail, *star])
+    for k in (None, 2, 3, 8, 9):
+        values, _ = trussness(graph, device, "truss-serial", k)
+        inner = values[values > 2] if k is None else values[values > 0]
+        assert inner.tolist() == [k or 8] * {2: 178, 9: 0}.get(k, 28)
+
+
 def test_the_function(device):
     names = ["a", "b", "c", "d"]
     graph = Graph.from_arcs(4, [0, 1, 2, 2], [1, 2, 0, 3], [5, 6, 7, 8], labels=names, name="four")
@@ -178,8 +204,9 @@ def test_the_function(device):
     assert found.heads.tolist() == [1, 2, 2, 3]
     assert found.trussness.tolist() == [3, 3, 3, 2]
     assert found.k_max == 3
-    assert found.explain().startswith("method truss-peeling: auto")
-    assert found.stats["levels"] == 2
+    assert found.explain().startswith("method truss-serial: auto")
+    by_rounds = pyapsp.truss_decomposition(graph, "truss-peeling", device=device)
+    assert by_rounds.stats["levels"] == 2
     frame = found.to_frame()
     assert frame["source"].tolist() == ["a", "a", "b", "c"]
     truss = pyapsp.k_truss(graph, 3, device=device)

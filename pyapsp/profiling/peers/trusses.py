@@ -66,10 +66,9 @@ def _scipy_truss(graph: Graph, options: Any) -> Prepared:
 def _networkx_truss(graph: Graph, options: Any) -> Prepared:
     import networkx as nx
 
-    (tails, heads, _), chosen = graph.arcs(), edges(graph)
-    tails, heads = tails[chosen].astype(np.int64), heads[chosen].astype(np.int64)
+    tails, heads, chosen = *(each.astype(np.int64) for each in graph.arcs()[:2]), edges(graph)
     prepared = nx.Graph()
-    prepared.add_edges_from(zip(tails.tolist(), heads.tolist(), strict=True))
+    prepared.add_edges_from(zip(tails[chosen].tolist(), heads[chosen].tolist(), strict=True))
 
     def call() -> list[tuple[int, list[tuple[int, int]]]]:
         found, left = [], prepared
@@ -81,11 +80,12 @@ def _networkx_truss(graph: Graph, options: Any) -> Prepared:
         return found
 
     def answer(found: list[tuple[int, list[tuple[int, int]]]]) -> Trussness:
-        places = tails * graph.n + heads
-        values = np.full(places.size, 2 if options.k in (None, 2) else 0, np.int32)
+        places, is_edge = tails * graph.n + heads, tails != heads
+        values = np.where(is_edge & (options.k in (None, 2)), 2, 0).astype(np.int32)
         for k, ends in found:
-            low, high = np.sort(np.array(ends, np.int64)).T
-            values[np.searchsorted(places, low * graph.n + high)] = k
+            pairs = np.array(ends, np.int64).T
+            for low, high in (pairs, pairs[::-1]):
+                values[np.searchsorted(places, low * graph.n + high)] = k
         return Trussness(values=values)
 
     return call, answer

@@ -21,6 +21,7 @@ SETS = {
         {"group": 32, "width": 8, "ahead": 4},
     ],
 }
+SETS["truss-serial"] = [{}]
 clique = [(a, b) for a in range(40) for b in range(a)]
 strip = [(v, v + d) for v in range(35, 57) for d in (0, 1, 2)]
 both = Graph.from_arcs(60, *zip(*clique, *strip, strict=True))

@@ -1,0 +1,77 @@
+"""truss-serial: one work-item finds all trusses of a small graph, in one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.graph import Graph
+from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.registry import Options, Plan, register
+from pyapsp.trusses.decomposition import TrussMethod, TrussOptions
+from pyapsp.trusses.rows import buffer
+
+__all__ = ["TrussSerial", "suits"]
+
+# Up to this number of arcs, one work-item takes less time than the launches of rounds alone.
+_ARCS = 2**17
+
+
+def suits(graph: Graph, options: TrussOptions) -> bool:
+    """Return whether one work-item of the device is likely to be faster than rounds of all."""
+    units = options.device.capabilities.compute_units
+    return options.device.traits.scalar_groups and graph.m <= _ARCS + 2 * _ARCS // units
+
+
+@register
+class TrussSerial(TrussMethod):
+    """Edges of least support are removed one by one, from a queue.
+
+    Source: J. Wang, J. Cheng, 2012.
+    """
+
+    id = "truss-serial"
+    summary = "one work-item removes edges of least support, in one launch"
+    source = (
+        "Wang and Cheng 2012, doi:10.14778/2311906.2311909; "
+        "pruning by cores, and searches that end early: ours"
+    )
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield the only set: there are no parameters."""
+        yield {}
+
+    def buffers(
+        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer of a run."""
+        rows = [8 * (graph.n + 1), 4 * max(graph.m, 1)]
+        return [*rows, 4 * _memory(graph), 4 * max(graph.m, 1)]
+
+    def prepare(
+        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
+    ) -> Program:
+        """Build the kernel."""
+        return build(options.device, "trusses/truss_serial.cl", {})
+
+    def find(self, plan: Plan, watch: Stopwatch) -> tuple[np.ndarray, dict[str, int]]:
+        """Return the trussness of the arcs, and nothing to report."""
+        graph, queue = plan.input, plan.options.device.queue()
+        rows = [upload(queue, array, watch) for array in (graph.indptr, graph.indices)]
+        memory, found = buffer(queue, _memory(graph)), buffer(queue, graph.m)
+        numbers = np.int32(graph.n), np.int32(graph.m), np.int32(plan.options.k or 0)
+        kernel = plan.state.kernel("truss_serial")
+        kernel(queue, (1,), (1,), *rows, *numbers, memory, found)
+        values = np.empty(graph.m, np.int32)
+        cl.enqueue_copy(queue, values, found, is_blocking=False)
+        queue.finish()  # waiting twice would take as long as the kernel of a small graph
+        return values, {}
+
+
+def _memory(graph: Graph) -> int:
+    """Return the ints of the memory of the kernel."""
+    n, m, most = graph.n, graph.m, graph.m // 2
+    return 5 * n + 2 + 2 * (m + 1) + 2 * (most + 1) + 5 * most + 1
