@@ -344,7 +344,9 @@ def test_only_rows_with_needless_signs_or_zeros_are_read_again(content, weight, 
     assert spelling.may_differ(content, columns) == differs
 
 
-@pytest.mark.parametrize("path", [b"a.txt", io.StringIO("0 1"), 3, None, "a\0b.txt"], ids=list("bfinz"))
+@pytest.mark.parametrize(
+    "path", [b"a.txt", io.StringIO("0 1"), 3, None, "a\0b.txt"], ids=list("bfinz")
+)
 def test_what_is_no_name_of_a_file(path) -> None:
     with pytest.raises(ParameterError, match="'path' parameter of read must be the name of a file"):
         read(path)
