@@ -89,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
         about, mark, examples = (module.__doc__ or "").partition("For example:\n")
         command = commands.add_parser(
             name,
-            help=about.splitlines()[0],
+            help=about.partition("\n")[0],  # python -OO removes docstrings
             description=about.rstrip(),
             epilog=mark + examples,
             formatter_class=argparse.RawDescriptionHelpFormatter,

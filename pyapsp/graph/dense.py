@@ -34,8 +34,9 @@ def from_array(matrix: Any, *, nan_is_no_arc: bool = False) -> Graph:
     GraphError
         As `Graph.from_dense`.
     """
-    values = np.asarray(matrix)
-    plain = values.dtype.isnative and not isinstance(matrix, np.ma.MaskedArray | list | tuple)
+    masked = isinstance(matrix, np.ma.MaskedArray)
+    values = np.asarray(matrix) if masked else validation.array("the weights", matrix)
+    plain = values.dtype.isnative and not masked and not isinstance(matrix, list | tuple)
     if plain and (values.dtype.kind == "i" or values.dtype in (np.float32, np.float64)):
         try:
             return DenseGraph(values)
@@ -177,7 +178,8 @@ class DenseGraph(Graph):
     def fill_rows(self, first: int, last: int, rows: NDArray[Any], no_arc: float) -> None:
         """Write rows first to last - 1 of the matrix of weights; see `Graph.fill_rows`."""
         if self.m == self.n**2:
-            rows[...] = self._matrix[first:last]
+            with np.errstate(under="ignore"):  # weights are rounded to a float type
+                rows[...] = self._matrix[first:last]
             return
         for start in range(first, last, self._rows):
             stop = min(start + self._rows, last)
@@ -185,7 +187,8 @@ class DenseGraph(Graph):
             absent = given == 0
             if given.dtype.kind == "f":
                 absent |= given == np.inf
-                with np.errstate(invalid="ignore"):  # infinite entries are overwritten next
+                # infinite entries are overwritten next
+                with np.errstate(invalid="ignore", under="ignore"):
                     target[...] = given
             else:
                 target[...] = given

@@ -14,7 +14,7 @@ import scipy.sparse
 
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph, as_graph, model
-from pyapsp.graph.dense import DenseGraph
+from pyapsp.graph.dense import DenseGraph, from_array
 
 
 @pytest.fixture
@@ -578,6 +578,21 @@ def test_reach_and_depth_from_a_few_searches() -> None:
         assert without.sounded == without.facts
     dense = DenseGraph(np.ones((3, 3)))
     assert dense.sounded == dense.facts
+
+
+@pytest.mark.parametrize("rows", [[[0, 1], [1]], [[0, 1], 1], [[0, [1]], [1, 0]]], ids=str)
+def test_rows_of_different_lengths(rows) -> None:
+    for convert in (as_graph, from_array, Graph.from_dense):
+        with pytest.raises(GraphError, match="the weights are no array"):
+            convert(rows)
+
+
+@pytest.mark.parametrize("diagonal", [0, 1])
+def test_weights_are_rounded_whatever_numpy_raises(diagonal) -> None:
+    """float32 rounds 1e-44, which the caller may have made an error of NumPy."""
+    dense = DenseGraph(np.array([[diagonal, 1e-44], [1, diagonal]]))
+    with np.errstate(all="raise"):
+        assert dense.to_dense(np.float32)[0, 1] == np.float32(1e-44) > 0
 
 
 def test_some_arcs_of_a_graph() -> None:

@@ -149,6 +149,22 @@ def test_path_and_line(
     assert (caught.value.path, caught.value.line) == (str(path), line)
 
 
+@pytest.mark.parametrize("blank", ["\u00a0", "\u202f", "\u2009", "\u0085", "\u2028"])
+def test_white_space_beyond_ascii_separates_no_columns(tmp_path: Path, blank: str) -> None:
+    path = tmp_path / "a.txt"
+    for line in (f"c d 1{blank}000", f"New{blank}York d 1"):
+        path.write_text(f"a b 5\n{line}\n", encoding="utf-8")
+        with pytest.raises(FormatError, match=r"a\.txt:2: "):
+            read(path)
+    path.write_text(f"a b 1{blank}000\n", encoding="utf-8")  # no other line has fewer columns
+    with pytest.raises(FormatError, match=r"a\.txt:1: .* may separate columns"):
+        read(path)
+    path.write_text(f'"New{blank}York" b 5\n# x{blank}y\n', encoding="utf-8")
+    labels = read(path).labels
+    assert labels is not None
+    assert labels.tolist() == [f"New{blank}York", "b"]
+
+
 def test_ids_must_be_utf8(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"a b\nc \xe9\n")

@@ -16,7 +16,7 @@ import scipy.io
 import scipy.sparse
 
 from pyapsp.errors import FormatError, GraphError, ParameterError
-from pyapsp.graph import Graph, from_frame, from_networkx, read
+from pyapsp.graph import Graph, from_frame, from_networkx, read, write
 from pyapsp.graph.io import plain, spelling
 
 BANNER = "%%MatrixMarket matrix "
@@ -342,3 +342,13 @@ def test_only_rows_with_needless_signs_or_zeros_are_read_again(content, weight, 
     tail, head = (1, 2) if weight == 0 else (0, 1)
     columns = SimpleNamespace(tail=tail, head=head, weight=weight)
     assert spelling.may_differ(content, columns) == differs
+
+
+@pytest.mark.parametrize(
+    "path", [b"a.txt", io.StringIO("0 1"), 3, None, "a\0b.txt"], ids=list("bfinz")
+)
+def test_what_is_no_name_of_a_file(path) -> None:
+    with pytest.raises(ParameterError, match="'path' parameter of read must be the name of a file"):
+        read(path)
+    with pytest.raises(ParameterError, match="'path' parameter of write must be"):
+        write(Graph.from_arcs(1, [], []), path)

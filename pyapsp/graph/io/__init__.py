@@ -58,13 +58,13 @@ def read(path: str | os.PathLike[str], directed: bool | None = None, **options: 
     FormatError
         The file violates its format, its suffix is unknown, or it does not fit in memory.
     ParameterError
-        The format has no such option, or `directed` is no bool.
+        The format has no such option, `directed` is no bool, or `path` is no name of a file.
     OSError
         The file cannot be read.
     """
     if directed is not None:
         directed = validation.flag("directed", "read", directed)
-    module = _module(path)
+    module = _module(path, "read")
     known = list(inspect.signature(module.read).parameters)[1:]
     for option in options:
         if option not in known:
@@ -100,6 +100,8 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
         The suffix is unknown.
     GraphError
         `graph` is of another type, or the format cannot represent it.
+    ParameterError
+        `path` is no name of a file.
     OSError
         The file cannot be written.
 
@@ -117,11 +119,17 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
             f"a pyapsp.Graph is written, not an object of type {type(graph).__name__}: "
             "pyapsp.graph.as_graph makes one of it"
         )
-    _module(path).write(graph, Path(path))
+    _module(path, "write").write(graph, Path(path))
 
 
-def _module(path: str | os.PathLike[str]) -> Any:
-    name = Path(path).name
+def _module(path: Any, owner: str) -> Any:
+    """Return the module of a format."""
+    try:
+        name = Path(path).name
+    except TypeError:
+        raise ParameterError.of("path", owner, "the name of a file, as text", path) from None
+    if "\0" in str(path):
+        raise ParameterError.of("path", owner, "the name of a file, without zero bytes", path)
     for suffix, module in _FORMATS.items():
         if name.endswith(suffix):
             return module

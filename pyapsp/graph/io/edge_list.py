@@ -76,6 +76,7 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     lines = text.lines(path, content)
     layout_found = layout.decide(path, _suffix(path), lines, weighted)
     _refuse_hidden(path, lines, layout_found)
+    _refuse_blanks(path, lines, layout_found)
     if layout_found is None:
         return Graph.from_arcs(0, [], [], np.zeros(0, np.int64), name=name)
     found = layout_found
@@ -240,6 +241,27 @@ def _refuse_hidden(path: Path, lines: list[str], found: Layout | None) -> None:
                 number,
                 f"this may be a comment or an arc: {line!r}. Put a space after {line[0]!r} or "
                 "quote the name",
+            )
+
+
+def _refuse_blanks(path: Path, lines: list[str], found: Layout | None) -> None:
+    """Raise an error for no-break spaces and the like between columns of a file with white space.
+
+    ``1\u202f000`` is one number, and ``New\u00a0York`` one name, not two columns.
+    """
+    if found is None or found.separator is not None:
+        return
+    for number, line in enumerate(lines, start=1):
+        if line.isascii() or not layout.is_row(line):
+            continue
+        unquoted = re.sub(r'"[^"]*"', "", layout.without_comment(line, None))
+        odd = re.search(r"[^\S\x00-\x7f]", unquoted)
+        if odd is not None:
+            raise FormatError(
+                path,
+                number,
+                f"{odd[0]!r} may separate columns, or be part of a name or number: {line!r}. "
+                "Write a space, or quote the name",
             )
 
 
