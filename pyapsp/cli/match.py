@@ -121,7 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.similarity is not None:
         similarity = [matching.read_similarity(path) for path in arguments.similarity]
     named = ("levels", "scores", "rounds", "focus")
-    options = {name: getattr(arguments, name) for name in named}
+    options: dict[str, Any] = {name: getattr(arguments, name) for name in named}
+    options["distinct"] = False if arguments.repeats else None
     found = matching.match_many(
         queries,
         target,
@@ -134,7 +135,6 @@ def run(arguments: argparse.Namespace) -> int:
         strict=arguments.strict,
         published=arguments.published,
         seed=arguments.seed,
-        **({"distinct": False} if arguments.repeats else {}),
         **{name: value for name, value in options.items() if value is not None},
     )
     if arguments.output is not None:

@@ -147,8 +147,8 @@ def test_matches_are_different_and_the_best_stay(group, device):
     plain = match_many(queries, TARGET, 40, device=device, distinct=False, seed=6)
     found = match_many(queries, TARGET, 40, device=device, seed=6)
     expected = match_many(queries, TARGET, 40, method="reference", seed=6)
+    assert min(each.distinct for each in plain) < 0.95
     for query, one, other, before in zip(queries, found, expected, plain, strict=True):
-        assert before.distinct < 1
         assert one.distinct == 1
         assert one.units.min() == before.units.min()
         # a chain keeps the match that no earlier chain has
