@@ -19,8 +19,13 @@
  * mismatch, removes the partners of this node and of some nodes around it, and grows the match
  * again. The round is undone if the cost is higher.
  *
- * Layout    A group runs one chain at a time, and takes the next one from a counter. Which group
- * runs a chain does not matter, because random numbers depend on the chain alone.
+ * The host launches both kernels again for chains whose match is that of an earlier chain of the
+ * query, with a lower power and fewer rounds.
+ *
+ * Layout    The chains to run are in a list: work[2 i] = the query, work[2 i + 1] = the chain. A
+ * group runs one chain at a time, and takes the next one from a counter. Which group runs a chain
+ * does not matter, because random numbers depend on the chain alone: on its number + `stream`,
+ * which is another number in each launch.
  *
  *     local    match[q]   the partner of q, FREE or ASIDE; kept[q]: the same before the round;
  *              bad[q]     q has a mismatch
@@ -46,8 +51,8 @@
  *
  * Source    V. Bonnici, F. Busato, G. Micale, N. Bombieri, A. Pulvirenti and R. Giugno, APPAGATO:
  * an approximate parallel and stochastic graph querying tool for biological networks, 2016.
- * The powers, the guidance and the rounds are ours: with power 1 and without the others it is the
- * published algorithm.
+ * The powers, the guidance, the rounds and the chains that run again are ours: with power 1 and
+ * without the others it is the published algorithm.
  */
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 64
@@ -367,16 +372,17 @@ static void settled(const chain_t *c, const bool undo)
     SYNC();
 }
 
-/* The seed of one chain for each group. */
+/* The seed of one chain for each group: pairs[2 i] and pairs[2 i + 1] for entry i of `work`. */
 __kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
-seeds(__global const int *info, const int n, const int chains, const int power, const ulong seed,
-      __global const uint *score, __global const uint *table, __global int *pairs)
+seeds(__global const int *work, const uint stream, __global const int *info, const int n,
+      const int power, const ulong seed, __global const uint *score, __global const uint *table,
+      __global int *pairs)
 {
     __local long keys[PYAPSP_GROUP];
     __local int items[PYAPSP_GROUP];
     const int me = (int)get_local_id(0), number = (int)get_group_id(0);
-    const int query = number / chains;
-    const uint chain = (uint)(number % chains);
+    const int query = work[2 * number];
+    const uint chain = (uint)work[2 * number + 1] + stream;
     const int nodes = info[query * INFO], first = info[query * INFO + 1];
     long best = 0;
     int leader = NONE;
@@ -407,7 +413,8 @@ seeds(__global const int *info, const int n, const int chains, const int power, 
 
 /* The chains: matches[(first * chains + chain * nodes) + q], and the cost of each. */
 __kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
-extend(__global const int *info, __global const int *query_offsets,
+extend(__global const int *work, const uint stream, __global const int *info,
+       __global const int *query_offsets,
        __global const int *query_neighbours, __global const int *offsets,
        __global const int *neighbours, const int n, __global const int *low,
        __global const int *high, __global const uint *given, __global const uint *adjacency,
@@ -456,8 +463,8 @@ extend(__global const int *info, __global const int *query_offsets,
         LOCAL_SYNC();
         if (number >= total)
             break;
-        const int query = number / chains;
-        c.chain = (uint)(number % chains);
+        const int query = work[2 * number], place = work[2 * number + 1];
+        c.chain = (uint)place + stream;
         c.nodes = info[query * INFO];
         c.first = info[query * INFO + 1];
         c.words = info[query * INFO + 2];
@@ -481,10 +488,10 @@ extend(__global const int *info, __global const int *query_offsets,
         for (int q = me; q < c.nodes; q += PYAPSP_GROUP) {
             if (match[q] >= 0)
                 SEEN_FREE(&c.seen[match[q]]);
-            matches[(size_t)c.first * chains + (size_t)c.chain * c.nodes + q] = match[q];
+            matches[(size_t)c.first * chains + (size_t)place * c.nodes + q] = match[q];
         }
         if (me == 0)
-            costs[number] = cost;
+            costs[(size_t)query * chains + place] = cost;
         SYNC();
     }
 }

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=100,
         metavar="K",
-        help="the number of matches for each query, 100 by default; some may be equal",
+        help="the number of matches for each query, 100 by default",
     )
     parser.add_argument(
         "--similarity",
@@ -79,7 +79,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--published",
         action="store_true",
-        help="the algorithm as published: focus 1, 0 rounds, unguided draws in random order",
+        help="the algorithm as published: focus 1, 0 rounds, unguided draws in random order, "
+        "matches that may be equal",
     )
     parser.add_argument(
         "--rounds", type=int, metavar="N", help="rounds that repair mismatches, 100 by default"
@@ -89,6 +90,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="P",
         help="exponent of the weights of random draws, 64 by default",
+    )
+    parser.add_argument(
+        "--repeats",
+        action="store_true",
+        help="allow equal matches; by default they are drawn again",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed, 0 by default")
     parser.add_argument(
@@ -115,7 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.similarity is not None:
         similarity = [matching.read_similarity(path) for path in arguments.similarity]
     named = ("levels", "scores", "rounds", "focus")
-    options = {name: getattr(arguments, name) for name in named}
+    options: dict[str, Any] = {name: getattr(arguments, name) for name in named}
+    options["distinct"] = False if arguments.repeats else None
     found = matching.match_many(
         queries,
         target,

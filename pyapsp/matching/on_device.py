@@ -13,6 +13,7 @@ import pyopencl as cl
 from pyapsp.device import Device, device_errors
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.matching.chains import run_chains
 from pyapsp.matching.options import Options
 from pyapsp.matching.prepared import Query, Target, log_table
 
@@ -153,7 +154,8 @@ class Searcher:
         scratch = max(8 * n * self._slots(len(queries)), search if self.options.levels > 2 else 0)
         target = 4 * (n + self.target.neighbours.size + 1026)
         small = 64 * nodes * self.options.levels + 64 * arcs + 4 * words * 32 * 512
-        return each + 8 * n * words + scratch + target + small + chains * (4 * nodes + 16)
+        drawn = chains * (4 * nodes + 24 * len(queries))
+        return each + 8 * n * words + scratch + target + small + drawn
 
     def slices(self, queries: Sequence[Query]) -> list[range]:
         """Divide queries into calls that fit into the memory.
@@ -191,42 +193,45 @@ class Searcher:
 
     def matches(self, queries: Sequence[Query]) -> tuple[list[np.ndarray], np.ndarray]:
         """Return matches, for each query a (K, nodes) array, and costs: (queries, K)."""
-        options, n, watch = self.options, self.target.n, self.watch
-        chains = options.matches
-        total = len(queries) * chains
+        n, watch, chains = self.target.n, self.watch, self.options.matches
         with device_errors(self.device, self.limit):
-            batch = _Batch.of(queries, options.levels)
+            batch = _Batch.of(queries, self.options.levels)
+            flat = np.empty(chains * batch.low.size, np.int32)
+            paid = np.empty((len(queries), chains), np.int64)
+            ends = np.cumsum([0, *(chains * query.nodes for query in queries)])
+            found = [flat[start:end].reshape(chains, -1) for start, end in pairwise(ends.tolist())]
             # all buffers are kept until the copies below have ended
             buffers = self._phase_one(queries, batch)
             score, info, offsets, neighbours, low, high, given, bits = buffers[:8]
-            pairs = self.device.buffer(8 * total)
-            seed = np.uint64(options.seed)
-            event = self._extension.kernel("seeds")(
-                self._queue, (total * self.group,), (self.group,),
-                info, np.int32(n), np.int32(chains), np.int32(options.power), seed, score,
-                self._table, pairs,
-            )  # fmt: skip
-            watch.add("kernel", event)
+            work, pairs, costs = (self.device.buffer(8 * paid.size) for _ in range(3))
+            partners = self.device.buffer(flat.nbytes)
+            following = self.device.buffer(4)
             slots = self._slots(len(queries))
             seen, lists = (self.device.buffer(4 * n * slots) for _ in range(2))
             watch.add("kernel", cl.enqueue_fill_buffer(self._queue, seen, _ZERO, 0, 4 * n * slots))
-            following = self._bring(_ZERO)
-            partners = self.device.buffer(4 * chains * batch.low.size)
-            costs = self.device.buffer(8 * total)
-            event = self._extension.kernel("extend")(
-                self._queue, (slots * self.group,), (self.group,),
-                info, offsets, neighbours, self._offsets, self._neighbours, np.int32(n), low, high,
-                given, bits, score, self._table, np.int32(total), np.int32(chains),
-                np.int32(options.power), np.int32(options.flags), np.int32(options.rounds), seed,
-                pairs, seen, lists, following, partners, costs,
-            )  # fmt: skip
-            watch.add("kernel", event)
-            flat = np.empty(chains * batch.low.size, np.int32)
-            paid = np.empty((len(queries), chains), np.int64)
-            cl.enqueue_copy(self._queue, flat, partners)
-            cl.enqueue_copy(self._queue, paid, costs)
-        ends = np.cumsum([0, *(chains * query.nodes for query in queries)])
-        found = [flat[start:end].reshape(chains, -1) for start, end in pairwise(ends.tolist())]
+
+            def run(those: np.ndarray, stream: int, chosen: Options) -> None:
+                cl.enqueue_copy(self._queue, work, those)
+                power, seed = np.int32(chosen.power), np.uint64(chosen.seed)
+                event = self._extension.kernel("seeds")(
+                    self._queue, (len(those) * self.group,), (self.group,),
+                    work, np.uint32(stream), info, np.int32(n), power, seed, score, self._table,
+                    pairs,
+                )  # fmt: skip
+                watch.add("kernel", event)
+                cl.enqueue_fill_buffer(self._queue, following, _ZERO, 0, 4)
+                event = self._extension.kernel("extend")(
+                    self._queue, (min(slots, len(those)) * self.group,), (self.group,),
+                    work, np.uint32(stream), info, offsets, neighbours, self._offsets,
+                    self._neighbours, np.int32(n), low, high, given, bits, score, self._table,
+                    np.int32(len(those)), np.int32(chains), power, np.int32(chosen.flags),
+                    np.int32(chosen.rounds), seed, pairs, seen, lists, following, partners, costs,
+                )  # fmt: skip
+                watch.add("kernel", event)
+                cl.enqueue_copy(self._queue, flat, partners)
+                cl.enqueue_copy(self._queue, paid, costs)
+
+            run_chains(found, self.options, run)
         return found, paid
 
     def _phase_one(self, queries: Sequence[Query], batch: _Batch) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,14 @@ import numpy as np
 from pyapsp.errors import ParameterError
 from pyapsp.graph.validation import flag, is_real
 
-__all__ = ["PUBLISHED", "SCORES", "Options", "options_of"]
+__all__ = ["MOST_MATCHES", "PUBLISHED", "SCORES", "Options", "options_of"]
 
 #: What the score of a pair can be the sum of.
 SCORES = ("label", "degree", "bfs")
+#: The largest K.
+MOST_MATCHES = 2**20
+# How often a chain runs again whose match is another's.
+_AGAIN = 8
 _POWERS = 256
 _OWNER = "match"
 
@@ -32,6 +36,7 @@ class Options:
     guided: bool = True
     order: str = "connected"
     rounds: int = 100
+    distinct: bool = True
     seed: int = 0
 
     @property
@@ -49,9 +54,31 @@ class Options:
         """`focus` in units of 1 / 256."""
         return round(self.focus * _POWERS)
 
+    @property
+    def attempts(self) -> list[Options]:
+        """The options of the first run of a chain, and of all that follow if its match is taken.
+
+        Each run is more random than the one before it: there is less mending, then none, then the
+        focus becomes 1.
+        """
+        found = [self]
+        if self.distinct:
+            found += [replace(self, rounds=self.rounds // 10)]
+            found += [
+                replace(self, rounds=0, focus=max(1.0, self.focus / 4**power))
+                for power in range(_AGAIN - 1)
+            ]
+        return found
+
 
 #: The search of the paper, as options.
-PUBLISHED: dict[str, Any] = {"focus": 1.0, "guided": False, "order": "random", "rounds": 0}
+PUBLISHED: dict[str, Any] = {
+    "focus": 1.0,
+    "guided": False,
+    "order": "random",
+    "rounds": 0,
+    "distinct": False,
+}
 
 
 def options_of(given: dict[str, Any]) -> Options:
@@ -78,14 +105,14 @@ def options_of(given: dict[str, Any]) -> Options:
     if "scores" in given:
         given["scores"] = _scores(given["scores"])
     for name, low, high in (
-        ("matches", 1, 2**20),
+        ("matches", 1, MOST_MATCHES),
         ("levels", 1, 8),
         ("rounds", 0, 2**20),
         ("seed", 0, 2**64 - 1),
     ):
         if name in given:
             given[name] = _whole(name, given[name], low, high)
-    for name in ("edge_degrees", "strict", "guided"):
+    for name in ("edge_degrees", "strict", "guided", "distinct"):
         if name in given:
             given[name] = flag(name, _OWNER, given[name])
     if given.get("order", "random") not in ("random", "connected"):

@@ -111,23 +111,23 @@ def scored(
 
 
 @compiled
-def seeded(score: Any, chains: int, power: int, seed: Any, table: Any) -> Any:
+def seeded(score: Any, chains: Any, power: int, seed: Any, table: Any) -> Any:
     """Return phase 2: a pair of a query node and a target vertex for each chain."""
     nodes, n = score.shape
-    pairs = np.empty((chains, 2), np.int64)
-    for chain in range(chains):
+    pairs = np.empty((chains.size, 2), np.int64)
+    for number, chain in enumerate(chains):
         best, q = -1, 0
         for node in range(nodes):
-            number = philox(node, 0, chain, 0, seed)
-            if number > best:
-                best, q = number, node
+            key = philox(node, 0, chain, 0, seed)
+            if key > best:
+                best, q = key, node
         leader, best = -1, 0
         for t in range(n):
             weight = fixed_log2(np.int64(score[q, t]), table)
             key = raced(weight, power, philox(t, 0, chain, 1, seed), table)
             if leader < 0 or key > best:
                 leader, best = t, key
-        pairs[chain, 0], pairs[chain, 1] = q, leader
+        pairs[number, 0], pairs[number, 1] = q, leader
     return pairs
 
 
@@ -216,21 +216,21 @@ def _cost(query: Any, target: Any, low: Any, high: Any, given: Any, match: Any, 
 
 @compiled
 def extended(
-    query: Any, target: Any, low: Any, high: Any, given: Any, score: Any, table: Any, pairs: Any,
-    power: int, rounds: int, connected: bool, guided: bool, strict: bool, seed: Any,
+    query: Any, target: Any, low: Any, high: Any, given: Any, score: Any, table: Any, chains: Any,
+    pairs: Any, power: int, rounds: int, connected: bool, guided: bool, strict: bool, seed: Any,
 ) -> Any:  # fmt: skip
     """Return phase 3: the matches, and their costs in units of 1 / 65536."""
-    nodes, n, chains = query[0].size - 1, target[0].size - 1, pairs.shape[0]
+    nodes, n = query[0].size - 1, target[0].size - 1
     used = np.zeros(n, np.bool_)
     counts = np.zeros((n, 2), np.int64)
     found = np.empty(n, np.int64)
-    matches = np.empty((chains, nodes), np.int32)
-    costs = np.empty(chains, np.int64)
+    matches = np.empty((chains.size, nodes), np.int32)
+    costs = np.empty(chains.size, np.int64)
     bad, fresh, loose = np.zeros((3, nodes), np.bool_)
-    for chain in range(chains):
+    for number, chain in enumerate(chains):
         match = np.full(nodes, _FREE, np.int64)
-        match[pairs[chain, 0]] = pairs[chain, 1]
-        used[pairs[chain, 1]] = True
+        match[pairs[number, 0]] = pairs[number, 1]
+        used[pairs[number, 1]] = True
         kept = match.copy()
         cost, step, left, turn = -1, 1, 1, 0
         while True:
@@ -276,9 +276,9 @@ def extended(
             turn += 1
             best, centre = -1, 0  # loosen
             for q in range(nodes):
-                number = philox(q, step, chain, 4, seed)
-                if bad[q] and number > best:
-                    best, centre = number, q
+                key = philox(q, step, chain, 4, seed)
+                if bad[q] and key > best:
+                    best, centre = key, q
             extent = philox(0, step, chain, 5, seed)
             loose[:] = False
             for a in range(query[0][centre], query[0][centre + 1]):
@@ -301,6 +301,6 @@ def extended(
         for q in range(nodes):
             if match[q] >= 0:
                 used[match[q]] = False
-        matches[chain] = match
-        costs[chain] = cost
+        matches[number] = match
+        costs[number] = cost
     return matches, costs

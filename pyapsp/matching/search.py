@@ -12,6 +12,7 @@ import numpy as np
 from pyapsp.device import Device, choose
 from pyapsp.errors import ParameterError
 from pyapsp.graph.validation import choice
+from pyapsp.matching.chains import run_chains
 from pyapsp.matching.matches import Matches
 from pyapsp.matching.network import Network
 from pyapsp.matching.options import Options, options_of
@@ -47,7 +48,7 @@ def match(
     query, target : Network or networkx.Graph
         A query has at most 512 nodes.
     matches : int, default 100
-        K, the number of matches; some may be equal.
+        K, the number of matches.
     similarity : (nodes, n) array-like, optional
         S(q, t), from 0 to 1, of each query node and target vertex. By default S is 1 if the labels
         are equal, otherwise 0.
@@ -79,9 +80,13 @@ def match(
     rounds : int, default 100
         For a match with mismatches: how often the pairs around a mismatch are removed and drawn
         again. The new match is kept if its cost is not higher.
+    distinct : bool, default True
+        Draw a match that is equal to an earlier one again, up to 8 times: first with a tenth of the
+        rounds, then without rounds, then also with a quarter of the focus each time, down to 1.
+        Matches stay equal if this finds no other, e.g. because the target has fewer than K.
     published : bool, default False
-        The algorithm of the paper: ``focus=1, guided=False, order="random", rounds=0`` for those
-        that are not given.
+        The algorithm of the paper: ``focus=1, guided=False, order="random", rounds=0,
+        distinct=False`` for those that are not given.
     seed : int, default 0
         From 0 to 2^64 - 1.
 
@@ -300,11 +305,27 @@ def _by_reference(
     started = time.perf_counter()
     for number, query in enumerate(queries, start=1):
         score = _reference_scores(query, target, options)
-        pairs = seeded(score, options.matches, options.power, seed, table)
-        found, cost = extended(
-            *_reference_arguments(query, target), score, table, pairs, options.power,
-            options.rounds, options.order == "connected", options.guided, options.strict, seed,
-        )  # fmt: skip
+        arguments = _reference_arguments(query, target)
+        found = np.empty((options.matches, query.nodes), np.int32)
+        cost = np.empty(options.matches, np.int64)
+
+        def run(
+            work: np.ndarray,
+            stream: int,
+            chosen: Options,
+            score: np.ndarray = score,
+            arguments: Any = arguments,
+            found: np.ndarray = found,
+            cost: np.ndarray = cost,
+        ) -> None:
+            chains = work[:, 1].astype(np.int64)
+            pairs = seeded(score, chains + stream, chosen.power, seed, table)
+            found[chains], cost[chains] = extended(
+                *arguments, score, table, chains + stream, pairs, chosen.power, chosen.rounds,
+                chosen.order == "connected", chosen.guided, chosen.strict, seed,
+            )  # fmt: skip
+
+        run_chains([found], options, run)
         rows.append(found)
         units.append(cost)
         tell(number, len(queries))

@@ -85,7 +85,7 @@ def test_draws_follow_the_weights(power):
     """The weights of the example of the paper."""
     weights = np.array([0.1, 0.9, 0.8, 0.2])
     scores = np.round(weights * 65536).astype(np.uint32)[None, :]
-    pairs = reference.seeded(scores, 20_000, 256 * power, np.uint64(5), log_table())
+    pairs = reference.seeded(scores, np.arange(20_000), 256 * power, np.uint64(5), log_table())
     expected = weights**power / (weights**power).sum()
     found = np.bincount(pairs[:, 1], minlength=4)
     assert chisquare(found, 20_000 * expected).pvalue > 0.001
@@ -94,7 +94,7 @@ def test_draws_follow_the_weights(power):
 def test_rows_are_drawn_alike_and_zeros_only_among_zeros():
     scores = np.zeros((3, 50), np.uint32)
     scores[0, 7] = 1  # however small
-    pairs = reference.seeded(scores, 9000, 256, np.uint64(1), log_table())
+    pairs = reference.seeded(scores, np.arange(9000), 256, np.uint64(1), log_table())
     assert chisquare(np.bincount(pairs[:, 0])).pvalue > 0.001
     assert set(pairs[pairs[:, 0] == 0, 1].tolist()) == {7}
     assert chisquare(np.bincount(pairs[pairs[:, 0] == 1, 1])).pvalue > 0.001

@@ -142,6 +142,49 @@ def test_the_seed_decides(device):
     assert not np.array_equal(found[0].partners, found[2].partners)
 
 
+def test_matches_are_different_and_the_best_stay(group, device):
+    queries = [part(TARGET, nodes, nodes) for nodes in (4, 8, 16)]
+    plain = match_many(queries, TARGET, 40, device=device, distinct=False, seed=6)
+    found = match_many(queries, TARGET, 40, device=device, seed=6)
+    expected = match_many(queries, TARGET, 40, method="reference", seed=6)
+    assert min(each.distinct for each in plain) < 0.95
+    for query, one, other, before in zip(queries, found, expected, plain, strict=True):
+        assert one.distinct == 1
+        assert one.units.min() == before.units.min()
+        # a chain keeps the match that no earlier chain has
+        kept = np.sort(np.unique(before.partners, axis=0, return_index=True)[1])
+        assert np.array_equal(one.partners[kept], before.partners[kept])
+        for row, paid in zip(one.partners, one.costs, strict=True):
+            assert paid == pytest.approx(cost(query, TARGET, row))
+        assert np.array_equal(one.partners, other.partners)
+        assert np.array_equal(one.units, other.units)
+        # neither other queries nor K change the first matches
+        alone = match(query, TARGET, 15, device=device, seed=6)
+        assert np.array_equal(alone.partners, one.partners[:15])
+        again = match(query, TARGET, 15, device=device, seed=7)
+        assert not np.array_equal(alone.partners, again.partners)
+
+
+@pytest.mark.parametrize("method", ["device", "reference"])
+def test_a_target_with_few_matches_has_each_of_them(method, device):
+    triangle = Network.from_edges([(0, 1), (1, 2), (0, 2)], "aab")
+    for query, matches in (
+        (triangle, 6),  # all permutations
+        (Network.from_edges(np.zeros((0, 2), int), "a"), 3),
+        (Network.from_edges([(0, 1)], "ab"), 6),
+    ):
+        found = match(query, triangle, 50, method=method, device=device)
+        assert found.order.size == matches
+        assert match(query, triangle, 1, method=method, device=device).distinct == 1
+
+
+def test_unmatched_nodes_are_equal_whatever_the_reason(device):
+    # strict: node 2 has no similar candidate, or is not beside a matched node
+    query = Network.from_edges([(0, 1), (1, 2)], ["0", "1", "other"])
+    found = match(query, TARGET, 60, device=device, strict=True)
+    assert found.distinct > 0.9
+
+
 @pytest.mark.parametrize("nodes", [4, 16, 64])
 def test_exact_queries_are_found(nodes, device):
     target = network(2000, 5000, 16, 9)
@@ -164,7 +207,7 @@ def test_a_query_with_labels_of_its_own_is_found_in_its_place(device):
 def test_the_published_search_is_the_default_without_its_additions(device):
     query = part(TARGET, 12, 1)
     found = match(query, TARGET, 50, device=device, published=True)
-    plain = {"focus": 1, "guided": False, "order": "random", "rounds": 0}
+    plain = {"focus": 1, "guided": False, "order": "random", "rounds": 0, "distinct": False}
     same = match(query, TARGET, 50, device=device, **plain)
     assert np.array_equal(found.partners, same.partners)
     assert found.distinct > 0.9
@@ -210,6 +253,7 @@ def test_graphs_of_networkx(device):
         ({"rounds": -1}, "'rounds'"),
         ({"seed": 2**64}, "'seed'"),
         ({"strict": 1}, "'strict'"),
+        ({"distinct": "yes"}, "'distinct'"),
         ({"depth": 3}, "among matches, levels, .*'depth'"),
         ({"method": "gpu"}, "'method'"),
         ({"memory_limit": 0}, "'memory_limit'"),

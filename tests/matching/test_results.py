@@ -98,6 +98,9 @@ def test_the_command_writes_matches_and_a_picture(tmp_path, monkeypatch, capsys,
     assert main([*line, "--similarity", "a.txt", "b.txt", "--json", "--method", "reference"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [each["nodes"] for each in told["queries"]] == [6, 6]
+    capsys.readouterr()
+    assert main([*line, "--repeats", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["options"]["distinct"] is False
     assert main([*line, "--similarity", "a.txt"]) == 2
     assert main(["match", "t.gfu", "none.gfu"]) == 3
     assert main(["match", "a.txt", "a.gfu"]) == 3

@@ -17,7 +17,8 @@ _QUERIES, _LEVELS, _SCORES, _PERTURBED, _COMPLEXES = (
 )
 _THREE = (
     "Published: the search of the thesis. Refined: the default of pyapsp, which raises weights to "
-    "a power, is guided by scores, and mends mismatches. One pass: the same without mending. "
+    "a power, is guided by scores, mends mismatches, and draws repeated matches again. One pass: "
+    "the same without mending, and with repeated matches. "
     "Costs, from 0 to 1, are means over distinct matches without those that cost nothing, as in "
     "the thesis. Queries are exact parts of the target. The plotted values of the thesis are not "
     "in its text"
@@ -115,8 +116,7 @@ def _queries(measured: Measured) -> Exhibit:
         "Figures 10.3, 10.5 and 10.12 to 10.16: times, costs and distinct matches",
         f"{_THREE}, but it says: {slow} s for a query on the networks of man and mouse (GTX 780), "
         f"average costs from {low} to {high} on Danio rerio, and at least "
-        f"{_given('section 10.3.1', 'distinct matches')} % of the matches distinct. Where the "
-        "refined search finds the best match, many of its matches are that one. NeMa is not "
+        f"{_given('section 10.3.1', 'distinct matches')} % of the matches distinct. NeMa is not "
         "measured. The figure has the first target, 100 matches. Times are those of calls with all "
         "queries, divided by their number.",
         table,

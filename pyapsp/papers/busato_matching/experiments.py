@@ -27,7 +27,7 @@ NODES, LABELS, MATCHES = (4, 8, 16, 32, 64, 128), (32, 43, 64, 250), (10, 50, 10
 LEVELS, PARTS, THRESHOLDS = (1, 2, 3, 4, 5), (0.0, 0.05, 0.1, 0.2, 0.5), (0.01, 0.05, 0.1, 1.0)
 SEARCHES: dict[str, dict[str, Any]] = {
     "published": {"published": True},
-    "one pass": {"rounds": 0},
+    "one pass": {"rounds": 0, "distinct": False},
     "refined": {},
 }
 # [B] 10.3 takes the best ten matches of a perturbed query.
