@@ -11,6 +11,8 @@ import pytest
 import pyapsp
 from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
 from pyapsp.matching import Network, match, match_many, probabilities
+from pyapsp.matching.chains import run_chains
+from pyapsp.matching.options import MOST_MATCHES, options_of
 from tests.matching.conftest import network, part
 
 TARGET = network(300, 900, 4, 1)
@@ -178,11 +180,17 @@ def test_a_target_with_few_matches_has_each_of_them(method, device):
         assert match(query, triangle, 1, method=method, device=device).distinct == 1
 
 
-def test_unmatched_nodes_are_equal_whatever_the_reason(device):
-    # strict: node 2 has no similar candidate, or is not beside a matched node
-    query = Network.from_edges([(0, 1), (1, 2)], ["0", "1", "other"])
-    found = match(query, TARGET, 60, device=device, strict=True)
-    assert found.distinct > 0.9
+def test_chains_of_equal_matches_run_again():
+    matches, calls = [np.zeros((3, 2), np.int32)], []
+
+    def run(work, stream, options):
+        calls.append((work.tolist(), stream))
+        for _, chain in work:
+            # nodes without a partner have different negative numbers
+            matches[0][chain] = [chain if stream else 7, -1 - chain % 2]
+
+    run_chains(matches, options_of({"matches": 3}), run)
+    assert calls == [([[0, 0], [0, 1], [0, 2]], 0), ([[0, 1], [0, 2]], MOST_MATCHES)]
 
 
 @pytest.mark.parametrize("nodes", [4, 16, 64])
