@@ -84,7 +84,7 @@
 #define MINE (PYAPSP_GROUP == 1 && !PYAPSP_PULL)
 /* Work-items that share the arcs of a vertex after PYAPSP_PROBE, and bits of a word. */
 #define WORD 32
-/* Ints of a cache line. */
+/* Ints of a cache line; offsets of one or two. */
 #define LINE 16
 
 typedef PYAPSP_OFFSET offset_t;
@@ -118,9 +118,9 @@ static inline void settle(const search_t *search, const int v, const int u)
 #endif
 }
 
-/* Prefetch the cache lines that follow those of v, whose arcs begin at `start`. In meshes and road
- * networks vertices with close numbers are neighbours, so that the next levels use these lines.
- * A prefetch past the end of an array does nothing. */
+/* Prefetch what the arrays have soon after v, whose arcs begin at `start`. In meshes and road networks
+ * vertices with close numbers are neighbours, so the next levels read it. A prefetch past the end of
+ * an array does nothing. */
 static inline void prefetch_next(const search_t *search, const int v, const offset_t start)
 {
     PREFETCH(&search->heads[start + LINE]);

@@ -526,7 +526,8 @@ class Graph:
         """
         arcs = slice(self.indptr[first], self.indptr[last])
         rows[...] = no_arc
-        rows[tails_of(self.indptr[first : last + 1]), self.indices[arcs]] = self.weights[arcs]
+        with np.errstate(under="ignore"):  # weights are rounded to a float type
+            rows[tails_of(self.indptr[first : last + 1]), self.indices[arcs]] = self.weights[arcs]
 
     def to_scipy(self) -> csr_array:
         """Return a `scipy.sparse.csr_array` of shape (n, n), with its own copy of the data."""

@@ -298,38 +298,38 @@ def _by_reference(
     options: Options,
     tell: Callable[[int, int], object],
 ) -> tuple[list[np.ndarray], list[np.ndarray], dict[str, Any]]:
-    from pyapsp.matching.reference import extended, seeded
+    from pyapsp.matching import reference
 
-    seed, table = np.uint64(options.seed), log_table()
     rows, units = [], []
     started = time.perf_counter()
     for number, query in enumerate(queries, start=1):
-        score = _reference_scores(query, target, options)
-        arguments = _reference_arguments(query, target)
-        found = np.empty((options.matches, query.nodes), np.int32)
-        cost = np.empty(options.matches, np.int64)
-
-        def run(
-            work: np.ndarray,
-            stream: int,
-            chosen: Options,
-            score: np.ndarray = score,
-            arguments: Any = arguments,
-            found: np.ndarray = found,
-            cost: np.ndarray = cost,
-        ) -> None:
-            chains = work[:, 1].astype(np.int64)
-            pairs = seeded(score, chains + stream, chosen.power, seed, table)
-            found[chains], cost[chains] = extended(
-                *arguments, score, table, chains + stream, pairs, chosen.power, chosen.rounds,
-                chosen.order == "connected", chosen.guided, chosen.strict, seed,
-            )  # fmt: skip
-
-        run_chains([found], options, run)
+        found, cost = _of_one(reference, query, target, options)
         rows.append(found)
         units.append(cost)
         tell(number, len(queries))
     return rows, units, {"seconds": time.perf_counter() - started}
+
+
+def _of_one(
+    reference: Any, query: Query, target: Target, options: Options
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return matches of one query, (K, nodes), and their costs."""
+    seed, table = np.uint64(options.seed), log_table()
+    score = _reference_scores(query, target, options)
+    arguments = _reference_arguments(query, target)
+    found = np.empty((options.matches, query.nodes), np.int32)
+    cost = np.empty(options.matches, np.int64)
+
+    def run(work: np.ndarray, stream: int, chosen: Options) -> None:
+        chains = work[:, 1].astype(np.int64)
+        pairs = reference.seeded(score, chains + stream, chosen.power, seed, table)
+        found[chains], cost[chains] = reference.extended(
+            *arguments, score, table, chains + stream, pairs, chosen.power, chosen.rounds,
+            chosen.order == "connected", chosen.guided, chosen.strict, seed,
+        )  # fmt: skip
+
+    run_chains([found], options, run)
+    return found, cost
 
 
 def _searcher(

@@ -591,8 +591,10 @@ def test_rows_of_different_lengths(rows) -> None:
 def test_weights_are_rounded_whatever_numpy_raises(diagonal) -> None:
     """float32 rounds 1e-44, which the caller may have made an error of NumPy."""
     dense = DenseGraph(np.array([[diagonal, 1e-44], [1, diagonal]]))
+    sparse = Graph.from_arcs(2, [0, 1], [1, 0], [1e-44, 1])
     with np.errstate(all="raise"):
-        assert dense.to_dense(np.float32)[0, 1] == np.float32(1e-44) > 0
+        for graph in (dense, sparse):
+            assert graph.to_dense(np.float32)[0, 1] == np.float32(1e-44) > 0
 
 
 def test_some_arcs_of_a_graph() -> None:
