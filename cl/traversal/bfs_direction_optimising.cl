@@ -48,6 +48,9 @@
  *                                              that a group takes at once
  *             PYAPSP_AHEAD         0           with groups of 1: how far ahead in the queue arcs are
  *                                              prefetched; 0 without Clang's builtin for it
+ *             PYAPSP_NEAR          0           with groups of 1: 1 if many neighbours have close numbers,
+ *                                              as in meshes and road networks: prefetch what follows
+ *                                              each vertex that is found
  *             PYAPSP_PROBE         16          with larger groups: arcs that a work-item pulls from
  *                                              alone, before 32 share the others
  *             PYAPSP_STROLL        131072      a frontier with more arcs is pulled from if that is

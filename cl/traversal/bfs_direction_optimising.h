@@ -29,6 +29,9 @@
 #ifndef PYAPSP_BLOCK
 #define PYAPSP_BLOCK 64
 #endif
+#ifndef PYAPSP_NEAR
+#define PYAPSP_NEAR 0
+#endif
 #ifndef PYAPSP_PROBE
 #define PYAPSP_PROBE 16
 #endif
@@ -118,9 +121,9 @@ static inline void settle(const search_t *search, const int v, const int u)
 #endif
 }
 
-/* Prefetch what the arrays have soon after v, whose arcs begin at `start`. In meshes and road networks
- * vertices with close numbers are neighbours, so the next levels read it. A prefetch past the end of
- * an array does nothing. */
+#if PYAPSP_NEAR
+/* Prefetch what the arrays have soon after v, whose arcs begin at `start`: the next levels read it. A
+ * prefetch past the end of an array does nothing. */
 static inline void prefetch_next(const search_t *search, const int v, const offset_t start)
 {
     PREFETCH(&search->heads[start + LINE]);
@@ -130,6 +133,9 @@ static inline void prefetch_next(const search_t *search, const int v, const offs
     PREFETCH(&search->parents[v + LINE]);
 #endif
 }
+#else
+#define prefetch_next(search, v, start)
+#endif
 
 #if PYAPSP_GROUP > 1
 /* Claim a neighbour of u in a map that others change, too. Return its degree, -1 if it was claimed. */

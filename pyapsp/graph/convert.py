@@ -68,6 +68,9 @@ def from_scipy(
     if matrix.format == "csc":
         matrix, copy = matrix.tocsr(), False
         _, starts = compressed.sparse(matrix)
+    elif matrix.format == "csr" and starts is None:
+        matrix, copy = _sorted(matrix), False
+        _, starts = compressed.sparse(matrix)
     if starts is not None:
         rows = starts, matrix.indices, matrix.data
         graph = Graph.from_checked_rows(*rows, name=name, copy=copy)
@@ -81,6 +84,20 @@ def from_scipy(
         stored = weights != 0
         tails, heads, weights = tails[stored], heads[stored], weights[stored]
     return Graph.from_arcs(n, tails, heads, weights, directed=directed, name=name)
+
+
+def _sorted(matrix: Any) -> Any:
+    """Return a copy of a CSR matrix whose rows have their columns in order, if SciPy can sort it.
+
+    SciPy sorts each row, which takes a tenth of the time in which all arcs are sorted.
+    """
+    found = matrix.copy()
+    found.has_sorted_indices = False
+    try:
+        found.sort_indices()
+    except (TypeError, ValueError):
+        return matrix  # e.g. float16
+    return found
 
 
 def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Graph:

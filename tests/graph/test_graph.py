@@ -635,3 +635,22 @@ def test_labels_in_any_order_are_distinct(labels: object) -> None:
     assert Graph.from_arcs(3, [0], [1], labels=np.array([5, 3, 4])).labels.tolist() == [5, 3, 4]
     with pytest.raises(GraphError, match="5 occurs more than once"):
         Graph.from_arcs(3, [0], [1], labels=labels)
+
+
+@pytest.mark.parametrize("claim", [False, True])
+@pytest.mark.parametrize("dtype", [np.int8, np.float64])
+def test_rows_in_any_order_of_columns(dtype, claim, monkeypatch) -> None:
+    matrix = scipy.sparse.csr_array(
+        (np.array([5, 3, 4, 7, 1], dtype), [2, 0, 1, 0, 1], [0, 2, 3, 5])
+    )
+    matrix.has_sorted_indices = claim  # SciPy believes it
+    right = Graph.from_arcs(3, [0, 0, 1, 2, 2], [2, 0, 1, 0, 1], [5, 3, 4, 7, 1])
+    for own in (False, True):
+        with monkeypatch.context() as patched:
+            patched.setattr(Graph, "from_arcs", None)  # it sorts all arcs, which takes long
+            found = as_graph(matrix, copy=own)
+        assert found.indices.tolist() == [0, 2, 1, 0, 1]
+        assert found.weights.tolist() == right.weights.tolist() == [3, 5, 4, 7, 1]
+    assert matrix.indices.tolist() == [2, 0, 1, 0, 1]
+    twice = scipy.sparse.csr_array((np.array([5, 3, 4], dtype), [2, 0, 2], [0, 3, 3, 3]))
+    assert as_graph(twice).weights.tolist() == [3, 4]

@@ -394,3 +394,30 @@ def test_some_arcs_are_tried_first():
     assert symmetry._tried(both)
     assert symmetry._tried(Graph.from_arcs(3, [], []))
     assert not symmetry._tried(Graph.from_arcs(9, range(8), range(1, 9)))
+
+
+def test_lines_are_prefetched_where_neighbours_have_close_numbers(device, monkeypatch):
+    built = []
+    build = module.build
+
+    def noted(device, name, defines, **more):
+        built.append(defines["PYAPSP_NEAR"])
+        return build(device, name, defines, **more)
+
+    monkeypatch.setattr(module, "build", noted)
+    near = generators.grid_2d(30, 40)
+    order = np.random.default_rng(2).permutation(near.n)
+    tails, heads, weights = near.arcs()
+    far = Graph.from_arcs(near.n, order[tails], order[heads], weights)
+    alone = pyapsp.method("bfs-direction-optimising", group=1)
+
+    def built_for(graph):
+        pyapsp.bfs(graph, 0, alone, device=device)
+        return built.pop()
+
+    assert not built_for(near)  # a cache holds it
+    monkeypatch.setattr(module, "_UNCACHED", 0)
+    assert built_for(near) == pyapsp.device.choose(device).traits.prefetches
+    assert not built_for(far)
+    found = pyapsp.bfs(near, 7, alone, device=device)
+    assert found.levels.tolist() == levels_of(near, 7).tolist()
