@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.host import share
 from pyapsp.registry import Method
 from pyapsp.traversal.found import Found, search
 
 __all__ = ["BfsResult", "bfs"]
+
+# Levels that stay in the cache between the steps of a conversion.
+_CACHED = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +28,21 @@ class BfsResult(Found):
     @cached_property
     def levels(self) -> np.ndarray:
         """Number of arcs from the source, -1 if there is no path: int32, (n,) or (k, n)."""
-        levels = self._of(self.rows.distances)
-        missing = levels == self.rows.infinity
-        return np.where(missing, np.int32(-1), levels) if missing.any() else levels
+        distances = self.rows.distances
+        levels = np.empty_like(distances)
+        given, marked = distances.reshape(-1), levels.reshape(-1)
+        # infinity plus this is too large for the type and becomes negative; no level plus this does
+        over = np.int32(2**31 - int(self.rows.infinity))
+
+        def mark(first: int, last: int) -> None:
+            for start in range(first, last, _CACHED):
+                some = slice(start, min(start + _CACHED, last))
+                np.add(given[some], over, out=marked[some])
+                np.right_shift(marked[some], 31, out=marked[some])  # all bits, or none
+                np.bitwise_or(marked[some], given[some], out=marked[some])
+
+        share(mark, given.size, given.nbytes)
+        return self._of(levels)
 
     @property
     def parents(self) -> np.ndarray | None:

@@ -138,3 +138,21 @@ def test_progress_counts_sources_and_can_end_the_run(device):
 
     with pytest.raises(KeyboardInterrupt):
         pyapsp.bfs(GRAPH, [1, 2, 3], device=device, progress=stop)
+
+
+def test_levels_of_a_graph_that_several_threads_convert(device):
+    n, reached = 2**21 + 5, 2**21 - 7
+    ends = np.arange(1, reached)
+    graph = Graph.from_arcs(n, np.zeros_like(ends), ends)
+    levels = pyapsp.bfs(graph, 0, parents=False, device=device).levels
+    assert levels.dtype == np.int32
+    assert levels[0] == 0
+    assert (levels[1:reached] == 1).all()
+    assert (levels[reached:] == -1).all()
+
+
+def test_the_largest_level_is_not_taken_for_infinity():
+    most = 2**30 - 2
+    distances = np.array([[0, most, most + 1]], np.int32)
+    found = BfsResult(Result(distances, None, np.zeros(1, np.int64)), single=True)
+    assert found.levels.tolist() == [0, most, -1]
