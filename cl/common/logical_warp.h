@@ -181,23 +181,20 @@ static inline int warp_scan(const int x, int *total, __local int *slots)
 #endif
 }
 
-#if PYAPSP_WARP > 1 && !PYAPSP_SUBGROUPS
-/* The number of lanes before this one whose flag is set, and of all. A bit for each lane; widths
- * above 32 take two words. */
+#if PYAPSP_WARP > 1 && PYAPSP_WARP <= 32 && !PYAPSP_SUBGROUPS
+/* The number of lanes before this one whose flag is set, and of all. A bit for each lane. */
 static inline int warp_ballot_(const int flag, int *count, __local int *slots)
 {
-    const int lane = WARP_LANE, words = (PYAPSP_WARP + 31) / 32, word = WARP_NUMBER * words;
-    if (lane < words)
-        slots[word + lane] = 0;
+    if (WARP_LANE == 0)
+        slots[WARP_NUMBER] = 0;
     group_sync();
     if (flag)
-        atomic_or(&slots[word + lane / 32], (int)(1u << lane % 32));
+        atomic_or(&slots[WARP_NUMBER], (int)(1u << WARP_LANE));
     group_sync();
-    const uint low = slots[word], high = PYAPSP_WARP > 32 ? slots[word + words - 1] : 0;
+    const uint bits = slots[WARP_NUMBER];
     group_sync();
-    const uint before = (1u << lane % 32) - 1;
-    *count = popcount(low) + popcount(high);
-    return lane < 32 ? popcount(low & before) : popcount(low) + popcount(high & before);
+    *count = popcount(bits);
+    return popcount(bits & ((1u << WARP_LANE) - 1));
 }
 #endif
 
@@ -225,9 +222,15 @@ static inline int warp_any(const int flag, __local int *slots)
 #elif PYAPSP_SUBGROUPS
     return sub_group_any(flag) != 0;
 #else
-    int count;
-    warp_ballot_(flag, &count, slots);
-    return count > 0;
+    if (WARP_LANE == 0)
+        slots[WARP_NUMBER] = 0;
+    group_sync();
+    if (flag)
+        atomic_or(&slots[WARP_NUMBER], 1);
+    group_sync();
+    const int any = slots[WARP_NUMBER];
+    group_sync();
+    return any;
 #endif
 }
 
