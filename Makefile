@@ -20,6 +20,10 @@ comma := ,
 # Modules are not compiled on installation but on their first import: most are never imported.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 
+# Compiled modules are kept, also if the environment forbids it: otherwise each of the hundreds of processes that the tests
+# and the workflow start compiles all modules again, for a second.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo papers records docs screenshot test lint clean
 
 demo: $(VENV)/.demo
