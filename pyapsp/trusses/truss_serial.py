@@ -37,7 +37,7 @@ class TrussSerial(TrussMethod):
     summary = "one work-item removes edges of least support, in one launch"
     source = (
         "Wang and Cheng 2012, doi:10.14778/2311906.2311909; "
-        "pruning by cores, and searches that end early: ours"
+        "pruning by cores, counting again, and searches that end early: ours"
     )
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
@@ -73,5 +73,5 @@ class TrussSerial(TrussMethod):
 
 def _memory(graph: Graph) -> int:
     """Return the ints of the memory of the kernel."""
-    n, m, most = graph.n, graph.m, graph.m // 2
-    return 5 * n + 2 + 2 * (m + 1) + 2 * (most + 1) + 5 * most + 1
+    n, m = graph.n, graph.m
+    return 3 * n + 1 + 2 * (m + 1) + 6 * (m // 2 + 1)

@@ -161,6 +161,7 @@ def test_most_edges_are_removed_at_once(width, device):
     for k in (5, 9, 13, 31):
         _, more = trussness(graph, device, "truss-peeling", k, group=group, width=width)
         assert more["rounds"] > 1
+        trussness(graph, device, "truss-serial", k)
 
 
 def test_rows_are_rewritten_when_half_of_the_edges_are_gone(device):
@@ -268,6 +269,7 @@ def test_every_truss_of_real_graphs(name, device):
         is_in, columns = found.trussness >= k, found.to_columns()
         ends = [columns[name][is_in].tolist() for name in ("source", "target")]
         assert set(map(frozenset, simple.edges)) == set(map(frozenset, zip(*ends, strict=True)))
+        assert pyapsp.k_truss(graph, k, device=device) == found.truss(k)
 
 
 @pytest.mark.nightly
