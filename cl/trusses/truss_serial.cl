@@ -27,10 +27,10 @@
  *             row of 1    0 2      values 1 3: 0-1 wrote the first one, and then 1-2 the second one
  *             row of 2    0 1             2 3: 0-2 wrote the first one, and then 1-2 the second one
  *
- *           values     at the end: the trussness of each arc, 0 for self-loops; for one truss: k for
- *                      its arcs, else 0
- *           memory     3 n + 1 + 2 (m + 1) + 6 (m / 2 + 1) ints, in the order in which truss_serial
- *                      takes them; m / 2 is at least the number of edges
+ *           values     at the end m + n + 1 ints: the trussness of each arc, 0 for self-loops; for
+ *                      one truss: k for its arcs, else 0, and where the rows of its arcs begin.
+ *                      Behind them 3 n + 1 + 2 (m + 1) + 6 (m / 2 + 1) ints, in the order in which
+ *                      truss_serial takes them; m / 2 is at least the number of edges
  *
  * Parameters  PYAPSP_AGAIN    triangles are counted again if more than one edge in so many is removed
  *                             that was in a triangle
@@ -153,6 +153,22 @@ static void begin_rows(__global const int *tails, const int size, const int n, _
         up[v + 1] += up[v];
 }
 
+/* Write where the rows of the truss begin: both arcs of each edge that is not GONE. */
+static void begin_both(__global const int *near, __global const int *tails,
+                       __global const int *supports, const int size, const int n,
+                       __global int *first)
+{
+    for (int v = 0; v <= n; v++)
+        first[v] = 0;
+    for (int e = 0; e < size; e++) {
+        const int is_left = supports[e] != GONE;
+        first[tails[e] + 1] += is_left;
+        first[near[e] + 1] += is_left;
+    }
+    for (int v = 0; v < n; v++)
+        first[v + 1] += first[v];
+}
+
 /* Remove an edge u-v: its triangles are none of other edges any more. Edges whose support falls to
  * the level are appended to the queue; return its size. */
 static inline int remove_edge(__global const int *first, __global const int *heads,
@@ -185,10 +201,10 @@ static inline int remove_edge(__global const int *first, __global const int *hea
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void truss_serial(__global const long *first, __global const int *heads, const int n, const int m,
-                  const int k, __global int *memory, __global int *values)
+                  const int k, __global int *values)
 {
     const int most = m / 2 + 1, least = (k > 0 ? k : 3) - 2;
-    __global int *degree = memory, *marks = degree + n, *up = marks + n;
+    __global int *starts = values + m, *degree = starts + n + 1, *marks = degree + n, *up = marks + n;
     __global int *row_near = up + n + 1, *ids = row_near + m + 1;
     __global int *near = ids + m + 1, *tails = near + most, *places = tails + most;
     __global int *left = places + most, *queue = left + most, *supports = queue + most;
@@ -232,8 +248,10 @@ void truss_serial(__global const long *first, __global const int *heads, const i
         next[v] = back + 1;
         values[places[e]] = values[back] = value;
     }
-    if (!is_peeled)
+    if (!is_peeled) {
+        begin_both(near, tails, supports, size, n, starts);
         return;
+    }
 
     __global int *row = up;
     int arcs = 0;
@@ -281,6 +299,7 @@ void truss_serial(__global const long *first, __global const int *heads, const i
         for (int a = 0; a < m; a++)
             if (values[a] > 0)
                 values[a] = supports[values[a] - 1] == GONE ? 0 : k;
+        begin_both(near, tails, supports, size, n, starts);
     } else {
         for (int u = 0; u < n; u++)
             for (int a = (int)first[u]; a < (int)first[u + 1]; a++)
