@@ -22,7 +22,7 @@ from pyapsp.errors import DeviceError, DeviceMemoryError, StallError
 from pyapsp.precision import name_of
 from pyapsp.registry import Choice, Method, Plan, Request
 from pyapsp.trials import refusal
-from pyapsp.tuning.database import Unchanging, databases
+from pyapsp.tuning.database import Unchanging
 
 __all__ = ["SCHEMA", "Planned", "Solved", "least", "plans", "reasons", "record", "run", "solve"]
 
@@ -83,9 +83,9 @@ def plans(
     PyApspError
         If the method asked for cannot run; for "auto" if no method can.
     """
-    looked, choices = databases(), request.problem.choices(request)
+    unchanging, choices = Unchanging(), request.problem.choices(request)
     while True:
-        with Unchanging(looked):
+        with unchanging:
             choice = next(choices, None)
             if choice is None:
                 return

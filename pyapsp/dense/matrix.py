@@ -16,10 +16,13 @@ from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.host import is_aligned
 from pyapsp.kernels import Stopwatch, staging
-from pyapsp.kernels.transfer import in_place, read_back, shared
+from pyapsp.kernels.transfer import awaited, hand_back, in_place, read_back, shared
 from pyapsp.precision import infinity
 
 __all__ = ["DeviceMatrix", "Layout", "download", "initial_distances", "initial_rows", "upload"]
+
+# Bytes of a matrix whose kernels are a short run.
+_SMALL = 2**16
 
 _Encode: TypeAlias = Callable[[np.ndarray], np.ndarray]
 _Decode: TypeAlias = Callable[[np.ndarray, np.ndarray], None]
@@ -215,7 +218,11 @@ def download(
 ) -> None:
     """Copy the corner of a device matrix to the array that `upload` was called with."""
     if _fits_in_place(queue, array, size, layout):
-        read_back(queue, matrix, array)
+        if array.nbytes <= _SMALL:
+            returned = hand_back(queue, matrix, array)
+            awaited(queue, watch.pending or returned, returned)
+        else:
+            read_back(queue, matrix, array)
     else:
         watch.add("transfer", _copy(queue, array, matrix, array, layout))
 

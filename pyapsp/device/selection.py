@@ -58,7 +58,7 @@ def _asked() -> tuple[list[Device], list[str]]:
             found += _usable(number, platform)
         except cl.Error as error:  # a broken driver must not hide the others
             faults.append(f"The driver {platform.name} does not list its devices ({error}).")
-    return sorted(found, key=_rank), faults
+    return sorted(found, key=_rank) if len(found) > 1 else found, faults
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["frozen", "sealed", "sorted_rows", "starts_among", "starts_of", "tails_of"]
+__all__ = ["frozen", "narrow", "sealed", "sorted_rows", "starts_among", "starts_of", "tails_of"]
 
 
 def sorted_rows(
@@ -62,6 +62,14 @@ def starts_among(kept: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[
     before = np.zeros(kept.size + 1, np.int32 if kept.size < 2**31 else np.int64)
     np.cumsum(kept, dtype=before.dtype, out=before[1:])
     return before[starts].astype(np.int64)
+
+
+def narrow(starts: NDArray[np.int64]) -> NDArray[Any]:
+    """Return row pointers as int32 if that holds them.
+
+    SciPy would convert the heads to the type of the row pointers.
+    """
+    return starts.astype(np.int32) if starts[-1] < 2**31 else starts
 
 
 def tails_of(indptr: NDArray[np.int64]) -> NDArray[np.int32]:

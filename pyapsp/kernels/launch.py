@@ -43,6 +43,11 @@ class Stopwatch:
             self._settle(_PENDING // 2)
         return event
 
+    @property
+    def pending(self) -> cl.Event | None:
+        """The event of the first command whose time has not been read."""
+        return self._pending[0][1] if self._pending else None
+
     @contextmanager
     def by_the_host(self, phase: str) -> Iterator[None]:
         """Add the wall time of the block to a phase.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -18,8 +19,10 @@ __all__ = ["assemble", "flattened", "headed", "place_of", "root"]
 
 # The state of a file, which changes with its content.
 _Version: TypeAlias = tuple[int, int, int]
-# Cached texts, with the files that each contains.
-_flattened: dict[tuple[Path, str], tuple[str, dict[str, _Version]]] = {}
+# Cached texts, with the files that each contains, and until when these are taken as unchanged.
+_flattened: dict[tuple[Path, str], tuple[str, dict[str, _Version], float]] = {}
+# Seconds after which files are checked for changes again: to check takes 10 us of a small call.
+_CHECKED = 0.05
 
 _MARKER = re.compile(r'^#line (\d+) "([^"]+)"$')
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[ \t]*$')
@@ -82,18 +85,24 @@ def place_of(source: str, line: int) -> str:
 def flattened(name: str) -> str:
     """Return a kernel file with its includes; cached until one of the files changes.
 
+    A change is seen after 50 ms at the latest.
+
     Parameters
     ----------
     name : str
         The file, as for `assemble`, which has the errors raised.
     """
     place = root(), name
-    kept = _flattened.get(place)
+    kept, now = _flattened.get(place), time.monotonic()
+    if kept is not None and now < kept[2]:
+        return kept[0]
     if kept is None or any(_version(file) != version for file, version in kept[1].items()):
         files: dict[str, _Version] = {}
-        kept = "\n".join(_flatten(name, files)), files
-        _flattened[place] = kept
-    return kept[0]
+        text = "\n".join(_flatten(name, files))
+    else:
+        text, files, _ = kept
+    _flattened[place] = text, files, now + _CHECKED
+    return text
 
 
 def _flatten(name: str, files: dict[str, _Version]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +18,7 @@ from pyapsp.kernels.launch import Stopwatch
 
 __all__ = [
     "OnDevice",
+    "awaited",
     "download",
     "expected",
     "hand_back",
@@ -27,6 +29,10 @@ __all__ = [
     "shared",
     "upload",
 ]
+
+
+# Seconds for which the end of a short run is polled, and those after which it should have begun.
+_POLLED, _BEGUN = 5e-4, 5e-5
 
 
 class OnDevice(Protocol):
@@ -100,6 +106,36 @@ def send(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray, dtype: np
         cl.enqueue_copy(queue, buffer, array.astype(dtype, copy=False))
 
 
+def awaited(queue: cl.CommandQueue, first: cl.Event, last: cl.Event) -> None:
+    """Wait for the end of a queue, first without sleep: for a run of a few groups at most.
+
+    A thread that sleeps and is woken up loses 0.1 ms, which is more than the kernel of a small
+    graph takes: its CPU has been halted, and its caches are cold. A thread that polls occupies a
+    CPU. So it sleeps soon if the run does not begin, because the driver may wait for that CPU.
+
+    Parameters
+    ----------
+    queue : pyopencl.CommandQueue
+    first, last : pyopencl.Event
+        The events of a kernel at the begin of the run, and of its last command.
+    """
+    if in_place(queue.device):
+        queue.flush()
+        status, started = cl.command_execution_status, time.perf_counter()
+        while _status(last) > status.COMPLETE:
+            seconds = time.perf_counter() - started
+            late = seconds > _BEGUN and _status(first) > status.RUNNING
+            if late or seconds > _POLLED:
+                break
+    queue.finish()
+
+
+def _status(event: cl.Event) -> int:
+    """Return the status of a command, which falls from QUEUED to COMPLETE, or below it."""
+    found: Any = event.get_info(cl.event_info.COMMAND_EXECUTION_STATUS)
+    return int(found)
+
+
 def settled(queue: cl.CommandQueue, *buffers: cl.Buffer) -> None:
     """Wait until new buffers have memory. Drivers may allocate it at their first use."""
     undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
@@ -121,13 +157,14 @@ def _maps_late(device: cl.Device) -> bool:
     return maps_late(device.platform.name)
 
 
-def hand_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:
+def hand_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> cl.Event:
     """Enqueue that the array of a `shared` buffer gets the content of the buffer."""
     # PyOpenCL first reads a shape as a number, and a tuple costs it a C++ exception
     size: Any = array.size
     wanted, wait = (0, size, array.dtype), _maps_late(queue.device)
     mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, *wanted, is_blocking=wait)
-    mapped.base.release(queue)
+    released: cl.Event = mapped.base.release(queue)
+    return released
 
 
 def read_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:

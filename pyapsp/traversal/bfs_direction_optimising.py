@@ -29,7 +29,7 @@ from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, PyApspError, StallError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.kernels.transfer import download, hand_back, in_place, shared
+from pyapsp.kernels.transfer import awaited, download, hand_back, in_place, shared
 from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
@@ -62,6 +62,8 @@ _AHEAD = 6
 # differ by at most 16, and the graph has more vertices than caches hold. A grid takes two thirds of
 # the time; if its vertices are shuffled, prefetches would take a sixth more.
 _ARCS, _SHARE, _CLOSE, _UNCACHED = 256, 4, 16, 2**17
+# Arcs of a graph whose search is a short run.
+_SHORT = 2**16
 # The layout of the state, see the kernel file.
 _RECORDS, _RECORD, _FOUND, _LEVEL, _REST, _STALLED = 4, 16, 2, 7, 10, (4, 12)
 
@@ -340,21 +342,27 @@ class _Search:
         turn, batch, limits = 0, self._batch, self._limits
         state = np.empty((_RECORDS + 1, _RECORD), np.int32)
         while True:
-            for _ in range(batch):
-                self._step(self._queue, *self._shape, *arguments, np.int32(turn), *limits)
-                turn += 1
-            cl.enqueue_copy(self._queue, state, self._state, is_blocking=False)
-            for buffer, row in rows:
-                hand_back(self._queue, buffer, row)
-            self._queue.finish()
+            last = turn + batch
+            steps = [
+                self._step(self._queue, *self._shape, *arguments, np.int32(each), *limits)
+                for each in range(turn, last)
+            ]
+            turn = last
+            # an event of a copy that is not kept waits for the copy
+            events = [cl.enqueue_copy(self._queue, state, self._state, is_blocking=False)]
+            events += [hand_back(self._queue, buffer, row) for buffer, row in rows]
+            if self._m <= _SHORT:
+                awaited(self._queue, steps[0], events[-1])
+            else:
+                self._queue.finish()
             if state[_STALLED]:
                 raise StallError(
                     f"{BfsDirectionOptimising.id} stalled on {self._device}: a group of the crew "
                     "waited while the others did not run. The answer was discarded; use crew=0"
                 )
-            last = state[turn % _RECORDS]
-            if last[_FOUND] == 0:
-                return np.array(last)
+            record = state[turn % _RECORDS]
+            if record[_FOUND] == 0:
+                return np.array(record)
             batch = min(max(2 * batch, _BATCH), _LONGEST_BATCH)
 
     def read_predecessors(

@@ -12,7 +12,7 @@ import pyopencl as cl
 from pyapsp.device import device_errors
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.kernels.transfer import in_place, read_back, shared
+from pyapsp.kernels.transfer import awaited, in_place, read_back, shared
 from pyapsp.registry import Options, Plan, register
 from pyapsp.traversal.component_methods import ComponentMethod, Labels
 
@@ -74,8 +74,8 @@ def _search(plan: Plan, watch: Stopwatch, labels: np.ndarray) -> None:
     is_shared = in_place(device.handle)
     words: Any = shared(queue, labels) if is_shared else device.buffer(4 * n)
     own = words, device.buffer(16 * n), device.buffer(4 * n)
-    plan.state.kernel("scc_tarjan")(queue, (1,), (1,), *arcs, *own, np.int32(n))
-    queue.finish()
+    search = plan.state.kernel("scc_tarjan")(queue, (1,), (1,), *arcs, *own, np.int32(n))
+    awaited(queue, search, search)
     with watch.by_the_host("transfer"):
         if is_shared:
             read_back(queue, words, labels)

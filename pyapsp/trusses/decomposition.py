@@ -48,9 +48,12 @@ class Trussness(Answer):
     values : (m,) int32 ndarray
         The largest k such that the edge is in the k-truss; 0 for self-loops. If one truss was asked
         for: its k for its edges, 0 for the others.
+    starts : (n + 1,) int64 ndarray or None
+        Where the rows of the truss that was asked for begin, if the method counts its arcs.
     """
 
     values: np.ndarray = field(kw_only=True)
+    starts: np.ndarray | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -85,17 +88,19 @@ class TrussMethod(BufferedMethod):
         return too_large(self.id, about) or super().unmet(about, options)
 
     @abstractmethod
-    def find(self, plan: Plan, watch: Stopwatch) -> tuple[np.ndarray, dict[str, int]]:
-        """Return the trussness of the arcs, of which there are some, and what is reported."""
+    def find(
+        self, plan: Plan, watch: Stopwatch
+    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, int]]:
+        """Return values and starts of the answer, if there are arcs, and what is reported."""
 
     def run(self, plan: Plan) -> Trussness:
         """Find the trusses."""
         options, watch = plan.options, Stopwatch()
-        values, more = np.zeros(0, np.int32), dict[str, int]()
+        values, starts, more = np.zeros(0, np.int32), None, dict[str, int]()
         started = time.perf_counter()
         if plan.input.m:
             with device_errors(options.device, plan.device_bytes):
-                values, more = self.find(plan, watch)
+                values, starts, more = self.find(plan, watch)
         if options.progress is not None:
             options.progress(values.size, values.size)
         stats = {
@@ -103,7 +108,7 @@ class TrussMethod(BufferedMethod):
             "kernel_hash": plan.state.hash,
             "more": more,
         }
-        return Trussness(values=values, stats=stats)
+        return Trussness(values=values, starts=starts, stats=stats)
 
 
 class RemovalMethod(TrussMethod):
@@ -129,12 +134,12 @@ class RemovalMethod(TrussMethod):
         found = [*rows, *selection, 4 * (m // 2), *self.further(graph, options, parameters)]
         return [max(size, 4) for size in found]
 
-    def find(self, plan: Plan, watch: Stopwatch) -> tuple[np.ndarray, dict[str, int]]:
+    def find(self, plan: Plan, watch: Stopwatch) -> tuple[np.ndarray, None, dict[str, int]]:
         """Return the trussness of the arcs, and what the method reports."""
         graph, options = plan.input, plan.options
         size = edge_count(graph)
         if size == 0:
-            return np.zeros(graph.m, np.int32), {}
+            return np.zeros(graph.m, np.int32), None, {}
         queue = options.device.queue()
         select = Selection(options.device, oriented=True)
         rows = uploaded(queue, graph, watch)
@@ -150,7 +155,7 @@ class RemovalMethod(TrussMethod):
         of_arcs = np.empty(graph.m, np.int32)
         with watch.by_the_host("transfer"):
             cl.enqueue_copy(queue, of_arcs, spread)
-        return of_arcs, more
+        return of_arcs, None, more
 
 
 def supporting(options: Options) -> BitmapCounter | HashCounter:

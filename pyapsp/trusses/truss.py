@@ -133,7 +133,7 @@ def k_truss(
     )
     _, answer = runs.run(request)
     given: Graph = request.input
-    return given.with_checked_arcs(answer.values > 0)
+    return given.with_checked_arcs(answer.values > 0, answer.starts)
 
 
 def truss_decomposition(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.kernels.transfer import awaited
 from pyapsp.registry import Options, Plan, register
 from pyapsp.trusses.decomposition import TrussMethod, TrussOptions
 from pyapsp.trusses.rows import buffer
@@ -18,6 +22,21 @@ __all__ = ["TrussSerial", "suits"]
 
 # Up to this number of arcs, one work-item takes less time than the launches of rounds alone.
 _ARCS = 2**17
+# Ints of the memory that a thread keeps, at most.
+_LARGEST = 2**21
+
+
+class _Kept(threading.local):
+    """The queue and the memory of the last run of a thread, for each device and process.
+
+    To make them and to free them takes a tenth of the call for a small graph.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[Device, int], tuple[cl.CommandQueue, cl.Buffer, int]] = {}
+
+
+_kept = _Kept()
 
 
 def suits(graph: Graph, options: TrussOptions) -> bool:
@@ -37,7 +56,7 @@ class TrussSerial(TrussMethod):
     summary = "one work-item removes edges of least support, in one launch"
     source = (
         "Wang and Cheng 2012, doi:10.14778/2311906.2311909; "
-        "pruning by cores, and searches that end early: ours"
+        "pruning by cores, counting again, and searches that end early: ours"
     )
 
     def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
@@ -48,8 +67,7 @@ class TrussSerial(TrussMethod):
         self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
     ) -> list[int]:
         """Return the bytes of each buffer of a run."""
-        rows = [8 * (graph.n + 1), 4 * max(graph.m, 1)]
-        return [*rows, 4 * _memory(graph), 4 * max(graph.m, 1)]
+        return [8 * (graph.n + 1), 4 * max(graph.m, 1), 4 * _ints(graph)]
 
     def prepare(
         self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
@@ -57,21 +75,33 @@ class TrussSerial(TrussMethod):
         """Build the kernel."""
         return build(options.device, "trusses/truss_serial.cl", {})
 
-    def find(self, plan: Plan, watch: Stopwatch) -> tuple[np.ndarray, dict[str, int]]:
-        """Return the trussness of the arcs, and nothing to report."""
-        graph, queue = plan.input, plan.options.device.queue()
+    def find(
+        self, plan: Plan, watch: Stopwatch
+    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, int]]:
+        """Return the trussness of the arcs, the rows of one truss, and nothing to report."""
+        graph, options, ints = plan.input, plan.options, _ints(plan.input)
+        n, m, k = graph.n, graph.m, options.k
+        place = options.device, os.getpid()
+        # a limit of the memory is that of this run
+        is_kept = options.memory_limit is None and ints <= _LARGEST
+        kept = _kept.places.pop(place, None) if is_kept else None
+        if kept is None or kept[2] < ints:
+            queue = options.device.queue()
+            kept = queue, buffer(queue, ints), ints
+        queue, memory, _ = kept
         rows = [upload(queue, array, watch) for array in (graph.indptr, graph.indices)]
-        memory, found = buffer(queue, _memory(graph)), buffer(queue, graph.m)
-        numbers = np.int32(graph.n), np.int32(graph.m), np.int32(plan.options.k or 0)
+        numbers = np.int32(n), np.int32(m), np.int32(k or 0)
         kernel = plan.state.kernel("truss_serial")
-        kernel(queue, (1,), (1,), *rows, *numbers, memory, found)
-        values = np.empty(graph.m, np.int32)
-        cl.enqueue_copy(queue, values, found, is_blocking=False)
-        queue.finish()  # waiting twice would take as long as the kernel of a small graph
-        return values, {}
+        first = kernel(queue, (1,), (1,), *rows, *numbers, memory)
+        values = np.empty(m + n + 1, np.int32)
+        # waiting twice would take as long as the kernel of a small graph
+        awaited(queue, first, cl.enqueue_copy(queue, values, memory, is_blocking=False))
+        if is_kept:
+            _kept.places[place] = kept  # not after an error
+        return values[:m], None if k is None else values[m:].astype(np.int64), {}
 
 
-def _memory(graph: Graph) -> int:
-    """Return the ints of the memory of the kernel."""
-    n, m, most = graph.n, graph.m, graph.m // 2
-    return 5 * n + 2 + 2 * (m + 1) + 2 * (most + 1) + 5 * most + 1
+def _ints(graph: Graph) -> int:
+    """Return the ints of the answer and of the memory of the kernel."""
+    n, m = graph.n, graph.m
+    return 4 * n + 2 + m + 2 * (m + 1) + 6 * (m // 2 + 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, fields
@@ -36,7 +37,11 @@ _SCHEMA = 2
 
 #: The databases that exist: whether it is the user's, its path, and the file's version.
 Databases: TypeAlias = tuple[tuple[bool, Path, int, int, int], ...]
-_looked: ContextVar[Databases | None] = ContextVar("looked", default=None)
+# Seconds after which files are looked at again: to do so takes 20 us of a small call.
+_CHECKED = 0.05
+# The files that were looked at last, until when they are taken as unchanged, and what was found.
+_last: tuple[tuple[Path, ...], float, Databases] = ((), 0.0, ())
+_looked: ContextVar[Unchanging | None] = ContextVar("looked", default=None)
 
 
 @dataclass(frozen=True)
@@ -204,6 +209,8 @@ def merge(path: Path, rows: Iterable[Row]) -> None:
         lines = [_line(merged[place]) for place in sorted(merged)]
         with atomic_write(path) as file:
             file.write(f'{{"schema": {_SCHEMA}, "rows": [\n' + ",\n".join(lines) + "\n]}\n")
+        global _last
+        _last = (), 0.0, ()
 
 
 def _line(row: Row) -> str:
@@ -217,7 +224,10 @@ def _is_count(value: object) -> bool:
 
 
 class Unchanging:
-    """In this context the files of the databases are checked for changes only once.
+    """In these contexts the files of the databases are checked for changes only once.
+
+    They are checked when they are first used in one of the contexts of the object. Small calls
+    that use none save the time of the check.
 
     Parameters
     ----------
@@ -226,25 +236,40 @@ class Unchanging:
     """
 
     def __init__(self, looked: Databases | None = None) -> None:
-        self._found = databases() if looked is None else looked
+        self.found = looked
 
     def __enter__(self) -> None:
-        self._token = _looked.set(self._found)
+        self._token = _looked.set(self)
 
     def __exit__(self, *_: object) -> None:
         _looked.reset(self._token)
 
 
 def databases() -> Databases:
-    """Return the databases that exist now; inside `Unchanging`, those at its start."""
+    """Return the databases that exist now; inside `Unchanging`, those at the first use there.
+
+    A change by another program is seen after 50 ms at the latest.
+    """
     looked = _looked.get()
     if looked is not None:
-        return looked
+        if looked.found is None:
+            looked.found = _existing()
+        return looked.found
+    return _existing()
+
+
+def _existing() -> Databases:
+    global _last
+    files, now = (user_database(), *shipped_databases()), time.monotonic()
+    before, until, last = _last
+    if now < until and files == before:
+        return last
     found = []
-    for own, path in [(True, user_database()), *((False, path) for path in shipped_databases())]:
+    for number, path in enumerate(files):
         try:
             status = os.stat(str(path))  # half the time of `Path.stat`
         except OSError:
             continue
-        found.append((own, path, status.st_ino, status.st_mtime_ns, status.st_size))
-    return tuple(found)
+        found.append((number == 0, path, status.st_ino, status.st_mtime_ns, status.st_size))
+    _last = files, now + _CHECKED, tuple(found)
+    return _last[2]

@@ -109,7 +109,8 @@ class BufferedMethod(TunableMethod):
         self.check(given, options)
         started = time.perf_counter()
         too_much: DeviceMemoryError | None = None
-        for parameters, match in self.sets(given.n, given.family, options):
+        family = given.family if self.choices else ""  # finding it takes O(n)
+        for parameters, match in self.sets(given.n, family, options):
             buffers = self.buffers(given, options, parameters)
             try:
                 check_memory(buffers, options)

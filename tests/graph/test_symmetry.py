@@ -1,4 +1,4 @@
-"""The randomised test of symmetry, against a comparison with the transposed matrix."""
+"""The tests of symmetry, of small and of large matrices; the union of both directions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 from pyapsp.graph import symmetry
-from pyapsp.graph.symmetry import is_symmetric
+from pyapsp.graph.symmetry import is_symmetric, union
+
+
+@pytest.fixture(autouse=True, params=[-1, 2**16], ids=["by products", "by the transpose"])
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Test every matrix as a large one and as a small one."""
+    monkeypatch.setattr(symmetry, "_FEW", request.param)
 
 
 def rows(matrix: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -78,3 +84,28 @@ def test_an_arc_of_weight_zero_is_an_arc(dtype: str) -> None:
     """The arcs 0 -> 0 of weight 1 and 0 -> 1 of weight 0, without the reverse of the second."""
     starts, heads = np.array([0, 2, 2]), np.array([0, 1], np.int32)
     assert not is_symmetric(starts, heads, np.array([1, 0], dtype))
+
+
+@pytest.mark.parametrize(
+    ("least", "most"),
+    [(-5, 5), (7, 7), (-(2**62) + 1, 2**62 - 1), (-(2**63), 2**63 - 1), (2**63 - 9, 2**63 - 1)],
+)
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_a_union_has_the_smaller_weights(least: int, most: int, dtype: str) -> None:
+    rng, n = np.random.default_rng(1), 9
+    arc = rng.random((n, n)) < 0.4
+    weights = rng.integers(least, most, (n, n), endpoint=True).astype(dtype)
+    places = csr_array(arc)
+    given = places.indptr.astype(np.int64), places.indices, weights[arc]
+    spread = weights[arc].min(), weights[arc].max()
+    found = union(*given, spread)
+    exact = spread[0] == spread[1] or (dtype == "int64" and max(-least, most) < 2**62)
+    assert (found is not None) == exact
+    if found is not None:
+        either, heads = np.nonzero(arc | arc.T)
+        there = np.where(arc, weights, weights.T)[either, heads]
+        back = np.where(arc.T, weights.T, weights)[either, heads]
+        assert found[0].tolist() == [0, *np.cumsum((arc | arc.T).sum(axis=1))]
+        assert found[1].tolist() == heads.tolist()
+        assert found[2].tolist() == np.minimum(there, back).tolist()
+        assert [each.dtype for each in found] == [np.int64, np.int32, dtype]

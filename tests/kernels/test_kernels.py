@@ -25,6 +25,7 @@ def kernel_root(tmp_path, monkeypatch):
     folder = tmp_path / "with space"
     folder.mkdir()
     monkeypatch.setattr(source, "root", lambda: folder)
+    monkeypatch.setattr(source, "_CHECKED", 0)
     return folder
 
 
@@ -63,6 +64,19 @@ def test_a_text_is_the_same_object_until_a_file_in_it_changes(kernel_root):
     (kernel_root / "k.cl").unlink()
     with pytest.raises(FileNotFoundError, match=r"k\.cl"):
         source.flattened("k.cl")
+
+
+def test_files_are_taken_as_unchanged_for_a_moment(kernel_root, monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(source.time, "monotonic", lambda: now)
+    monkeypatch.setattr(source, "_CHECKED", 0.05)
+    (kernel_root / "k.cl").write_text("first\n")
+    first = source.flattened("k.cl")
+    (kernel_root / "k.cl").write_text("another\n")
+    now = 0.04
+    assert source.flattened("k.cl") is first
+    now = 0.06
+    assert "another" in source.flattened("k.cl")
 
 
 def test_missing_include_names_the_file(kernel_root):

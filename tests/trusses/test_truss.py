@@ -161,6 +161,7 @@ def test_most_edges_are_removed_at_once(width, device):
     for k in (5, 9, 13, 31):
         _, more = trussness(graph, device, "truss-peeling", k, group=group, width=width)
         assert more["rounds"] > 1
+        trussness(graph, device, "truss-serial", k)
 
 
 def test_rows_are_rewritten_when_half_of_the_edges_are_gone(device):
@@ -195,6 +196,30 @@ def test_vertices_outside_a_core_are_pruned(device):
         values, _ = trussness(graph, device, "truss-serial", k)
         inner = values[values > 2] if k is None else values[values > 0]
         assert inner.tolist() == [k or 8] * {2: 178, 9: 0}.get(k, 28)
+
+
+def test_the_memory_of_a_small_run_is_kept(device, monkeypatch):
+    kept, graph = truss_serial._kept.places, GRAPHS["cliques"]
+    kept.clear()
+
+    def memory(**limit):
+        truss = pyapsp.k_truss(graph, 5, "truss-serial", device=device, **limit)
+        assert truss.m == 2 * (10 + 66 + 190)
+        return [size for _, _, size in kept.values()]
+
+    assert memory(memory_limit=2**20) == []
+    sizes = memory()
+    assert len(sizes) == 1
+    assert memory() == sizes
+    trussness(undirected(200, joined_cliques(60)), device, "truss-serial", 60)
+    assert memory() > sizes
+    with monkeypatch.context() as patched:
+        patched.setattr(truss_serial, "awaited", lambda *events: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            memory()
+    assert not kept
+    monkeypatch.setattr(truss_serial, "_LARGEST", sizes[0] - 1)
+    assert memory() == []
 
 
 def test_the_function(device):
@@ -268,6 +293,7 @@ def test_every_truss_of_real_graphs(name, device):
         is_in, columns = found.trussness >= k, found.to_columns()
         ends = [columns[name][is_in].tolist() for name in ("source", "target")]
         assert set(map(frozenset, simple.edges)) == set(map(frozenset, zip(*ends, strict=True)))
+        assert pyapsp.k_truss(graph, k, device=device) == found.truss(k)
 
 
 @pytest.mark.nightly

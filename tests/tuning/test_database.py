@@ -217,6 +217,22 @@ def test_a_new_version_of_a_file_is_seen(folders):
     assert served() == [(16, "device")]
 
 
+def test_files_are_taken_as_unchanged_for_a_moment(folders, monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(database.time, "monotonic", lambda: now)
+    monkeypatch.setattr(database, "_last", ((), 0.0, ()))
+    ship(folders, row(8))
+    assert served() == [(8, "device")]
+    path = folders[0] / "dense.json"
+    path.write_text(path.read_text().replace('"tile": 8', '"tile": 16'))  # by another program
+    now = 0.04
+    assert served() == [(8, "device")]
+    now = 0.06
+    assert served() == [(16, "device")]
+    ship(folders, row(32))
+    assert served() == [(32, "device")]
+
+
 def test_merging_is_stable_and_replaces(tmp_path):
     one, other = tmp_path / "one.json", tmp_path / "other.json"
     rows = [row(8, n=n, dtype=dtype) for n in (64, 512, 100) for dtype in ("int32", "float32")]
@@ -242,12 +258,16 @@ def test_where_the_user_folder_is(monkeypatch, tmp_path):
 
 def test_databases_are_looked_at_once_where_that_is_said(folders):
     asked = METHOD, 1024, options()
-    with database.Unchanging():
+    unchanging = database.Unchanging()
+    with unchanging:
+        assert not served()
         ship(folders, row(8))
         assert not served()
         assert tuned_rate(*asked) is None
     assert served() == [(8, "device")]
     assert tuned_rate(*asked) == pytest.approx(ROW.rate)
+    with unchanging:
+        assert not served()
 
 
 def test_shipped_databases_are_sound():
