@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.kernels.transfer import awaited
@@ -22,21 +19,6 @@ __all__ = ["TrussSerial", "suits"]
 
 # Up to this number of arcs, one work-item takes less time than the launches of rounds alone.
 _ARCS = 2**17
-# Ints of the memory that a thread keeps, at most.
-_LARGEST = 2**21
-
-
-class _Kept(threading.local):
-    """The queue and the memory of the last run of a thread, for each device and process.
-
-    To make them and to free them takes a tenth of the call for a small graph.
-    """
-
-    def __init__(self) -> None:
-        self.places: dict[tuple[Device, int], tuple[cl.CommandQueue, cl.Buffer, int]] = {}
-
-
-_kept = _Kept()
 
 
 def suits(graph: Graph, options: TrussOptions) -> bool:
@@ -81,14 +63,8 @@ class TrussSerial(TrussMethod):
         """Return the trussness of the arcs, the rows of one truss, and nothing to report."""
         graph, options, ints = plan.input, plan.options, _ints(plan.input)
         n, m, k = graph.n, graph.m, options.k
-        place = options.device, os.getpid()
-        # a limit of the memory is that of this run
-        is_kept = options.memory_limit is None and ints <= _LARGEST
-        kept = _kept.places.pop(place, None) if is_kept else None
-        if kept is None or kept[2] < ints:
-            queue = options.device.queue()
-            kept = queue, buffer(queue, ints), ints
-        queue, memory, _ = kept
+        queue = options.device.queue()
+        memory = buffer(queue, ints)
         rows = [upload(queue, array, watch) for array in (graph.indptr, graph.indices)]
         numbers = np.int32(n), np.int32(m), np.int32(k or 0)
         kernel = plan.state.kernel("truss_serial")
@@ -96,8 +72,6 @@ class TrussSerial(TrussMethod):
         values = np.empty(m + n + 1, np.int32)
         # waiting twice would take as long as the kernel of a small graph
         awaited(queue, first, cl.enqueue_copy(queue, values, memory, is_blocking=False))
-        if is_kept:
-            _kept.places[place] = kept  # not after an error
         return values[:m], None if k is None else values[m:].astype(np.int64), {}
 
 
