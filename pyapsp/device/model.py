@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -168,6 +168,10 @@ class Device:
     def __post_init__(self) -> None:
         _used.add(os.getpid())
         _ = self.processor  # the name of the processor is corrected before anything is compiled
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse pickles: a device belongs to its process."""
+        raise DeviceError(f"{self} cannot be pickled or copied: give its id, {self.id!r}, instead")
 
     @cached_property
     def name(self) -> str:

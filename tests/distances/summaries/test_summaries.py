@@ -332,7 +332,7 @@ def test_sums_past_float64(device):
 
 def test_weights_that_int64_does_not_hold(device):
     graph = Graph.from_arcs(2, [0], [1], [2**62])
-    with pytest.raises(PrecisionError, match="weight of .* for int64: .*weights of that type"):
+    with pytest.raises(PrecisionError, match=r"weight of .* for int64: .*weights of that type"):
         summaries.diameter(graph, device=device)
     assert summaries.diameter(graph.with_weights([2.0**62]), device=device) == 2.0**62
 
