@@ -310,6 +310,17 @@ class Device:
         buffer: cl.Buffer = opencl.Buffer(self.context, flags, size)
         return buffer
 
+    def check_process(self) -> None:
+        """Raise a DeviceError if the process was forked from one that had used OpenCL.
+
+        Drivers would wait forever for threads that the process does not have.
+        """
+        if _used - {os.getpid()}:
+            raise DeviceError(
+                f"{self} was found before this process was forked, and drivers do not work after "
+                "that: start processes with the method 'spawn' or 'forkserver' of multiprocessing"
+            )
+
     def queue(self) -> cl.CommandQueue:
         """Return a new in-order queue whose events can be timed with :func:`event_seconds`.
 
@@ -318,11 +329,7 @@ class Device:
         DeviceError
             The driver refused, or the process was forked from one that had used OpenCL.
         """
-        if _used - {os.getpid()}:
-            raise DeviceError(
-                f"{self} was found before this process was forked, and drivers do not work after "
-                "that: start processes with the method 'spawn' or 'forkserver' of multiprocessing"
-            )
+        self.check_process()
         opencl = loader.opencl()
         context = self.context
         profiling = opencl.command_queue_properties.PROFILING_ENABLE

@@ -54,6 +54,7 @@ class DeviceResult(Result):
     @property
     def device_distances(self) -> cl_array.Array:
         """The distances on the device."""
+        self._rows.device.check_process()  # the array has a queue
         return self._rows.array
 
     @property
