@@ -24,20 +24,20 @@ _KNOWN = {".csv", ".feather", ".gr", ".graph", ".gz", ".h5", ".hdf5", ".json", "
 _KNOWN |= {".npz", ".parquet", ".pickle", ".pkl", ".tsv", ".txt", ".xlsx"}
 
 
-def check_name(path: Any, owner: str) -> Path:
+def check_name(path: Any, owner: str, parameter: str = "path") -> Path:
     """Return the name of a file.
 
     Raises
     ------
     ParameterError
-        If it is none; `owner` is the function that takes it.
+        If it is none; `owner` is the function that takes it, as this parameter.
     """
     try:
         name = Path(path)
     except TypeError:
-        raise ParameterError.of("path", owner, "the name of a file, as text", path) from None
+        raise ParameterError.of(parameter, owner, "the name of a file, as text", path) from None
     if "\0" in str(name):
-        raise ParameterError.of("path", owner, "the name of a file, without zero bytes", path)
+        raise ParameterError.of(parameter, owner, "the name of a file, without zero bytes", path)
     return name
 
 

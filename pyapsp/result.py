@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyapsp.errors import FormatError, GraphError, ParameterError, VerificationError
-from pyapsp.files import atomic_write, check_suffix
+from pyapsp.files import atomic_write, check_name, check_suffix
 from pyapsp.graph.io import archive
 from pyapsp.graph.validation import integer, vertex
 from pyapsp.precision import DTYPES, infinity
@@ -202,7 +202,10 @@ class Result(Explained):
         ------
         FormatError
             If the file is not a saved result, or is damaged.
+        ParameterError
+            If `path` is no name of a file.
         """
+        path = check_name(path, "Result.load")
         with open(path, "rb") as file:
             if file.read(len(_MAGIC)) == _MAGIC:
                 raise FormatError(

@@ -90,8 +90,9 @@ def from_frame(
 
 
 def _names(frame: Any) -> list[Any]:
-    """Return the names of the columns."""
-    names = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
+    """Return the names of the columns; the ``columns`` of a table of Arrow are their values."""
+    names = getattr(frame, "column_names", getattr(frame, "columns", None))
+    names = frame.keys() if isinstance(frame, Mapping) else names
     if not isinstance(names, Iterable):
         raise GraphError(f"a data frame is wanted, not {type(frame).__name__}")
     return list(names)

@@ -218,12 +218,15 @@ def array(what: str, values: Any) -> NDArray[Any]:
 
 
 def _missing(values: Any) -> bool:
-    """Return whether a column of pandas or polars has no value in some row; NaN is a value."""
+    """Return whether a column of a data frame has no value in some row; NaN is a value."""
+    count = getattr(values, "null_count", None)
+    if isinstance(count, int):  # Arrow
+        return count > 0
     if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
         return False
-    if callable(count := getattr(values, "null_count", None)):
+    if callable(count):  # polars
         return bool(count())
-    return hasattr(values, "isna") and bool(values.isna().any())
+    return hasattr(values, "isna") and bool(values.isna().any())  # pandas
 
 
 def finite(

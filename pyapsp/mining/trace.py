@@ -208,7 +208,7 @@ def _columns(given: Any, names: Iterable[str] | None) -> dict[str, np.ndarray]:
             raise ParameterError.of("names", "Trace", "a name for each column", names)
         taken: Iterable[tuple[str, Any]] = zip(names, given.T, strict=True)
     elif hasattr(given, "columns") or isinstance(given, Mapping):
-        known = list(getattr(given, "columns", given))
+        known = list(getattr(given, "column_names", getattr(given, "columns", given)))
         chosen = known if names is None else list(names)
         missing = [name for name in chosen if name not in known]
         if missing:

@@ -16,7 +16,7 @@ import numpy as np
 from pyapsp import runs
 from pyapsp.device import choose
 from pyapsp.errors import FormatError, GraphError, ParameterError
-from pyapsp.files import atomic_write, check_suffix
+from pyapsp.files import atomic_write, check_name, check_suffix
 from pyapsp.graph import as_graph
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
@@ -123,7 +123,10 @@ class Components(Explained, Tabular):
         ------
         FormatError
             If the file holds no saved components, or is damaged.
+        ParameterError
+            If `path` is no name of a file.
         """
+        path = check_name(path, "Components.load")
         try:
             arrays = archive.load(path, "not saved components")
             about = json.loads(str(arrays["components"]))

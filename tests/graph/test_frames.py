@@ -229,3 +229,17 @@ def test_half_precision_in_a_frame():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": [0.5, 0.0], "b": [0.0, 2.0]}).cast(polars.Float16)
     assert Graph.from_dense(frame).weights.tolist() == [0.5, 2.0]
+
+
+def test_a_table_of_arrow():
+    """Its ``columns`` are values and no names. pyarrow is not installed where the tests run."""
+
+    class Table:
+        column_names = ("source", "target")
+        columns = (np.array([1, 2]), np.array([2, 5]))
+
+        def __getitem__(self, name: str) -> Any:
+            return self.columns[self.column_names.index(name)]
+
+    assert from_frame(Table()) == from_frame({"source": [1, 2], "target": [2, 5]})
+    assert pyapsp.mining.Trace.of(Table()).numeric_names == ("source", "target")
