@@ -14,6 +14,7 @@ from pyapsp.host import cores, share
 from pyapsp.precision import holds_all, infinity
 
 __all__ = [
+    "advice",
     "check_answer",
     "check_diagonal",
     "check_weights",
@@ -23,6 +24,7 @@ __all__ = [
     "may_clip",
     "negative_cycle",
     "refuse_negative_cycle",
+    "too_large",
 ]
 
 # Number of values that are converted at once.
@@ -57,12 +59,12 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
             lost |= (held >= 2.0**63) | (held < -(2.0**63))
             lost[~lost] = held[~lost].astype(np.int64) != weights[~lost]
         if lost.any():
-            advice = "use float64"
+            better = "use float64"
             if graph.dtype.kind == "i":
-                advice = (
+                better = (
                     "use int64, or give the graph weights of a float type if they may be rounded"
                 )
-            raise PrecisionError(f"{dtype} does not hold the weight {weights[lost][0]}: {advice}")
+            raise PrecisionError(f"{dtype} does not hold the weight {weights[lost][0]}: {better}")
     if dtype.kind in "iu" and not graph.is_integer:
         raise PrecisionError(f"the weights are not whole numbers: {dtype} would round them")
     if dtype.kind == "u" and graph.has_negative:
@@ -72,7 +74,22 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
     heaviest = graph.max_magnitude
     limit = _most(dtype)
     if heaviest > limit or (dtype.kind in "iu" and heaviest == limit):
-        raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}")
+        raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}: {advice(dtype)}")
+
+
+def too_large(graph: Graph, dtype: np.dtype) -> PrecisionError:
+    """Return the error of a distance that is too large for a type."""
+    heaviest = f"with weights of up to {graph.max_magnitude:g}"
+    return PrecisionError(f"a distance is too large for {dtype}, {heaviest}: {advice(dtype)}")
+
+
+def advice(dtype: np.dtype) -> str:
+    """Return what to do about a distance that is too large for a type, for messages."""
+    if dtype == np.float64:
+        return "divide the weights by a number"
+    if dtype == np.int64:
+        return "if sums may be rounded, use float64, or weights of that type"
+    return "use a wider dtype"
 
 
 def _held_by(graph: Graph, dtype: np.dtype) -> bool:
@@ -127,7 +144,7 @@ def check_answer(graph: Graph, distances: np.ndarray) -> None:
         finite = np.unpackbits(np.frombuffer(row, np.uint8), count=graph.n).view(bool)
         clamped[0] |= bool(np.any(finite[tails] & ~finite[heads]))
     if clamped[0]:
-        raise PrecisionError(f"a distance is too large for {dtype}: use a wider dtype")
+        raise too_large(graph, dtype)
 
 
 def is_near_limit(graph: Graph, distance: int | float, dtype: np.dtype) -> bool:

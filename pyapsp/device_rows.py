@@ -44,7 +44,7 @@ class DeviceRows:
 
     def __init__(self, device: Device, shape: tuple[int, int], dtype: np.dtype) -> None:
         arithmetic_defines(device, dtype)  # refuses the type
-        self._device, self._whole, self._first = device, self, 0
+        self.device, self._whole, self._first = device, self, 0
         self.shape, self.dtype = shape, dtype
 
     @property
@@ -58,13 +58,13 @@ class DeviceRows:
     def __getitem__(self, some: slice) -> DeviceRows:
         """Return a view of some rows; the step of the slice is one."""
         start, stop, _ = some.indices(len(self))
-        view = DeviceRows(self._device, (max(stop - start, 0), self.shape[1]), self.dtype)
+        view = DeviceRows(self.device, (max(stop - start, 0), self.shape[1]), self.dtype)
         view._whole, view._first = self._whole, self._first + start
         return view
 
     @cached_property
     def _buffer(self) -> cl.Buffer:
-        return self._device.buffer(max(self.nbytes, 4))
+        return self.device.buffer(max(self.nbytes, 4))
 
     @cached_property
     def array(self) -> cl_array.Array:
@@ -72,7 +72,7 @@ class DeviceRows:
         from pyopencl.array import Array  # its import takes as long as a small solve
 
         whole = self._whole
-        return Array(self._device.queue(), whole.shape, self.dtype, data=whole._buffer)
+        return Array(self.device.queue(), whole.shape, self.dtype, data=whole._buffer)
 
     def take(self, queue: cl.CommandQueue, found: cl.Buffer, dtype: np.dtype, columns: int) -> None:
         """Copy rows of a buffer of the device, converted to the type of the answer.
@@ -102,11 +102,11 @@ class DeviceRows:
         if rows.size:
             start = self.dtype.itemsize * self._first * self.shape[1]
             rows = np.ascontiguousarray(rows)
-            cl.enqueue_copy(self._device.queue(), self._whole._buffer, rows, dst_offset=start)
+            cl.enqueue_copy(self.device.queue(), self._whole._buffer, rows, dst_offset=start)
 
     def get(self) -> np.ndarray:
         """Return a copy of the rows on the host."""
-        rows, queue = np.empty(self.shape, self.dtype), self._device.queue()
+        rows, queue = np.empty(self.shape, self.dtype), self.device.queue()
         if self._whole is self and staging.suits(queue.device, rows.nbytes):
             given = self._buffer, self.dtype, self.shape[1]
             staging.stage(queue.context).fetch(queue, *given, rows, _place)
@@ -117,7 +117,7 @@ class DeviceRows:
 
     def diagonal(self) -> np.ndarray:
         """Return a copy of the values of each row's own vertex, for all rows of a square."""
-        n, item, queue = self.shape[1], self.dtype.itemsize, self._device.queue()
+        n, item, queue = self.shape[1], self.dtype.itemsize, self.device.queue()
         found = np.empty(n, self.dtype)
         # not in one step: one driver wants the whole last row of the rectangle in the buffer
         if n > 1:
@@ -139,12 +139,12 @@ class DeviceRows:
     def largest(self) -> int | float:
         """Return the largest finite value of the rows, 0 if all are infinite or negative."""
         rows, n = self.shape
-        queue, found = self._device.queue(), np.zeros(rows, self.dtype)
+        queue, found = self.device.queue(), np.zeros(rows, self.dtype)
         if self.dtype == np.float16:
             values = self.get()
             largest: int | float = values.max(where=values < np.inf, initial=0).item()
             return largest
-        buffer = self._device.buffer(max(found.nbytes, 4))
+        buffer = self.device.buffer(max(found.nbytes, 4))
         items = self._items
         kernel = self._program(self.dtype, whole=False).kernel("device_rows_largest")
         sizes = np.int64(self._first), np.int32(n)
@@ -156,7 +156,7 @@ class DeviceRows:
     @property
     def _items(self) -> int:
         """The number of work-items that share a row."""
-        return 1 if self._device.traits.scalar_groups else _GROUP
+        return 1 if self.device.traits.scalar_groups else _GROUP
 
     def _program(self, dtype: np.dtype, *, whole: bool = True) -> Program:
         """Build the kernels for values of this type; the bits are copied if `whole`."""
@@ -164,7 +164,7 @@ class DeviceRows:
         if dtype == self.dtype and whole:
             defines["PYAPSP_FROM"] = defines["PYAPSP_TO"] = _WORDS[dtype.itemsize]
         else:
-            given, wanted = (arithmetic_defines(self._device, each) for each in (dtype, self.dtype))
+            given, wanted = (arithmetic_defines(self.device, each) for each in (dtype, self.dtype))
             defines = {
                 "PYAPSP_FROM": C_TYPES[dtype.name],
                 "PYAPSP_TO": C_TYPES[self.dtype.name],
@@ -174,7 +174,7 @@ class DeviceRows:
                 "PYAPSP_HALF": int(self.dtype == np.float16),
             }
         defines["PYAPSP_GROUP"] = self._items
-        return build(self._device, "common/device_rows.cl", defines)
+        return build(self.device, "common/device_rows.cl", defines)
 
 
 def _place(piece: np.ndarray, target: np.ndarray) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 from os import PathLike, fspath
+from typing import Any
 
 from scipy.sparse.csgraph import NegativeCycleError as _SciPyNegativeCycleError
 
@@ -44,6 +45,19 @@ class PyApspError(Exception):
     """
 
     graph: int | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # by default `__init__` would get the message, but in most classes it takes other arguments;
+        # a pool of processes waits for ever for an error that it cannot restore
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[PyApspError], args: tuple[Any, ...], values: dict[str, Any]) -> Any:
+    """Return a copy of an error, in another process for instance."""
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(values)
+    return error
 
 
 class ParameterError(PyApspError, ValueError):
@@ -271,6 +285,8 @@ class DiskSpaceError(PyApspError, OSError):
         What to do about it.
     """
 
+    errno = errno.ENOSPC
+
     def __init__(self, needed: int, available: int, hint: str) -> None:
         self.needed = needed
         self.available = available
@@ -279,7 +295,6 @@ class DiskSpaceError(PyApspError, OSError):
             f"{needed / 2**20:,.1f} MiB of disk space are needed and "
             f"{available / 2**20:,.1f} MiB are free: {hint}"
         )
-        self.errno = errno.ENOSPC
 
 
 class VerificationError(PyApspError, AssertionError):

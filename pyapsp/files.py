@@ -13,12 +13,58 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from pyapsp.errors import DiskSpaceError
+from pyapsp.errors import DiskSpaceError, ParameterError
 
-__all__ = ["atomic_write", "disk_space", "replacing", "resolved"]
+__all__ = ["atomic_write", "check_name", "check_suffix", "disk_space", "replacing", "resolved"]
 
 # Number of characters of the file name in the name of its temporary file, to keep that short.
 _SHOWN = 16
+# Suffixes of the formats that this package or a data frame writes.
+_KNOWN = {".csv", ".feather", ".gr", ".graph", ".gz", ".h5", ".hdf5", ".json", ".mtx", ".npy"}
+_KNOWN |= {".npz", ".parquet", ".pickle", ".pkl", ".tsv", ".txt", ".xlsx"}
+
+
+def check_name(path: Any, owner: str, parameter: str = "path") -> Path:
+    """Return the name of a file.
+
+    Raises
+    ------
+    ParameterError
+        If it is none; `owner` is the function that takes it, as this parameter.
+    """
+    try:
+        name = Path(path)
+    except TypeError:
+        raise ParameterError.of(parameter, owner, "the name of a file, as text", path) from None
+    if "\0" in str(name):
+        raise ParameterError.of(parameter, owner, "the name of a file, without zero bytes", path)
+    return name
+
+
+def check_suffix(path: Any, owner: str, *written: str, others: str) -> None:
+    """Refuse the name of a file if its suffix is that of a format that is not written.
+
+    A name with an unknown suffix, or without one, says nothing about the format.
+
+    Parameters
+    ----------
+    path : path-like
+    owner : str
+        The function that writes the file.
+    *written : str
+        The suffixes that it writes, e.g. ``".npz"``.
+    others : str
+        How to get other formats, for the message.
+
+    Raises
+    ------
+    ParameterError
+        If the suffix is that of another format, or it is no name of a file.
+    """
+    suffix = check_name(path, owner).suffix.lower()
+    if suffix in _KNOWN.difference(written):
+        rule = f"a file {' or '.join(written)}; for other formats use {others}"
+        raise ParameterError.of("path", owner, rule, path)
 
 
 @contextmanager
@@ -57,9 +103,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def resolved(path: str | os.PathLike[str]) -> Path:
-    """Return a path with links resolved; OSError for a link that leads to itself."""
+    """Return a path with links resolved; OSError for a link that leads to itself.
+
+    It names the path also if the working folder is not there any more.
+    """
     try:
         return Path(path).resolve()
+    except FileNotFoundError as error:
+        error.filename = os.fspath(path)
+        raise
     except RuntimeError as error:  # Python before 3.13
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path)) from error
 

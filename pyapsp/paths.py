@@ -27,7 +27,7 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS, draw
-from pyapsp.graph.validation import is_real
+from pyapsp.graph.validation import array, is_real
 from pyapsp.host import share
 from pyapsp.precision import infinity
 from pyapsp.registry import Answer, Method, Options, Plan, Requirements
@@ -380,8 +380,8 @@ def vertices(
     """
     rule = "the number of a vertex, or a sequence of such numbers"
     try:
-        found = np.atleast_1d(np.asarray(given))
-    except (TypeError, ValueError):  # rows of different lengths, for instance
+        found = np.atleast_1d(array(name, given))
+    except GraphError:  # rows of different lengths, for instance
         raise ParameterError.of(name, owner, rule, given) from None
     if np.ma.is_masked(given) or found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise ParameterError.of(name, owner, rule, given)

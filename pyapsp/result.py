@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from pyapsp.errors import FormatError, GraphError, ParameterError, VerificationError
-from pyapsp.files import atomic_write
+from pyapsp.files import atomic_write, check_name, check_suffix
 from pyapsp.graph.io import archive
-from pyapsp.graph.validation import integer
+from pyapsp.graph.validation import integer, vertex
 from pyapsp.precision import DTYPES, infinity
 
 __all__ = ["NO_PREDECESSOR", "Explained", "Result", "checked_arrays"]
@@ -76,7 +76,19 @@ class Result(Explained):
         return self.distances.dtype
 
     def row(self, place: int) -> np.ndarray:
-        """Return the distances from vertex ``sources[place]``, (n,)."""
+        """Return the distances from vertex ``sources[place]``, (n,).
+
+        Raises
+        ------
+        ParameterError
+            If there is no such row; the last one is ``len(sources) - 1``, not -1.
+        """
+        rows = self._shape[0]
+        if not rows:
+            raise ParameterError.of("place", "Result.row", "a row, and there is none", place)
+        return self._row(integer("place", "Result.row", place, 0, rows - 1))
+
+    def _row(self, place: int) -> np.ndarray:
         found: np.ndarray = self.distances[place]
         return found
 
@@ -102,9 +114,7 @@ class Result(Explained):
             If the predecessors form a cycle or end before i. Then they are wrong.
         """
         n = self._shape[1]
-        i, j = (
-            integer(name, "Result.path", given, 0, n - 1) for name, given in (("i", i), ("j", j))
-        )
+        i, j = (vertex(name, "Result.path", given, n) for name, given in (("i", i), ("j", j)))
         rows = np.flatnonzero(self.sources == i)
         if rows.size == 0:
             raise ParameterError.of("i", "Result.path", "one of the sources of this result", i)
@@ -114,7 +124,7 @@ class Result(Explained):
             )
         if i == j:
             return [i]
-        distances, before = self.row(rows[0]), self.predecessors[rows[0]]
+        distances, before = self._row(int(rows[0])), self.predecessors[rows[0]]
         if not distances[j] < self.infinity:
             return []
         backwards = [j]
@@ -165,7 +175,11 @@ class Result(Explained):
         GraphError
             If labels are neither all integers nor all strings (NetworkX nodes can be any objects).
             To load other objects, NumPy would have to run code from the file.
+        ParameterError
+            If `path` is no name of a file, or has the suffix of another format.
         """
+        text = 'numpy.savetxt(path, distances, delimiter=",")'
+        check_suffix(path, f"{type(self).__name__}.save", ".npz", others=text)
         if self.labels is not None and self.labels.dtype.kind not in "iU":
             raise GraphError(
                 "labels that are neither all integers nor all strings cannot be saved: "
@@ -188,7 +202,10 @@ class Result(Explained):
         ------
         FormatError
             If the file is not a saved result, or is damaged.
+        ParameterError
+            If `path` is no name of a file.
         """
+        path = check_name(path, "Result.load")
         with open(path, "rb") as file:
             if file.read(len(_MAGIC)) == _MAGIC:
                 raise FormatError(

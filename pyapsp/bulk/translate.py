@@ -17,6 +17,7 @@ from pyapsp.bulk.oblivious import Accesses, check
 from pyapsp.bulk.resolve import Resolved, resolve
 from pyapsp.bulk.scalars import Number, dtype_of
 from pyapsp.errors import ParameterError, ProgramError
+from pyapsp.files import check_name
 
 __all__ = ["Translation", "translate"]
 
@@ -88,6 +89,7 @@ def translate(
     """
     if arrangement not in ARRANGEMENTS:
         raise ParameterError.of("arrangement", "bulk", f"one of {ARRANGEMENTS}", arrangement)
+    path = check_name(path, "bulk")
     try:
         unit = frontend.read(os.fspath(path), defines or {})
         resolved = resolve(unit)

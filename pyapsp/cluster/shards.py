@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyapsp.errors import FormatError, ParameterError
+from pyapsp.files import check_name
 from pyapsp.graph.validation import integer
 from pyapsp.precision import DTYPES
 
@@ -127,7 +128,7 @@ def open_rows(path: str | os.PathLike[str]) -> RowFile:
     >>> rows = pyapsp.open_rows("OUT.rows")  # doctest: +SKIP
     >>> rows[3353].max()  # doctest: +SKIP
     """
-    path = Path(path)
+    path = check_name(path, "open_rows")
     if path.is_dir():
         return _folder(path)
     distances = _mapped(path, None)

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph, compressed
 from pyapsp.graph.dense import from_array
+from pyapsp.graph.validation import array
 
 __all__ = ["can_hold_distances", "check_non_negative", "cutoff_of", "graph_of", "rows_of"]
 
@@ -25,7 +26,8 @@ def graph_of(csgraph: Any, unweighted: bool) -> Graph:
         graph = as_graph(_rounded(csgraph), copy=False)
     else:
         try:
-            values = csgraph if isinstance(csgraph, np.ma.MaskedArray) else np.asarray(csgraph)
+            masked = isinstance(csgraph, np.ma.MaskedArray)
+            values = csgraph if masked else array("the weights", csgraph)
             graph = from_array(_rounded(values), nan_is_no_arc=True)
         except (TypeError, ValueError) as error:
             if isinstance(error, GraphError):
@@ -59,7 +61,7 @@ def cutoff_of(limit: Any) -> float | None:
 def rows_of(indices: Any, n: int, owner: str) -> np.ndarray:
     """Return `indices` as vertices in 0..n-1, in the same shape."""
     try:
-        rows = np.asarray(indices)
+        rows = array("the indices", indices)
     except ValueError:  # rows of different lengths
         raise ParameterError.of("indices", owner, "integers", indices) from None
     if np.ma.is_masked(indices) or (rows.size and rows.dtype.kind not in "iu"):

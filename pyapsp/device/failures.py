@@ -32,8 +32,9 @@ def device_errors(device: Device, needed: int) -> Iterator[None]:
     DeviceMemoryError
         The driver could not allocate memory.
     DeviceError
-        Any other failure of the driver.
+        Any other failure of the driver, or the process was forked from one that had used it.
     """
+    device.check_process()
     cl = loader.opencl()
     try:
         yield

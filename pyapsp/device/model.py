@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -169,6 +169,10 @@ class Device:
         _used.add(os.getpid())
         _ = self.processor  # the name of the processor is corrected before anything is compiled
 
+    def __reduce__(self) -> NoReturn:
+        """Refuse pickles: a device belongs to its process."""
+        raise DeviceError(f"{self} cannot be pickled or copied: give its id, {self.id!r}, instead")
+
     @cached_property
     def name(self) -> str:
         """Name of the device."""
@@ -306,6 +310,17 @@ class Device:
         buffer: cl.Buffer = opencl.Buffer(self.context, flags, size)
         return buffer
 
+    def check_process(self) -> None:
+        """Raise a DeviceError if the process was forked from one that had used OpenCL.
+
+        Drivers would wait forever for threads that the process does not have.
+        """
+        if _used - {os.getpid()}:
+            raise DeviceError(
+                f"{self} was found before this process was forked, and drivers do not work after "
+                "that: start processes with the method 'spawn' or 'forkserver' of multiprocessing"
+            )
+
     def queue(self) -> cl.CommandQueue:
         """Return a new in-order queue whose events can be timed with :func:`event_seconds`.
 
@@ -314,11 +329,7 @@ class Device:
         DeviceError
             The driver refused, or the process was forked from one that had used OpenCL.
         """
-        if _used - {os.getpid()}:
-            raise DeviceError(
-                f"{self} was found before this process was forked, and drivers do not work after "
-                "that: start processes with the method 'spawn' or 'forkserver' of multiprocessing"
-            )
+        self.check_process()
         opencl = loader.opencl()
         context = self.context
         profiling = opencl.command_queue_properties.PROFILING_ENABLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ class DeviceResult(Result):
     """A result whose distances are in the memory of a device.
 
     `distances` copies all of them to the host at its first use, and keeps the copy. `row` and
-    `path` copy one row, and `diameter` copies none.
+    `path` copy one row, and `diameter` copies none. `pickle` and `copy.deepcopy` make a `Result`,
+    whose distances are on the host.
 
     Attributes
     ----------
@@ -52,6 +54,7 @@ class DeviceResult(Result):
     @property
     def device_distances(self) -> cl_array.Array:
         """The distances on the device."""
+        self._rows.device.check_process()  # the array has a queue
         return self._rows.array
 
     @property
@@ -62,10 +65,16 @@ class DeviceResult(Result):
     def _dtype(self) -> np.dtype:
         return self._rows.dtype
 
-    def row(self, place: int) -> np.ndarray:
-        """Return the distances from vertex ``sources[place]``, (n,)."""
+    def _row(self, place: int) -> np.ndarray:
         found: np.ndarray = self._rows[place : place + 1].get()[0]
         return found
 
     def _largest(self) -> int | float:
         return self._rows.largest()
+
+    def __copy__(self) -> DeviceResult:
+        return self
+
+    def __reduce__(self) -> tuple[type[Result], tuple[Any, ...]]:
+        # the memory of a device belongs to a process
+        return Result, tuple(getattr(self, each.name) for each in fields(Result))

@@ -12,6 +12,7 @@ import numpy as np
 from pyapsp.device import choose
 from pyapsp.device_rows import DeviceRows
 from pyapsp.errors import ParameterError
+from pyapsp.files import check_name
 from pyapsp.graph import as_graph
 from pyapsp.graph.validation import choice, flag
 from pyapsp.host import shares_memory
@@ -84,7 +85,7 @@ def requested(
         out=out,
         progress=progress,
         helpers=tuple(helpers),
-        checkpoint=checkpoint,
+        checkpoint=None if checkpoint is None else check_name(checkpoint, owner, "checkpoint"),
         check=flag("check", owner, check),
         sources=rows,
         cutoff=cutoff,

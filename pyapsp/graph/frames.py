@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from types import EllipsisType
 from typing import Any
 
@@ -89,8 +90,9 @@ def from_frame(
 
 
 def _names(frame: Any) -> list[Any]:
-    """Return the names of the columns."""
-    names = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
+    """Return the names of the columns; the ``columns`` of a table of Arrow are their values."""
+    names = getattr(frame, "column_names", getattr(frame, "columns", None))
+    names = frame.keys() if isinstance(frame, Mapping) else names
     if not isinstance(names, Iterable):
         raise GraphError(f"a data frame is wanted, not {type(frame).__name__}")
     return list(names)
@@ -105,14 +107,15 @@ def _values(frame: Any, names: list[Any], name: Hashable) -> NDArray[Any]:
     column = frame[name]
     if names.count(name) > 1:
         raise GraphError(f"the data frame has more than one column {name!r}")
-    if hasattr(column, "to_numpy"):
-        values = np.asarray(column.to_numpy())
-    elif isinstance(column, np.ndarray):
+    values = np.array(None)
+    if isinstance(column, np.ndarray):
         values = column
-    elif isinstance(column, Iterable) and not isinstance(column, str | bytes):
+    elif hasattr(column, "to_numpy"):
+        # frames have errors of their own for types that NumPy does not have, integers of 128 bits
+        with suppress(Exception):
+            values = np.asarray(column.to_numpy())
+    if values.ndim == 0 and isinstance(column, Iterable) and not isinstance(column, str | bytes):
         values = np.array([*column, None], dtype=object)[:-1]  # with None, no value is a sequence
-    else:
-        values = np.array(None)
     if values.ndim != 1:
         raise GraphError(f"the column {name!r} of the data frame is no sequence of values")
     missing = _missing(column, values)

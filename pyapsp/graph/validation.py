@@ -46,10 +46,11 @@ _COUNTED = 2**53  # up to which float64 holds every integer
 def integer(
     parameter: str, owner: str, value: Any, minimum: int, maximum: int | None = None
 ) -> int:
-    """Return `value` as an int of at least `minimum` (and at most `maximum`)."""
+    """Return `value` as an int of at least `minimum` (and at most `maximum`); refuse booleans."""
     try:
         number = operator.index(value)
-        if number >= minimum and (maximum is None or number <= maximum):
+        within = number >= minimum and (maximum is None or number <= maximum)
+        if within and not isinstance(value, bool):
             return number
     except TypeError:
         pass
@@ -161,7 +162,7 @@ def real(values: ArrayLike, what: str = "the weights") -> NDArray[Any]:
         raise GraphError(f"{what} must be real numbers of at most 64 bits, not {found.dtype}")
     if found.dtype.kind == "f" and not hasattr(values, "dtype"):
         # NumPy converts a list with integers and fractions to floats
-        large = np.abs(found) >= _COUNTED
+        large = np.abs(found) >= np.float64(_COUNTED)
         if large.any():
             for number in np.asarray(values, dtype=object)[large]:
                 if isinstance(number, int | np.integer) and int(number) != float(number):
@@ -210,17 +211,22 @@ def array(what: str, values: Any) -> NDArray[Any]:
         raise GraphError(f"{what} must not be missing: leave out what is not there")
     try:
         return np.asarray(values)
-    except (TypeError, ValueError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # data frames have errors of their own
         raise GraphError(f"{what} are no array: {error}") from None
 
 
 def _missing(values: Any) -> bool:
-    """Return whether a column of pandas or polars has no value in some row; NaN is a value."""
+    """Return whether a column of a data frame has no value in some row; NaN is a value."""
+    count = getattr(values, "null_count", None)
+    if isinstance(count, int):  # Arrow
+        return count > 0
     if not hasattr(values, "dtype") or isinstance(values.dtype, np.dtype):
         return False
-    if callable(count := getattr(values, "null_count", None)):
+    if callable(count):  # polars
         return bool(count())
-    return hasattr(values, "isna") and bool(values.isna().any())
+    return hasattr(values, "isna") and bool(values.isna().any())  # pandas
 
 
 def finite(

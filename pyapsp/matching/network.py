@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyapsp.errors import GraphError
+from pyapsp.graph import validation
 
 __all__ = ["Network"]
 
@@ -77,7 +78,7 @@ class Network:
         if np.ma.is_masked(edges):
             raise GraphError("the edges must not be masked: leave out what is not there")
         try:
-            pairs = np.asarray(edges)
+            pairs = validation.array("the edges", edges)
             pairs = pairs.reshape(-1, 2) if pairs.size == 0 else pairs
         except ValueError:
             raise GraphError("edges must be pairs of vertex numbers") from None

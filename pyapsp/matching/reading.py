@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 
 from pyapsp.errors import FormatError, GraphError
+from pyapsp.files import check_name
 from pyapsp.matching.network import Network
 
 __all__ = ["read_network", "read_similarity", "write_network"]
@@ -36,7 +36,7 @@ def read_network(path: str | os.PathLike[str]) -> Network:
         The file cannot be read.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = check_name(path, "read_network").read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise FormatError(path, None, f"no text: {error}") from None
     while lines and not lines[-1].strip():
@@ -128,7 +128,7 @@ def read_similarity(
         The file cannot be read.
     """
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        lines = check_name(path, "read_similarity").read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise FormatError(path, None, f"no text: {error}") from None
     rows: list[np.ndarray] = []

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyapsp.errors import FormatError, ParameterError, PrecisionError
+from pyapsp.files import check_name
 from pyapsp.graph.validation import integer
 from pyapsp.mining import tables, vcd
 from pyapsp.mining.trace import DTYPES, Trace
@@ -73,7 +74,7 @@ def read_pieces(
     ------
     The same errors as `read_trace`.
     """
-    read = _FORMATS.get(Path(path).suffix.lower())
+    read = _FORMATS.get(check_name(path, "read_trace").suffix.lower())
     if read is None:
         raise FormatError(path, None, f"no trace: the suffix must be one of {', '.join(SUFFIXES)}")
     if dtype not in DTYPES:

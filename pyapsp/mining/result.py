@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyapsp.files import atomic_write
+from pyapsp.files import atomic_write, check_suffix
 from pyapsp.mining.inference import Survivors
 from pyapsp.mining.templates import Batch, Statement
 
@@ -72,9 +72,16 @@ class Invariants:
         return pd.DataFrame(rows, columns=["kind", "template", "formula", "a", "b", "c"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one formula a line (``.txt``), or the data frame (``.csv``)."""
+        """Write one formula a line (``.txt``), or the data frame (``.csv``).
+
+        Raises
+        ------
+        ParameterError
+            If `path` is no name of a file, or has the suffix of another format.
+        """
+        check_suffix(path, "Invariants.save", ".txt", ".csv", others="frame()")
         with atomic_write(path) as file:
-            if os.fspath(path).endswith(".csv"):
+            if os.fspath(path).lower().endswith(".csv"):
                 self.frame().to_csv(file, index=False)
             else:
                 file.writelines(f"{formula}\n" for formula in self)

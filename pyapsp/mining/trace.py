@@ -198,14 +198,17 @@ def _floats(values: np.ndarray) -> np.ndarray:
     return values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
-def _columns(given: Any, names: Sequence[str] | None) -> dict[str, np.ndarray]:
+def _columns(given: Any, names: Iterable[str] | None) -> dict[str, np.ndarray]:
     """Return the columns that were asked for, each a 1-D array."""
+    if not isinstance(names, Iterable | None):
+        raise ParameterError.of("names", "Trace", "a sequence of names", names)
+    names = None if names is None else list(names)
     if isinstance(given, np.ndarray) and given.ndim == 2:
         if names is None or len(names) != given.shape[1]:
             raise ParameterError.of("names", "Trace", "a name for each column", names)
         taken: Iterable[tuple[str, Any]] = zip(names, given.T, strict=True)
     elif hasattr(given, "columns") or isinstance(given, Mapping):
-        known = list(getattr(given, "columns", given))
+        known = list(getattr(given, "column_names", getattr(given, "columns", given)))
         chosen = known if names is None else list(names)
         missing = [name for name in chosen if name not in known]
         if missing:
@@ -222,11 +225,18 @@ def _columns(given: Any, names: Sequence[str] | None) -> dict[str, np.ndarray]:
         raise ParameterError("a variable has no name: leave it out (pandas: index=False)")
     if not found:
         raise ParameterError("a trace has at least one variable")
+    first = listed[0][0]
     for name, column in found.items():
-        if column.ndim != 1 or column.size != listed[0][1].size:
+        if column.ndim != 1:
+            got = f"an array of shape {column.shape}" if column.ndim else repr(column.item())
             raise ParameterError(
-                f"the columns must be 1-D and equally long: {listed[0][0]!r} has the shape "
-                f"{listed[0][1].shape}, and {name!r} {column.shape}"
+                f"variable {name!r} must be a sequence of values, one for each instant. "
+                f"Got {got} instead."
+            )
+        if column.size != found[first].size:
+            raise ParameterError(
+                f"the variables must have as many values as there are instants: {first!r} has "
+                f"{found[first].size:,}, and {name!r} has {column.size:,}"
             )
     if not next(iter(found.values())).size:
         raise ParameterError("a trace has at least one instant")

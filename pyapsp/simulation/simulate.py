@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyapsp.device import Device, choose
-from pyapsp.errors import GraphError, ModelError, ParameterError, PyApspError
+from pyapsp.errors import (
+    DeviceMemoryError,
+    GraphError,
+    ModelError,
+    ParameterError,
+    PyApspError,
+)
+from pyapsp.files import check_name
 from pyapsp.graph.validation import choice, integer, is_real, lost, real
+from pyapsp.host import available_memory
 from pyapsp.simulation.ensembles import Reduction, checked_reductions, ensemble
 from pyapsp.simulation.host import HostEngine
 from pyapsp.simulation.integrate import Course, Engine, Plan
@@ -117,6 +126,8 @@ def simulate(
         A state is not finite, or the steps of "dopri5" vanish.
     CheckpointError
         The checkpoint is damaged or of another simulation.
+    DeviceMemoryError
+        The memory of the device, or that of the host for the outputs, is too small.
 
     References
     ----------
@@ -142,6 +153,11 @@ def simulate(
     engine = choice("engine", "simulate", engine, ENGINES)
     wanted = outputs_of(system, output)
     reductions = checked_reductions(reduce)
+    if checkpoint is not None:
+        checkpoint = check_name(checkpoint, "simulate", "checkpoint")
+    if reductions is None:
+        sets = len(parameters) if isinstance(parameters, pandas.DataFrame) else 1
+        _check_room(plan, sets * (8 + len(wanted) * kind.itemsize))
     if isinstance(parameters, pandas.DataFrame):
         if engine != "translator" or checkpoint is not None or optimise is not None:
             raise ParameterError("many sets take no engine, optimise or checkpoint")
@@ -291,10 +307,11 @@ def checked_values(system: System, parameters: Any, kind: np.dtype) -> dict[str,
     """Return values by name, of parameters and initial states, which a type can hold."""
     known = [*system.parameters, *system.initial]
     parameters = {} if parameters is None else parameters
-    many, names = isinstance(parameters, _pandas().DataFrame), list(parameters)
+    many = isinstance(parameters, _pandas().DataFrame)
     if not many and not isinstance(parameters, Mapping):
         rule = "a mapping of names to numbers, or a pandas.DataFrame"
         raise ParameterError.of("parameters", "simulate", rule, parameters)
+    names = list(parameters)
     for place, name in enumerate(names):
         if name not in system.parameters and name not in system.initial:
             raise _unknown("parameters", name, known)
@@ -336,7 +353,7 @@ def _plan(
     tolerances: tuple[float, float],
 ) -> Plan:
     for name, value in (("duration", duration), ("step", step)):
-        if not is_real(value) or not (math.isfinite(value) and value > 0):
+        if not is_real(value) or not 0 < value < math.inf or value > sys.float_info.max:
             raise ParameterError.of(name, "simulate", "a positive number", value)
     if duration / step > _STEPS:
         rule = f"at most 2^53 steps of {step}"
@@ -356,6 +373,14 @@ def _plan(
     every = min(every, steps + 1)  # kernels count in 32 bits; step 0 alone is returned
     limits = (tolerances[0], tolerances[1]) if adaptive else None
     return Plan(system.start, float(step), steps, every, readback, limits)
+
+
+def _check_room(plan: Plan, row: int) -> None:
+    """Raise an error if the outputs do not fit in the memory; a row has this many bytes."""
+    needed, available = (plan.steps // plan.every + 1) * row, available_memory()
+    if available is not None and needed > available:
+        hint = "the host cannot hold the outputs: return every k-th step, with every=k"
+        raise DeviceMemoryError(needed, available, hint)
 
 
 def _identity(system: System, layout: Layout, states: np.ndarray, *more: object) -> bytes:

@@ -12,8 +12,7 @@ import pyopencl as cl
 
 from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.bounds import distance_bound
-from pyapsp.checks import check_weights, negative_cycle, refuse_negative_cycle
-from pyapsp.errors import PrecisionError
+from pyapsp.checks import check_weights, negative_cycle, refuse_negative_cycle, too_large
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.paths import AllPairsOptions
@@ -197,9 +196,7 @@ def _potentials(
                 refuse_negative_cycle(graph, dtype)
     cl.enqueue_copy(queue, potentials, before)
     if potentials.min() <= -infinity(dtype):  # the sums were clamped there
-        raise negative_cycle(graph) or PrecisionError(
-            f"a distance is too large for {dtype}: use a wider dtype"
-        )
+        raise negative_cycle(graph) or too_large(graph, dtype)
     return potentials
 
 

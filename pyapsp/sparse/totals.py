@@ -51,9 +51,9 @@ def totals_of(rows: np.ndarray, width: Any = None) -> Totals:
         bins = found // int(width) if kind.kind == "i" else np.floor(found / width)
         counts = np.bincount(bins.astype(np.int64)).astype(np.int64)
     largest = near.max(axis=1, initial=0)
-    return Totals(
-        largest, near.sum(axis=1, dtype=kind), reached.sum(axis=1, dtype=np.int64), counts
-    )
+    with np.errstate(over="ignore"):  # a sum that is too large is inf, as on a device
+        total = near.sum(axis=1, dtype=kind)
+    return Totals(largest, total, reached.sum(axis=1, dtype=np.int64), counts)
 
 
 def bins_of(largest: Any, width: Any) -> int:
@@ -68,5 +68,5 @@ def bins_of(largest: Any, width: Any) -> int:
     bins = int(largest) // int(width) + 1 if whole else np.floor(float(largest) / width) + 1
     if bins > _BINS:
         rule = f"so wide that {largest} is in one of {_BINS} bins"
-        raise ParameterError.of("width", "distance_histogram", rule, width)
+        raise ParameterError.of("width", "distance_histogram", rule, np.asarray(width).item())
     return int(bins)

@@ -16,7 +16,7 @@ import numpy as np
 from pyapsp import runs
 from pyapsp.device import choose
 from pyapsp.errors import FormatError, GraphError, ParameterError
-from pyapsp.files import atomic_write
+from pyapsp.files import atomic_write, check_name, check_suffix
 from pyapsp.graph import as_graph
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
@@ -99,7 +99,10 @@ class Components(Explained, Tabular):
         GraphError
             If names are neither all integers nor all strings (NetworkX nodes can be any objects).
             To load other objects, NumPy would have to run code from the file.
+        ParameterError
+            If `path` is no name of a file, or has the suffix of another format.
         """
+        check_suffix(path, "Components.save", ".npz", others="to_frame().to_csv")
         arrays = {"labels": self.labels}
         if self.names is not None:
             if self.names.dtype.kind not in "iU":
@@ -120,7 +123,10 @@ class Components(Explained, Tabular):
         ------
         FormatError
             If the file holds no saved components, or is damaged.
+        ParameterError
+            If `path` is no name of a file.
         """
+        path = check_name(path, "Components.load")
         try:
             arrays = archive.load(path, "not saved components")
             about = json.loads(str(arrays["components"]))

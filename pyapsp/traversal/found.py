@@ -11,6 +11,7 @@ import numpy as np
 
 from pyapsp import runs
 from pyapsp.errors import ParameterError
+from pyapsp.files import check_suffix
 from pyapsp.graph.frames import Tabular
 from pyapsp.registry import Method
 from pyapsp.result import Result
@@ -109,6 +110,7 @@ class Found(Tabular):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the rows to a NumPy ``.npz`` file, which `Result.load` reads; see `Result.save`."""
+        check_suffix(path, f"{type(self).__name__}.save", ".npz", others="to_frame().to_csv")
         self.rows.save(path)
 
     def _of(self, rows: np.ndarray) -> np.ndarray:

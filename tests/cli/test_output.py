@@ -421,3 +421,14 @@ def test_two_runs_with_one_output(folder):
     assert codes == 15 * [0]
     np.testing.assert_array_equal(np.load("X.npy"), expected)
     assert left(folder) == ["X.npy", "X.npy.predecessors.npy", "g.npz"]
+
+
+def test_the_working_folder_is_gone(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    assert main(["solve", "g.csv", "-o", "r.npz"]) == 3
+    assert "No such file or directory: 'r.npz'" in capsys.readouterr().err
+    with pytest.raises(FileNotFoundError, match=r"'r\.npz'"):
+        pyapsp.solve([[0, 1], [1, 0]]).save("r.npz")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 import warnings
 
@@ -263,3 +265,9 @@ def test_records_know_a_device_by_what_its_driver_says(device):
     assert identity["driver"] == handle.driver_version.strip()
     assert identity["processor"] == compiled_for(handle)
     assert identity.items() <= device.describe().items()
+
+
+def test_a_device_is_given_to_other_processes_by_its_id(device):
+    for action in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(DeviceError, match=f"give its id, '{device.id}', instead"):
+            action(device)

@@ -1,5 +1,7 @@
 """Answers that stay on the device."""
 
+import copy
+import pickle
 from unittest import mock
 
 import numpy as np
@@ -157,3 +159,38 @@ def test_the_answer_is_part_of_the_memory(device):
     assert refused.value.needed == answer
     with pytest.raises(DeviceMemoryError):
         pyapsp.solve(_graph(), "fw-naive", device=device, keep="device", memory_limit=answer + 99)
+
+
+@pytest.mark.parametrize("action", [copy.deepcopy, lambda kept: pickle.loads(pickle.dumps(kept))])
+def test_a_copy_for_another_process_is_on_the_host(device, action):
+    kept = pyapsp.solve(_graph(), device=device, keep="device", predecessors=True)
+    copied = action(kept)
+    assert type(copied) is pyapsp.Result
+    np.testing.assert_array_equal(copied.distances, kept.distances)
+    np.testing.assert_array_equal(copied.predecessors, kept.predecessors)
+    assert (copied.path(0, 3), copied.stats) == (kept.path(0, 3), kept.stats)
+    assert copied.explain() == kept.explain()
+
+
+def test_a_shallow_copy_stays_on_the_device(device):
+    kept = pyapsp.solve(_graph(), device=device, keep="device")
+    assert copy.copy(kept).device_distances is kept.device_distances
+
+
+@pytest.mark.parametrize("place", [-1, 3, True, 1.0, None, slice(1, 2), "0"], ids=str)
+@pytest.mark.parametrize("keep", ["host", "device"])
+def test_rows_that_there_are_not(device, keep, place):
+    found = pyapsp.solve(_graph(), device=device, keep=keep, sources=[4, 2, 0])
+    with pytest.raises(ParameterError, match=r"'place' parameter .* an integer from 0 to 2"):
+        found.row(place)
+    np.testing.assert_array_equal(found.row(np.int64(2)), found.distances[2])
+    empty = pyapsp.solve(_graph(), device=device, keep=keep, sources=[])
+    with pytest.raises(ParameterError, match="a row, and there is none"):
+        empty.row(0)
+
+
+@pytest.mark.parametrize(("i", "j"), [(True, 2), (0, True), (-1, 2), (0, 2.0)])
+def test_ends_of_paths_are_vertices(device, i, j):
+    found = pyapsp.solve(_graph(), device=device, predecessors=True)
+    with pytest.raises(ParameterError, match=f"an integer from 0 to {_N - 1}"):
+        found.path(i, j)

@@ -493,6 +493,30 @@ def test_result_survives_saving(tmp_path, device):
     assert [path.name for path in tmp_path.iterdir()] == ["r.bin"]
 
 
+SUFFIXES = ["csv", "CSV", "npy", "txt", "json", "parquet", "csv.gz"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_name_of_another_format_is_refused(tmp_path, device, suffix):
+    """Of all answers that are saved; what is written is what the name says."""
+    answers = {
+        "Result": pyapsp.solve(WEIGHTS, device=device),
+        "DeviceResult": pyapsp.solve(WEIGHTS, device=device, keep="device"),
+        "BfsResult": pyapsp.bfs(WEIGHTS, 0, device=device),
+        "SsspResult": pyapsp.sssp(WEIGHTS, 0, device=device),
+        "Components": pyapsp.strongly_connected_components(WEIGHTS, device=device),
+    }
+    for name, answer in answers.items():
+        with pytest.raises(
+            errors.ParameterError, match=rf"of {name}.save must be a file \.npz; for"
+        ):
+            answer.save(tmp_path / f"r.{suffix}")
+        for wrong in (b"r.npz", None, 3, "r\0.npz"):
+            with pytest.raises(errors.ParameterError, match="the name of a file"):
+                answer.save(wrong)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"plain text", None])
 def test_loading_what_is_no_result(tmp_path, content):
     path = tmp_path / "r.npz"

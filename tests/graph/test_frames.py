@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -182,3 +183,63 @@ def test_polars_has_no_column_for_names_of_several_types(device):
     assert found.to_frame()["vertex"].tolist() == ["a", 1]
     with pytest.raises(GraphError, match="polars has no type for these names"):
         found.to_frame("polars")
+
+
+def test_integers_that_numpy_does_not_have(device):
+    """polars has a type of 128 bits: what int64 holds is right, all else is an error."""
+    polars = pytest.importorskip("polars")
+    wide = polars.Series([1, 2], dtype=polars.Int128)
+    ends = polars.DataFrame({"source": wide, "target": [2, 5], "weight": wide})
+    assert from_frame(ends) == from_frame({"source": [1, 2], "target": [2, 5], "weight": [1, 2]})
+    large = polars.Series([1, 2**70], dtype=polars.Int128)
+    with pytest.raises(GraphError, match="a weight does not fit into int64"):
+        from_frame(ends.with_columns(weight=large))
+    with pytest.raises(GraphError, match=f"there is {2**70} in row 2"):
+        from_frame(ends.with_columns(source=large))
+    graph = from_frame(ends)
+    square = polars.DataFrame({"a": wide, "b": wide})
+    for call in (
+        lambda: graph.with_weights(wide),
+        lambda: Graph.from_arcs(3, wide, [1, 2]),
+        lambda: Graph.from_dense(square),
+        lambda: pyapsp.csgraph.shortest_path(square),
+        lambda: pyapsp.dynamic.Hornet(4, device=device).insert_edges(wide, [1, 2]),
+    ):
+        with pytest.raises(GraphError, match="are no array: cannot convert i128"):
+            call()
+    for call in (
+        lambda: pyapsp.solve(graph, sources=wide, device=device),
+        lambda: pyapsp.bfs(graph, wide, device=device),
+        lambda: pyapsp.csgraph.dijkstra(np.eye(3), indices=wide),
+    ):
+        with pytest.raises(ParameterError):
+            call()
+
+
+def test_decimals_are_no_weights():
+    polars = pytest.importorskip("polars")
+    tenths = polars.Series([Decimal("1.5"), Decimal("0.1")])
+    with pytest.raises(GraphError, match=r"weight of row 1 .* Decimal\('1.5'\)"):
+        from_frame(polars.DataFrame({"source": [1, 2], "target": [2, 5], "weight": tenths}))
+    with pytest.raises(GraphError, match="real numbers of at most 64 bits"):
+        Graph.from_arcs(3, [0, 1], [1, 2], tenths)
+
+
+def test_half_precision_in_a_frame():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [0.5, 0.0], "b": [0.0, 2.0]}).cast(polars.Float16)
+    assert Graph.from_dense(frame).weights.tolist() == [0.5, 2.0]
+
+
+def test_a_table_of_arrow():
+    """Its ``columns`` are values and no names. pyarrow is not installed where the tests run."""
+
+    class Table:
+        column_names = ("source", "target")
+        columns = (np.array([1, 2]), np.array([2, 5]))
+
+        def __getitem__(self, name: str) -> Any:
+            return self.columns[self.column_names.index(name)]
+
+    assert from_frame(Table()) == from_frame({"source": [1, 2], "target": [2, 5]})
+    assert pyapsp.mining.Trace.of(Table()).numeric_names == ("source", "target")

@@ -97,6 +97,23 @@ MALFORMED = [
     ("a.csv", 'a,b\nc,"d\ne,f\n', 2, "a quote is not closed"),
     ("a.csv", "1,2,x\n", 1, "number, not 'x'"),
     ("a.tsv", "New York\tBoston\t4,5\n", 1, "number, not '4,5'"),
+    ("a.csv", "source,target,weight\n1,2,3\n#a,7,1\n", 3, "may be a comment or an arc: '#a,7,1'"),
+    ("a.csv", "source,target\n%a,7\n1,2\n", 2, "Put a space after '%' or quote the name"),
+    ("a.csv", "7,1\n#a,7\n" + "1,2\n" * 2**16, 2, "may be a comment or an arc: '#a,7'"),
+    ("a.tsv", "1\t2\n3\t#a\n", 2, "must be an integer, not '#a'"),
+    # digits of other scripts, which Python reads
+    ("a.txt", "1 2\n\uff11\uff12 3\n", 2, "not '\uff11\uff12' (write the digits 0 to 9)"),
+    ("a.txt", "\uff11\uff12 3\n1 2\n", 1, "name, not '\uff11\uff12' (write the digits 0 to 9)"),
+    ("a.csv", "source,target\na,b\n\u0663,a\n", 3, "name, not '\u0663' (write the digits 0 to 9)"),
+    ("a.csv", "1,2,3\n2,3,\uff13\n", 2, "a weight must be a number, not '\uff13' (write the di"),
+    ("a.txt", "1 2 3.5\n2 3 \uff14.5\n", 2, "a weight must be a number, not '\uff14.5' (write"),
+    ("a.gr", "p sp 3 1\na 1 2 \uff13\n", 2, "a weight must be a number, not '\uff13' (write the"),
+    (
+        "a.mtx",
+        C + "real general\n2 2 1\n1 \uff12 3\n",
+        3,
+        "integer, not '\uff12' (write the digits",
+    ),
     # METIS
     ("a.graph", "", 1, "there is no line '<n> <m>"),
     ("a.graph", "% c\n", 1, "there is no line '<n> <m>"),
@@ -147,6 +164,31 @@ def test_path_and_line(
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert message in str(caught.value)
     assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# FromNodeId\tToNodeId",
+        "# Nodes: 3, 4",
+        "#Nodes: 3, 4",
+        "#Directed graph, 4",
+        "#Nodes:,4",
+        "#3,7",
+        "#3,7,1",
+        "#a,b",
+        "#source,target",
+        "% asym unweighted",
+        "%a,7,1,5",
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_comments_between_integers(tmp_path: Path, comment: str, place: int) -> None:
+    """Those of SNAP and KONECT, arcs that were taken out, and text are no arcs."""
+    path = tmp_path / "a.csv"
+    rows = ["1,2", "2,3"]
+    path.write_text("\n".join([*rows[:place], comment, *rows[place:]]))
+    assert read(path).m == 2
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\u202f", "\u2009", "\u0085", "\u2028"])

@@ -212,6 +212,10 @@ def test_the_frame_and_the_files_have_readable_formulas(device, tmp_path):
     assert (tmp_path / "found.txt").read_text().splitlines() == list(found)
     found.save(tmp_path / "found.csv")
     assert (tmp_path / "found.csv").read_text().count("\n") == 1 + len(found)
+    for suffix in ("npz", "tsv", "json"):
+        with pytest.raises(ParameterError, match=r"must be a file \.txt or \.csv; for"):
+            found.save(tmp_path / f"found.{suffix}")
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_templates_of_the_user(device):
@@ -321,3 +325,24 @@ def test_opposite_infinities_are_not_near(device, kind):
     trace = Trace.of(apart)
     assert list(mine(trace, own, device=device)) == ["a != log(b)"]
     assert list(sequential(trace, own)) == ["a != log(b)"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"a": 1}, "variable 'a' must be a sequence of values, one for each instant. Got 1 "),
+        ({"a": [1, 2], "b": "x"}, "variable 'b' must be a sequence of values.* Got 'x' "),
+        ({"a": [[1], [2]]}, r"variable 'a' .* Got an array of shape \(2, 1\) "),
+        ({"a": [1, 2], "b": [1]}, "'a' has 2, and 'b' has 1"),
+        ({"a": pl.Series([1, 2**70], dtype=pl.Int128)}, "values of variable 'a' are no array: "),
+    ],
+)
+def test_columns_that_make_no_trace(columns, message):
+    with pytest.raises(ParameterError, match=message):
+        Trace.of(columns)
+
+
+@pytest.mark.parametrize("columns", [{"a": [1]}, np.zeros((2, 2))])
+def test_names_of_variables_are_a_sequence(columns):
+    with pytest.raises(ParameterError, match="'names' parameter of Trace must be a sequence"):
+        Trace.of(columns, 5)

@@ -21,6 +21,7 @@ from pyapsp.device import Device
 from pyapsp.errors import (
     CapabilityError,
     CheckpointError,
+    DeviceMemoryError,
     ModelError,
     ParameterError,
     PrecisionError,
@@ -560,6 +561,11 @@ def test_systems_without_a_meaning_are_refused(message):
         ({"parameters": {1: 1}}, "'parameters'"),
         ({"optimise": True}, "'optimise'"),
         ({"progress": 5}, "'progress'"),
+        ({"duration": 10**400}, "'duration'"),
+        ({"step": 10**400}, "'step'"),
+        ({"parameters": 5}, "'parameters'"),
+        ({"checkpoint": 5}, "'checkpoint'"),
+        ({"checkpoint": b"c"}, "'checkpoint'"),
     ],
 )
 def test_wrong_arguments_are_refused(options, message):
@@ -576,3 +582,9 @@ def test_states_that_are_not_finite_are_an_error():
         run(blow_up, duration=100.0, method="euler", step=1.0)
     with pytest.raises(PrecisionError, match="vanish at time 1"):
         run(blow_up, method="dopri5", engine="host")
+
+
+def test_outputs_that_the_host_cannot_hold_are_refused_before_the_run():
+    for options in ({}, {"parameters": pd.DataFrame({"v0": [0.0, 1.0]})}):
+        with pytest.raises(DeviceMemoryError, match="return every k-th step, with every=k"):
+            run(cells(2), duration=1e12, step=1e-3, **options)

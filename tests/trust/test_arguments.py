@@ -241,3 +241,39 @@ def test_a_simulation_continues_with_another_readback(tmp_path, device):
     with pytest.raises(InterruptedError):
         pyapsp.simulate(luo_rudy(), **given, readback=1, progress=stop)
     assert pyapsp.simulate(luo_rudy(), **given).equals(whole)
+
+
+DOORS = [
+    pyapsp.read,
+    pyapsp.Result.load,
+    pyapsp.Components.load,
+    pyapsp.open_rows,
+    pyapsp.bulk.load,
+    pyapsp.mining.read_trace,
+    pyapsp.matching.read_network,
+    pyapsp.matching.read_similarity,
+    lambda path: pyapsp.write(GRAPH, path),
+    lambda path: pyapsp.solve(GRAPH, "fw-outofcore", checkpoint=path or 0),
+]
+
+
+@pytest.mark.parametrize("path", [None, 3, b"name.csv", "a\0b.csv"], ids=repr)
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__qualname__)
+def test_what_is_no_name_of_a_file(door, path):
+    with pytest.raises(ParameterError, match="must be the name of a file"):
+        door(path)
+
+
+def test_a_column_of_arrow_with_missing_values():
+    """pyarrow is not installed here: its arrays have a number ``null_count`` and no dtype."""
+
+    class Column:
+        null_count = 1
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array([1, np.nan])
+
+    with pytest.raises(ParameterError, match="'a' must not be missing"):
+        pyapsp.mining.Trace.of({"a": Column()})
+    with pytest.raises(GraphError, match="must not be missing"):
+        pyapsp.Graph.from_arcs(3, [0, 1], [1, 2], Column())

@@ -37,7 +37,7 @@ def diameter(
 ) -> int | float:
     """Return the largest finite distance between two vertices.
 
-    It is exact if all weights are whole numbers; otherwise sums are rounded.
+    It is exact if all weights are whole numbers that add up in int64; otherwise sums are rounded.
 
     If u and v reach each other, the eccentricity of u is at most d(u, v) plus the eccentricity of
     v. So a search from v gives a bound for each vertex of its strongly connected component. If the
@@ -75,7 +75,7 @@ def diameter(
     single = Searches(graph, [0], rows=True, **options)
     graph = single.graph
     back = Searches(graph.reversed(), [0], rows=True, **options) if graph.directed else single
-    bounds, several = _Bounds(graph), None
+    bounds, several = _Bounds(graph, single.kind), None
     while (left := bounds.open()).size:
         if left.size > _BATCH and bounds.gains(left.size):
             pivot = np.array([bounds.pivot(left)])
@@ -100,9 +100,8 @@ class _Bounds:
         The largest distance found.
     """
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph, self._degrees = graph, np.diff(graph.indptr)
-        self._kind = np.dtype(np.int64 if graph.is_integer else np.float64)
+    def __init__(self, graph: Graph, kind: np.dtype) -> None:
+        self._graph, self._degrees, self._kind = graph, np.diff(graph.indptr), kind
         self._upper = np.full(graph.n, self._longest(graph.n))
         self._upper[self._degrees == 0] = 0
         self._lower = np.zeros(graph.n, self._kind)

@@ -10,6 +10,7 @@ from zlib import crc32
 import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from pyapsp.bounds import distance_bound
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.searches import part_of, totals_of_all
 from pyapsp.device import choose
@@ -62,7 +63,8 @@ class Searches:
     infinity : int or float
         The distance of an unreachable vertex, in the type of the distances on the device.
     kind : numpy.dtype
-        The type of sums: int64 if all weights are whole numbers, else float64.
+        The type of sums: int64 if all weights are whole numbers, and are stored as integers or add
+        up in int64 along every path; else float64.
 
     Raises
     ------
@@ -90,9 +92,9 @@ class Searches:
         self.sources = (
             np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
         )
-        self.kind = np.dtype(np.int64 if graph.is_integer else np.float64)
+        self.kind = _kind(graph)
         chosen = choose(device)
-        dtype = _held(graph, chosen)
+        dtype = _held(graph, self.kind, chosen)
         # if a distance may be too large for its type, whole rows are needed to check that
         totals = not rows and holds_all(graph, dtype)
         options = AllPairsOptions(chosen, dtype, memory_limit=memory_limit, totals=totals)
@@ -175,9 +177,16 @@ def _breadth_first(graph: Graph, options: AllPairsOptions, depth: int | None) ->
     return "ms-bfs"
 
 
-def _held(graph: Graph, device: Any) -> np.dtype:
+def _kind(graph: Graph) -> np.dtype:
+    """Return the type of sums; see `Searches`."""
+    # by this bound alone, because the type of an answer must not depend on earlier calls
+    within = graph.dtype.kind == "i" or distance_bound(graph) < infinity(np.dtype(np.int64))
+    return np.dtype(np.int64 if graph.is_integer and within else np.float64)
+
+
+def _held(graph: Graph, kind: np.dtype, device: Any) -> np.dtype:
     """Return the type of the distances on the device: one that holds every path, if possible."""
-    if graph.is_integer:
+    if kind.kind == "i":
         return np.dtype(np.int32 if holds_all(graph, np.dtype(np.int32)) else np.int64)
     return np.dtype(np.float64 if device.capabilities.fp64 else np.float32)
 

@@ -6,11 +6,13 @@ only the sums over these rows are downloaded.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from pyapsp.checks import advice
 from pyapsp.cluster.entrance import on_ranks
 from pyapsp.distances.summaries.searches import Searches
 from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
@@ -366,10 +368,15 @@ def _sum(totals: Totals, before: Any = 0) -> int | float:
     Raises
     ------
     PrecisionError
-        If the sum of one row may not fit in int64.
+        If the sum of one row may not fit in int64, or a sum of floats is above their range.
     """
     far, many = totals.largest.max(initial=0).item(), int(totals.reached.max(initial=0))
     if totals.total.dtype.kind == "i" and far * many >= 2**63:
-        raise PrecisionError(f"{many} distances of up to {far} do not add up in int64")
+        raise PrecisionError(
+            f"{many} distances of up to {far} do not add up in int64: {advice(np.dtype(np.int64))}"
+        )
     total: int | float = sum(totals.total.tolist(), before)
+    if isinstance(total, float) and not math.isfinite(total):
+        kind = totals.total.dtype
+        raise PrecisionError(f"distances of up to {far:g} do not add up in {kind}: {advice(kind)}")
     return total

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyapsp.errors import FormatError, GraphError, ParameterError
+from pyapsp.files import check_name
 from pyapsp.graph import validation
 from pyapsp.graph.io import dimacs, edge_list, matrix_market, metis, npz
 from pyapsp.graph.model import Graph
@@ -124,12 +125,7 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
 
 def _module(path: Any, owner: str) -> Any:
     """Return the module of a format."""
-    try:
-        name = Path(path).name
-    except TypeError:
-        raise ParameterError.of("path", owner, "the name of a file, as text", path) from None
-    if "\0" in str(path):
-        raise ParameterError.of("path", owner, "the name of a file, without zero bytes", path)
+    name = check_name(path, owner).name
     for suffix, module in _FORMATS.items():
         if name.endswith(suffix):
             return module

@@ -29,12 +29,14 @@ __all__ = ["read", "write"]
 _DIRECTED = {"directed": True, "true": True, "undirected": False, "false": False}
 # Ids that show that a line was split at the wrong places: numbers that are no integers, several
 # numbers, integers in brackets, arrows and bars, the start of a list of neighbours, attributes, and
-# quotes inside a field.
+# quotes inside a field. Digits of another script or width are a number that was typed in this way.
 _NO_ID = re.compile(
     r"[+-]?(?=[0-9.,\s]*[0-9])[0-9]*[.,\s][0-9.,\s]*(e[+-]?[0-9]+)?|[+-]?[0-9]+e[+-][0-9]+"
-    r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|[-=<>|~\u2190-\u21ff]+|.*:|.*\{.*\}|\".*",
+    r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|[-=<>|~\u2190-\u21ff]+|.*:|.*\{.*\}|\".*|\d*[^\D0-9]\d*",
     re.IGNORECASE,
 )
+# In a comment between arcs of integers: an arc that someone has taken out, or the words of a text.
+_TAKEN_OUT = re.compile(r"^[#%][+-]?[0-9]+$|\s|:$")
 
 
 def read(path: Path, *, weighted: bool | None = None) -> Graph:
@@ -127,6 +129,7 @@ def _quick(
     found = layout.decide(path, _suffix(path), lines, weighted)
     if found is None or not found.whole or found.columns.direction is not None:
         return None
+    _refuse_hidden(path, lines, found)
     ends, weight = (found.columns.tail, found.columns.head), found.columns.weight
     if sorted(ends + (() if weight is None else (weight,))) != list(range(found.columns.width)):
         return None
@@ -223,11 +226,18 @@ def _even(body: list[str], separator: str | None, width: int) -> bool:
 
 
 def _refuse_hidden(path: Path, lines: list[str], found: Layout | None) -> None:
-    """Raise an error for comments that may be arcs between names such as ``#python``."""
-    if found is not None and (found.whole or found.separator is None):
+    """Raise an error for comments that may be arcs between names such as ``#python``.
+
+    Where ids are integers, it may be one if one end is a word and the other an integer.
+    """
+    if found is not None and found.separator is None:
         return
     for number, line in enumerate(lines, start=1):
-        if not re.match(r"[#%][^\s#%]", line) or len(line) > csv.field_size_limit():
+        if (
+            line[:1] not in "#%"
+            or not re.match(r"[#%][^\s#%]", line)
+            or len(line) > csv.field_size_limit()
+        ):
             continue
         if found is None:
             hidden = any(line.count(mark) and mark + line[0] in line for mark in ",;\t")
@@ -235,6 +245,10 @@ def _refuse_hidden(path: Path, lines: list[str], found: Layout | None) -> None:
             fields, weight = layout.fields(line, found.separator), found.columns.weight
             hidden = len(fields) == found.columns.width and not layout.names_columns(fields)
             hidden = hidden and (weight is None or layout.is_number(fields[weight]))
+            if hidden and found.whole:
+                ends = [fields[end] for end in (found.columns.tail, found.columns.head)]
+                names = [end for end in ends if not layout.is_integer(end)]
+                hidden = len(names) == 1 and not _TAKEN_OUT.search(names[0])
         if hidden:
             raise FormatError(
                 path,
@@ -327,7 +341,8 @@ def _check_name(name: str) -> None:
     if not name:
         raise ValueError("a vertex id is empty")
     if _NO_ID.fullmatch(name):
-        raise ValueError(f"a vertex id must be an integer or a name, not {name!r}")
+        advice = text.foreign(name)
+        raise ValueError(f"a vertex id must be an integer or a name, not {name!r}{advice}")
     try:
         name.encode()
     except UnicodeEncodeError:

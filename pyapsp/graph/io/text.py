@@ -29,6 +29,7 @@ __all__ = [
     "announced",
     "check_size",
     "check_vertices",
+    "foreign",
     "integer",
     "lines",
     "locate",
@@ -239,11 +240,16 @@ def locate(
 def integer(token: str, what: str) -> int:
     """Return a token as an int, or raise ValueError."""
     if not re.fullmatch(r"[+-]?[0-9]{1,19}", token):
-        raise ValueError(f"{what} must be an integer, not {token!r}")
+        raise ValueError(f"{what} must be an integer, not {token!r}{foreign(token)}")
     number = int(token)
     if not -(2**63) <= number < 2**63:
         raise ValueError(f"{what} {token} does not fit into int64")
     return number
+
+
+def foreign(token: str) -> str:
+    """Return advice for messages if a token has digits of another script or width, else ""."""
+    return " (write the digits 0 to 9)" if re.search(r"[^\D0-9]", token) else ""
 
 
 def vertex(token: str, n: int) -> int:
@@ -260,12 +266,12 @@ def weight(token: str) -> None:
         integer(token, "a weight")
         return
     try:
-        number = float(token) if "_" not in token else None
+        number = float(token) if "_" not in token and token.isascii() else None
     except ValueError:
         number = None
     if number is None:
         comma = " (write a decimal point)" if re.fullmatch(r"[+-]?[0-9.]*,[0-9]+", token) else ""
-        raise ValueError(f"a weight must be a number, not {token!r}{comma}")
+        raise ValueError(f"a weight must be a number, not {token!r}{comma or foreign(token)}")
     _check_range(number, token)
     if np.isnan(number) or np.isneginf(number):
         raise ValueError(f"the weight is {number}")

@@ -85,6 +85,8 @@ class Translator:
         if kind in (libsbml.AST_INTEGER, libsbml.AST_REAL, libsbml.AST_REAL_E):
             return Number(float(node.getValue()))
         if kind == libsbml.AST_RATIONAL:
+            if not node.getDenominator():
+                raise ModelError(self._path, "MathML 'cn'", "a fraction has the denominator 0")
             return Number(node.getNumerator() / node.getDenominator())
         if kind == libsbml.AST_NAME:
             return names.get(node.getName()) or Name(node.getName())

@@ -289,6 +289,54 @@ def test_paths_past_the_range_of_the_type(kind, device):
         summaries.eccentricity(Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [2**61] * 3), device=device)
 
 
+def test_whole_floats_past_int64(device):
+    """Floats of 2^53 and more are all whole numbers: float64 holds what int64 does not."""
+    graph = Graph.from_arcs(4, [0, 1, 2, 3], [1, 2, 3, 0], [1e300, 2.0, 3.0, 1.0])
+    assert summaries.diameter(graph, device=device) == 1e300
+    assert summaries.radius(graph, device=device) == 6
+    found = summaries.eccentricity(graph, device=device)
+    np.testing.assert_array_equal(found, [1e300, 6, 1e300, 1e300])
+    assert summaries.wiener_index(graph, device=device) == pytest.approx(6e300, rel=1e-15)
+    mean = summaries.average_shortest_path_length(graph, device=device)
+    assert mean == pytest.approx(6e300 / 12, rel=1e-15)
+    close = summaries.closeness_centrality(graph, device=device)
+    np.testing.assert_allclose(close, [3 / 11, 3 / 3e300, 3 / 2e300, 3 / 1e300], rtol=1e-15)
+    counts = summaries.distance_histogram(graph, width=1e300, device=device)
+    assert counts.tolist() == [6, 6]
+    # no weight is too large for int64, but a path is
+    path = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [2.0**61] * 3)
+    assert summaries.diameter(path, device=device) == 3 * 2.0**61
+
+
+def test_the_type_of_an_answer_does_not_depend_on_earlier_calls(device):
+    graph = Graph.from_arcs(800, range(799), range(1, 800), [2.0**53] + [1.0] * 798)
+    first = summaries.eccentricity(graph, device=device)
+    pyapsp.solve(graph, dtype="auto", device=device)  # finds better bounds
+    assert summaries.eccentricity(graph, device=device).dtype == first.dtype == np.float64
+
+
+def test_sums_past_float64(device):
+    graph = Graph.from_arcs(4, [0, 0, 0], [1, 2, 3], [1e308, 1e308, 0.5])
+    assert summaries.diameter(graph, device=device) == 1e308
+    for summary in (summaries.average_shortest_path_length, summaries.wiener_index):
+        with pytest.raises(PrecisionError, match=r"1e\+308 do not add up in float64: divide the"):
+            summary(graph, device=device)
+    with pytest.raises(PrecisionError, match="do not add up in float64"):
+        summaries.closeness_centrality(graph.reversed(), device=device)
+    path = Graph.from_arcs(3, [0, 1], [1, 2], [1e308, 1e308])
+    message = r"too large for float64, with weights of up to 1e\+308: divide the weights"
+    for summary in (*ALL, summaries.wiener_index, summaries.diameter):
+        with pytest.raises(PrecisionError, match=message):
+            summary(path, device=device)
+
+
+def test_weights_that_int64_does_not_hold(device):
+    graph = Graph.from_arcs(2, [0], [1], [2**62])
+    with pytest.raises(PrecisionError, match=r"weight of .* for int64: .*weights of that type"):
+        summaries.diameter(graph, device=device)
+    assert summaries.diameter(graph.with_weights([2.0**62]), device=device) == 2.0**62
+
+
 def test_sums_past_a_word(device):
     """The sum for one source fits in 64 bits, that for all does not; then not even one fits."""
     chain = Graph.from_arcs(40, range(39), range(1, 40), [2**55] + [0] * 38, directed=False)

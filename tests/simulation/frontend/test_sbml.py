@@ -423,3 +423,11 @@ def test_a_fast_reaction_is_refused(tmp_path):
     )
     with pytest.raises(ModelError, match="fast reaction 'r'"):
         read_model(path)
+
+
+def test_a_fraction_by_zero_is_refused(tmp_path):
+    path = tmp_path / "m.xml"
+    zero = '<cn type="rational">1<sep/>0</cn>'
+    path.write_text(document(P, ("Rules", rule("rate", "p", zero))))
+    with pytest.raises(ModelError, match="a fraction has the denominator 0"):
+        read_model(path)
