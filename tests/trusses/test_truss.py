@@ -198,30 +198,6 @@ def test_vertices_outside_a_core_are_pruned(device):
         assert inner.tolist() == [k or 8] * {2: 178, 9: 0}.get(k, 28)
 
 
-def test_the_memory_of_a_small_run_is_kept(device, monkeypatch):
-    kept, graph = truss_serial._kept.places, GRAPHS["cliques"]
-    kept.clear()
-
-    def memory(**limit):
-        truss = pyapsp.k_truss(graph, 5, "truss-serial", device=device, **limit)
-        assert truss.m == 2 * (10 + 66 + 190)
-        return [size for _, _, size in kept.values()]
-
-    assert memory(memory_limit=2**20) == []
-    sizes = memory()
-    assert len(sizes) == 1
-    assert memory() == sizes
-    trussness(undirected(200, joined_cliques(60)), device, "truss-serial", 60)
-    assert memory() > sizes
-    with monkeypatch.context() as patched:
-        patched.setattr(truss_serial, "awaited", lambda *events: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            memory()
-    assert not kept
-    monkeypatch.setattr(truss_serial, "_LARGEST", sizes[0] - 1)
-    assert memory() == []
-
-
 def test_the_function(device):
     names = ["a", "b", "c", "d"]
     graph = Graph.from_arcs(4, [0, 1, 2, 2], [1, 2, 0, 3], [5, 6, 7, 8], labels=names, name="four")
