@@ -21,7 +21,7 @@ from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.team import Team, limits, product_for
 from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import device_errors
-from pyapsp.errors import DeviceMemoryError
+from pyapsp.errors import DeviceMemoryError, NegativeCycleError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.host import available_memory, mapped_file
 from pyapsp.kernels import Stopwatch
@@ -191,10 +191,15 @@ class FwOutofcore(AllPairsMethod):
                 decisive=prepared.decisive,
                 progress=options.progress,
             )
-            engine.run(state)
-            seconds = time.perf_counter() - filled
-            check_diagonal(graph, matrix.diagonal())
-            largest = _look(graph, matrix, options)
+            try:
+                engine.run(state)
+                seconds = time.perf_counter() - filled
+                check_diagonal(graph, matrix.diagonal())
+                largest = _look(graph, matrix, options)
+            except (NegativeCycleError, PrecisionError):
+                if checkpoint is not None:
+                    checkpoint.remove()
+                raise
             if prepared.recovery is not None and predecessors is not None:
                 seconds += _recover(prepared.recovery, matrix, predecessors, options, largest)
             if checkpoint is not None:

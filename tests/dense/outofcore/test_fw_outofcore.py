@@ -235,6 +235,21 @@ def test_negative_cycles_and_clipped_distances_are_errors(device):
         pyapsp.solve(chain, outofcore(block=32), dtype="uint16", device=device)
 
 
+def test_an_error_of_the_graph_removes_the_checkpoint(device, tmp_path):
+    cycle = Graph.from_arcs(100, [5, 70, 20], [70, 20, 5], [1, 1, -3])
+    chain = Graph.from_arcs(100, range(99), range(1, 100), np.full(99, 30000))
+    options = {"device": device, "checkpoint": tmp_path / "snapshots"}
+    for graph, dtype, error in (
+        (cycle, "int32", errors.NegativeCycleError),
+        (chain, "uint16", errors.PrecisionError),
+    ):
+        with pytest.raises(error):
+            pyapsp.solve(graph, outofcore(block=32, interval=0), dtype=dtype, **options)
+        assert [each.name for each in options["checkpoint"].iterdir()] == ["lock"]
+    graph = generators.random_graph(50, seed=1)
+    pyapsp.solve(graph, outofcore(block=32, interval=0), dtype="int32", **options)
+
+
 def test_a_host_pivot_needs_a_cpu(device, monkeypatch):
     graph = generators.random_graph(50, seed=1)
     if device.kind != "cpu":
