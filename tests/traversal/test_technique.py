@@ -236,6 +236,24 @@ def test_grids(device):
         assert record["groups"] == min(groups, 40)
 
 
+@pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+def test_marks_share_items_and_units(share, device):
+    rng = np.random.default_rng(4)
+    sizes = (rng.random(3000) < share) * rng.integers(1, 6, 3000)
+    sizes[1500] = 2000
+    given = Offsets.of_sizes(sizes)
+    expected = np.repeat(np.arange(given.n), given.sizes)
+    shape = {"find": "marks", "grid": "chunks", "group": 16, "each": 3}
+    for rounds in (1, 4):  # a chunk begins at any unit, and at a multiple of four
+        method = pyapsp.method("partition-multi-phase", rounds=rounds, **shape)
+        answer = runs.solve(PROBLEM.ask(given, method, device=device))
+        assert np.array_equal(answer.answer.owners, expected)
+        groups = answer.record["groups"]
+        places = method.places_of_a_run(given, answer.record["parameters"], device)
+        assert groups == -(-(given.n + given.units) // (48 * rounds))
+        assert groups * places - places < given.n + given.units <= groups * places
+
+
 def test_the_width_fits_the_number_of_items(device):
     method, units = pyapsp.method("partition-dynamic-warp"), device.capabilities.compute_units
     given = {"width": "dynamic", "least": 1, "resident": 1024, "group": 256}

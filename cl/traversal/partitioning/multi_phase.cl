@@ -15,11 +15,17 @@
  *           SLOTS 0: the group stages and writes together, with its barriers. Groups take chunks in
  *           turn if there are fewer groups than chunks.
  *
- *           multi_phase_mark is one launch, without a search in a chunk. A group has a run of units,
- *           in chunks one after the other, and searches the owner of the first one only. Each item
- *           that is not empty marks its first unit by a bit, and notes there which item it is. The
- *           owner of a unit is noted at the last mark at or before it in its word of 32 bits, or, if
- *           there is none, at the head of the word:
+ *           multi_phase_mark is one launch, without a search in a chunk. Items and units are on one
+ *           line, each item before its units, so item i is at the place offsets[i] + i. Groups have
+ *           equal runs of places: neither many units nor many empty items fall to one group.
+ *
+ *             item    0       1 2   3     4              runs of 5 places: items 0, 1, units 0-2 |
+ *             unit      0 1 2     3   4 5   6 7 8        items 2, 3, units 3-5 | item 4, units 6-8
+ *
+ *           A group searches where its run begins, and takes the units of the run in chunks. Each
+ *           item that is not empty marks its first unit by a bit, and notes there which item it is.
+ *           The owner of a unit is noted at the last mark at or before it in its word of 32 bits,
+ *           or, if there is none, at the head of the word:
  *
  *             unit    0 1 2 3 4 5 6 7 | 8 9 ...          words of 8 bits here
  *             owner   0 0 0 2 3 3 4 4 | 4 5
@@ -214,31 +220,61 @@ __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners
 /* Offsets that a work-item reads before it uses them, and items that a group reads in a turn. */
 #define AT_ONCE 4
 #define TURN (AT_ONCE * PYAPSP_GROUP)
-/* Turns after which empty items are skipped by a search. */
-#define SKIP_AFTER 4
+/* Units of which a chunk begins at a multiple, so that four owners can be written at once. */
+#define ALIGNED (PYAPSP_VECTOR && CHUNK % 4 == 0 ? 4 : 1)
 
-/* As multi_phase_partition and multi_phase_expand, by marks: a group for each run of units. */
+/* The last item at or before a place of the line, `items` for the places at its end. */
+static inline int item_of_place(__global const int *offsets, const int items, const uint place)
+{
+    int low = 0, high = items;
+    while (low < high) {
+        const int middle = high - (high - low) / 2;
+        if ((uint)offsets[middle] + middle <= place)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* As multi_phase_partition and multi_phase_expand, by marks: a group for each run of places. */
 __kernel GROUP void multi_phase_mark(INPUT offsets, OUTPUT owners, const int items,
-                                     const int units, const int run, const int kind)
+                                     const int units, const uint run)
 {
     __local uint marks[2 * MARK_WORDS];
     __local int heads[MARK_WORDS], notes[CHUNK];
     /* The item with the last unit of a chunk, by turn % 3: the next turn writes where all have read
      * two turns ago. */
     __local int reached[3];
+    /* The item at or before the place where this run begins, and the next one; the unit after it. */
+    __local int item_at[2];
+    __local uint unit_at[2];
     const int place = GROUP_PLACE;
-    uint first = (uint)get_group_id(0) * run;
-    const uint last = min(first + run, (uint)units);
     for (int w = place; w < 2 * MARK_WORDS; w += PYAPSP_GROUP)
         marks[w] = 0;
+    for (int b = place; b < 2; b += PYAPSP_GROUP) {
+        const ulong begin = ((ulong)get_group_id(0) + b) * run;
+        const uint at = (uint)min(begin, (ulong)units + (uint)items);
+        const int i = item_of_place(offsets, items, at);
+        item_at[b] = i;
+        unit_at[b] = at - i;
+    }
     if (place == 0)
         reached[0] = -1;
     group_sync();
-    int item = owner_of_unit(offsets, items, min(first, (uint)units - 1), kind);
-    for (int c = 0, turn = 0; first < last; c++, first += CHUNK) {
+    int item = item_at[0];
+    const uint last = unit_at[1];
+    if (unit_at[0] >= last)
+        return;
+    /* Units before the run that are in its first chunk; they are not written. */
+    int lead = unit_at[0] % ALIGNED;
+    uint first = unit_at[0] - lead;
+    if (place == 0)
+        heads[0] = item;
+    for (int c = 0, turn = 0; first < last; c++, first += CHUNK, lead = 0) {
         const int size = min((uint)CHUNK, last - first);
         __local uint *set = marks + c % 2 * MARK_WORDS, *other = marks + (c + 1) % 2 * MARK_WORDS;
-        for (int found = -1, turns = 1; found < 0; turn++, turns++) {
+        for (int found = -1; found < 0; turn++) {
             int begin[AT_ONCE], end[AT_ONCE];
             UNROLL
             for (int k = 0; k < AT_ONCE; k++) {
@@ -264,8 +300,6 @@ __kernel GROUP void multi_phase_mark(INPUT offsets, OUTPUT owners, const int ite
             group_sync();
             found = reached[turn % 3];
             item = found < 0 ? item + TURN : found;
-            if (found < 0 && turns % SKIP_AFTER == 0)
-                item += predecessor_global(offsets + item, items - item + 1, offsets[item]);
         }
         for (int w = place; w < MARK_WORDS; w += PYAPSP_GROUP)
             other[w] = 0;
@@ -277,18 +311,17 @@ __kernel GROUP void multi_phase_mark(INPUT offsets, OUTPUT owners, const int ite
             four.z = word >> p % 32 & 4 ? notes[p + 2] : four.y;
             four.w = word >> p % 32 & 8 ? notes[p + 3] : four.z;
             __global int *to = owners + first + p;
-#if PYAPSP_VECTOR && PYAPSP_GROUP * PYAPSP_EACH * PYAPSP_ROUNDS % 4 == 0
-            if (p + 3 < size) {
-                *(__global int4 *)to = four; /* runs begin at multiples of 32 units */
+            if (ALIGNED == 4 && p >= lead && p + 3 < size) {
+                *(__global int4 *)to = four;
                 continue;
             }
-#endif
-            to[0] = four.x;
-            if (p + 1 < size)
+            if (p >= lead)
+                to[0] = four.x;
+            if (p + 1 >= lead && p + 1 < size)
                 to[1] = four.y;
-            if (p + 2 < size)
+            if (p + 2 >= lead && p + 2 < size)
                 to[2] = four.z;
-            if (p + 3 < size)
+            if (p + 3 >= lead && p + 3 < size)
                 to[3] = four.w;
         }
         group_sync();

@@ -21,8 +21,8 @@ __all__ = ["PartitionMultiPhase"]
 # slice, as in the kernel file.
 _KEPT, _STATISTICS, _SLICE = 256, 2048, 4096
 _PUBLISHED_GROUP = 128
-# With marks: chunks of a run if there are many, and units of which its first one is a multiple.
-_CHUNKS, _ALIGNED = 8, 32
+# With marks: chunks of a run, if there are many.
+_CHUNKS = 8
 
 
 @register
@@ -36,7 +36,8 @@ class PartitionMultiPhase(Technique):
 
     `find` says how owners are found in a chunk: by a "search" of each work-item, as published, or
     from the "marks" that items set at their first units. Marks need neither staging nor a launch
-    for the partition: `grid` is the number of groups there, which have a run of chunks each.
+    for the partition, and no kind of search: `grid` is the number of groups there, which share
+    items and units equally.
 
     The others switch single optimisations: who stages owners in local memory (`staging`), unrolled
     loops, writes of four owners, reading slices into registers first (`prefetch`), and pointers
@@ -80,7 +81,7 @@ class PartitionMultiPhase(Technique):
     }
 
     def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
-        """Yield marks in groups of 256 work-items, then the published values; on CPUs for one."""
+        """Yield marks, then the published values; on CPUs for one."""
         scalar = device.traits.scalar_groups
         for group in narrow(device, (_PUBLISHED_GROUP, 64, 32, 16)):
             published = {
@@ -102,8 +103,8 @@ class PartitionMultiPhase(Technique):
                 "group": group,
             }
             if not scalar and group == _PUBLISHED_GROUP:
-                marks = {"find": "marks", "search": "optimised", "multiple": 8, "group": 256}
-                yield published | marks | {"each": 4, "rounds": 4}
+                marks = {"find": "marks", "search": "optimised", "multiple": 8}
+                yield published | marks | {"each": 8, "rounds": 2}
             yield published
 
     def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
@@ -120,7 +121,7 @@ class PartitionMultiPhase(Technique):
         round_ = int(parameters["group"] * parameters["each"])
         chunk = round_ * int(parameters["rounds"])
         if parameters["find"] == "marks":
-            return chunk + 3 * -(-chunk // 32) + 3
+            return chunk + 3 * -(-chunk // 32) + 7
         return max(round_, min(chunk, _SLICE)) + 2
 
     def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
@@ -136,19 +137,19 @@ class PartitionMultiPhase(Technique):
             groups *= parameters["multiple"]
         return min(chunks, groups)
 
-    def units_of_a_run(self, units: int, parameters: Mapping[str, Any], device: Device) -> int:
-        """Return the units of a group with marks.
+    def places_of_a_run(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> int:
+        """Return the items and units, taken together, of a group with marks.
 
         More groups than run at a time have several chunks each. Few chunks are divided further, so
-        that all groups have units.
+        that all groups have a part.
         """
-        chunks, groups = _chunks(units, parameters), _resident(parameters, device)
+        places = given.n + given.units
+        chunks, groups = _chunks(places, parameters), _resident(parameters, device)
         if parameters["grid"] == "chunks":
             groups = chunks
         elif parameters["grid"] == "multiple":
             groups = min(groups * parameters["multiple"], max(groups, chunks // _CHUNKS))
-        each = -(-units // groups)
-        return -(-each // _ALIGNED) * _ALIGNED
+        return -(-places // groups)
 
     def kind(self, run: Run) -> str:
         """Return the kind of search; for "hybrid" from mean and deviation on the device."""
@@ -167,17 +168,17 @@ class PartitionMultiPhase(Technique):
     def expand(self, run: Run) -> None:
         """Divide and write."""
         parameters, chunks = run.parameters, np.int32(_chunks(int(run.units), run.parameters))
-        search = self.kind(run)
-        kind = np.int32(SEARCHES[search])
-        run.more |= {"search": search, "chunks": int(chunks)}
+        run.more["chunks"] = int(chunks)
         if parameters["find"] == "marks":
-            units = int(run.units)
-            size = self.units_of_a_run(units, parameters, run.device)
-            groups = -(-units // size)
+            places = self.places_of_a_run(run.given, parameters, run.device)
+            groups = -(-(run.given.n + run.given.units) // places)
             run.more["groups"] = groups
-            sizes = run.n, run.units, np.int32(size), kind
+            sizes = run.n, run.units, np.uint32(places)
             run.launch("expansion", "multi_phase_mark", groups, run.offsets, run.owners, *sizes)
             return
+        search = self.kind(run)
+        run.more["search"] = search
+        kind = np.int32(SEARCHES[search])
         groups = self.groups(int(chunks), parameters, run.device)
         run.more["groups"] = groups
         parts, fallbacks = run.buffer(4 * (int(chunks) + 1)), run.buffer(4)
