@@ -61,7 +61,7 @@ SOME = {
         "group": (1, 32),
     },
     "partition-multi-phase": {
-        "search": ("standard", "optimised", "interpolation", "hybrid"),
+        "search": ("optimised", "standard", "interpolation", "hybrid"),
         "deviation": (8,),
         "mean": (9,),
         "find": ("search", "marks"),

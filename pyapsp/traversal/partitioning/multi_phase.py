@@ -36,8 +36,8 @@ class PartitionMultiPhase(Technique):
 
     `find` says how owners are found in a chunk: by a "search" of each work-item, as published, or
     from the "marks" that items set at their first units. Marks need neither staging nor a launch
-    for the partition, and no kind of search: `grid` is the number of groups there, which share
-    items and units equally.
+    for the partition: `grid` is the number of groups there, which share items and units equally,
+    and `search` is "optimised".
 
     The others switch single optimisations: who stages owners in local memory (`staging`), unrolled
     loops, writes of four owners, reading slices into registers first (`prefetch`), and pointers
@@ -81,7 +81,7 @@ class PartitionMultiPhase(Technique):
     }
 
     def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
-        """Yield marks, then the published values; on CPUs for one."""
+        """Yield marks, then the published values; on CPUs these first."""
         scalar = device.traits.scalar_groups
         for group in narrow(device, (_PUBLISHED_GROUP, 64, 32, 16)):
             published = {
@@ -102,19 +102,22 @@ class PartitionMultiPhase(Technique):
                 "warp": min(32, group),
                 "group": group,
             }
-            if not scalar and group == _PUBLISHED_GROUP:
-                marks = {"find": "marks", "search": "optimised", "multiple": 8}
-                yield published | marks | {"each": 8, "rounds": 2}
-            yield published
+            marks = {"find": "marks", "search": "optimised", "multiple": 8}
+            marked = published | marks | {"each": 8, "rounds": 2}
+            yield from (published, marked) if scalar else (marked, published)
 
     def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
         """Return whether the device has such groups, and registers for the owners."""
         kept = parameters["each"] * parameters["rounds"]
-        return super().fits(parameters, options) and kept <= _KEPT
+        searched = parameters["find"] == "search" or parameters["search"] == "optimised"
+        return searched and kept <= _KEPT and super().fits(parameters, options)
 
     def rule(self, options: Any) -> str:
         """Return the conditions of `fits` as text."""
-        return f"{super().rule(options)}, and each x rounds at most {_KEPT}"
+        return (
+            f"{super().rule(options)}, and each x rounds at most {_KEPT}; marks are found by the "
+            "optimised search"
+        )
 
     def local_ints(self, parameters: Mapping[str, Any]) -> int:
         """Return the ints of a slice, a part of which later has the owners of a round; of marks."""
