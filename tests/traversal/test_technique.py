@@ -218,7 +218,8 @@ def test_the_hybrid_search_goes_by_mean_and_deviation(given, of_five, of_eight, 
 
 def test_slices_that_do_not_fit_are_counted(device):
     gaps, dense, shape = INPUTS[6], Offsets.of_sizes([2] * 999), {"group": 16, "each": 3}
-    for name, more in (("partition-two-phase", {}), ("partition-multi-phase", {"rounds": 1})):
+    multi = {"rounds": 1, "find": "search"}
+    for name, more in (("partition-two-phase", {}), ("partition-multi-phase", multi)):
         # the gaps of 5000 and 2000 items are within chunks, the others at the ends
         assert solved(name, gaps, device, **shape, **more)["fallbacks"] == 2
         assert solved(name, dense, device, **shape, **more)["fallbacks"] == 0
@@ -229,7 +230,7 @@ def test_slices_that_do_not_fit_are_counted(device):
 
 def test_grids(device):
     given, units = Offsets.of_sizes([48] * 40), device.capabilities.compute_units
-    shape = {"group": 16, "each": 3, "rounds": 1, "resident": 64}
+    shape = {"find": "search", "group": 16, "each": 3, "rounds": 1, "resident": 64}
     for grid, groups in (("chunks", 40), ("resident", 4 * units), ("multiple", 8 * units)):
         record = solved("partition-multi-phase", given, device, grid=grid, multiple=2, **shape)
         assert record["chunks"] == 40
