@@ -190,7 +190,8 @@ class Bfs4K(FrontierSearch):
     def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
         """Build the kernels, with sub-groups if they have the width of a warp."""
         defines = self.defines(graph, options, parameters)
-        return build_warps(options.device, "traversal/bfs_4k.cl", defines)
+        optimise = parameters["group"] == 1 or options.device.traits.optimises_barriers
+        return build_warps(options.device, "traversal/bfs_4k.cl", defines, optimise=optimise)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Levels:
         """Copy the graph to the device."""

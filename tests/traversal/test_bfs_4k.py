@@ -101,6 +101,26 @@ def test_pairs_of_all_values(device):
         assert_right(GRAPH, SOURCES, found, EXPECTED)
 
 
+@pytest.mark.parametrize(
+    ("group", "warp", "queue", "least_width", "discover", "single", "extended", "dynamic"),
+    [
+        (64, 8, 4, 4, 0, 2, 1, "group-strip"),
+        (256, 16, 1, 2, 2, 1, 1, "group-strip"),
+        (512, 32, 1, 4, 2, 1, 0, "off"),
+    ],
+)
+def test_as_users_build_it(
+    group, warp, queue, least_width, discover, single, extended, dynamic, device
+):
+    """With optimisation, where the compiler can be trusted with it: it has lost vertices here."""
+    sizes = {"group": group, "warp": warp, "queue": queue, "least_width": least_width}
+    knobs = {"discover": discover, "single": single, "extended": extended, "dynamic": dynamic}
+    fixed = {"heavy": 50, "piece": 4, "coalesce": 1, "resident": 16, "duplicates": "off"}
+    method = pyapsp.method("bfs-4k", **sizes, **knobs, **fixed)
+    found = pyapsp.bfs(GRAPH, SOURCES, method, device=device)
+    assert_right(GRAPH, SOURCES, found, EXPECTED)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_defaults(shape, device):
     graph, source = SHAPES[shape]
