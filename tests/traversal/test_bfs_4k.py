@@ -112,7 +112,7 @@ def test_pairs_of_all_values(device):
 def test_as_users_build_it(
     group, warp, queue, least_width, discover, single, extended, dynamic, device
 ):
-    """With optimisation, where the compiler can be trusted with it: it has lost vertices here."""
+    """As users build it: one compiler lost vertices here with optimisation."""
     sizes = {"group": group, "warp": warp, "queue": queue, "least_width": least_width}
     knobs = {"discover": discover, "single": single, "extended": extended, "dynamic": dynamic}
     fixed = {"heavy": 50, "piece": 4, "coalesce": 1, "resident": 16, "duplicates": "off"}

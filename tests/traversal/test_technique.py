@@ -228,6 +228,17 @@ def test_slices_that_do_not_fit_are_counted(device):
     assert "fallbacks" not in merged | marked
 
 
+@pytest.mark.parametrize("search", ["standard", "interpolation", "hybrid"])
+def test_a_kind_of_search_is_not_replaced_by_marks(search, device):
+    given = Offsets.of_sizes([3] * 500)
+    request = PROBLEM.ask(
+        given, pyapsp.method("partition-multi-phase", search=search), device=device
+    )
+    assert runs.solve(request).record["parameters"]["find"] == "search"
+    with pytest.raises(ParameterError, match="one kind of search, optimised"):
+        solved("partition-multi-phase", given, device, search=search, find="marks")
+
+
 def test_grids(device):
     given, units = Offsets.of_sizes([48] * 40), device.capabilities.compute_units
     shape = {"find": "search", "group": 16, "each": 3, "rounds": 1, "resident": 64}

@@ -36,8 +36,8 @@ class PartitionMultiPhase(Technique):
 
     `find` says how owners are found in a chunk: by a "search" of each work-item, as published, or
     from the "marks" that items set at their first units. Marks need neither staging nor a launch
-    for the partition: `grid` is the number of groups there, which share items and units equally,
-    and `search` is "optimised".
+    for the partition: `grid` is the number of groups there, which share items and units equally.
+    There is one kind of search then: `search` must be "optimised".
 
     The others switch single optimisations: who stages owners in local memory (`staging`), unrolled
     loops, writes of four owners, reading slices into registers first (`prefetch`), and pointers
@@ -107,7 +107,7 @@ class PartitionMultiPhase(Technique):
             yield from (published, marked) if scalar else (marked, published)
 
     def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
-        """Return whether the device has such groups, and registers for the owners."""
+        """Return whether the device can run them, and marks have the only kind of search."""
         kept = parameters["each"] * parameters["rounds"]
         searched = parameters["find"] == "search" or parameters["search"] == "optimised"
         return searched and kept <= _KEPT and super().fits(parameters, options)
@@ -115,8 +115,8 @@ class PartitionMultiPhase(Technique):
     def rule(self, options: Any) -> str:
         """Return the conditions of `fits` as text."""
         return (
-            f"{super().rule(options)}, and each x rounds at most {_KEPT}; marks are found by the "
-            "optimised search"
+            f"{super().rule(options)}, and each x rounds at most {_KEPT}; find=marks has one kind "
+            "of search, optimised"
         )
 
     def local_ints(self, parameters: Mapping[str, Any]) -> int:
