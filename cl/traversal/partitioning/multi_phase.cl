@@ -219,7 +219,7 @@ __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners
 /* Offsets that a work-item reads before it uses them, and items that a group reads in a turn. */
 #define AT_ONCE 4
 #define TURN (AT_ONCE * PYAPSP_GROUP)
-/* Units of which a chunk begins at a multiple, so that four owners can be written at once. */
+/* A chunk begins at a multiple of this number of units: four owners are written at once. */
 #define ALIGNED (PYAPSP_VECTOR && CHUNK % 4 == 0 ? 4 : 1)
 
 /* The last item at or before a place of the line, `items` for the places at its end. */
@@ -245,7 +245,8 @@ __kernel GROUP void multi_phase_mark(INPUT offsets, OUTPUT owners, const int ite
     /* The item with the last unit of a chunk, by turn % 3: the next turn writes where all have read
      * two turns ago. */
     __local int reached[3];
-    /* The item at or before the place where this run begins, and the next one; the unit after it. */
+    /* Of the place where this run begins, and of that of the next run: the item at or before it,
+     * and the first unit after it. */
     __local int item_at[2];
     __local uint unit_at[2];
     const int place = GROUP_PLACE;
