@@ -177,6 +177,7 @@ __kernel GROUP void helix_level(__global const row_t *rows, __global const int *
 #endif
 }
 
+#if PYAPSP_NBINS
 /* A work-item or more for each arc of the vertices in bins [low, high); `whole` as in list_of. */
 __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *heads,
                                __global int *levels, __global int *parents, __global int *mask,
@@ -239,7 +240,9 @@ __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *h
     update(waits, to, size, state, level, &shared);
 #endif
 }
+#endif
 
+#if PYAPSP_QUEUE == PHASES
 /* The second phase of the two-phase form: look up the entries of the edge queue. */
 __kernel GROUP void helix_contract(__global int *levels, __global int *parents, __global int *mask,
                                    __global int *lists, __global const int *arcs,
@@ -284,3 +287,4 @@ __kernel GROUP void helix_contract(__global int *levels, __global int *parents, 
     update(waits, to, state + AT(SIZES, level), state, level, &shared);
 #endif
 }
+#endif
