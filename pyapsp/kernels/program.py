@@ -12,7 +12,7 @@ import re
 import threading
 import warnings
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ __all__ = ["Program", "build"]
 
 _log = logging.getLogger(__name__)
 _building = threading.Lock()
+# Programs that are kept. One takes up to 3 MB in a driver.
+_KEPT = 512
 _PRIVATE = cl.kernel_arg_address_qualifier.PRIVATE
 _SCALARS = {
     "int": np.int32,
@@ -212,7 +214,7 @@ def build(
         return _build(device, text, tuple(defines.items()), standard, optimise)
 
 
-@cache
+@lru_cache(_KEPT)
 def _build(
     device: Device,
     text: str,

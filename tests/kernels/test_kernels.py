@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import weakref
 
 import numpy as np
 import pyopencl as cl
@@ -123,6 +124,20 @@ def test_programs_and_kernels_are_built_once(kernel_root, device):
     other = build(device, "k.cl", {"VALUE": 2})
     assert other is not first
     assert other.hash != first.hash
+
+
+def test_programs_of_many_forms_are_not_all_kept(kernel_root, device, monkeypatch):
+    class Built:
+        def __init__(self, *given):
+            pass
+
+    monkeypatch.setattr(program, "Program", Built)
+    (kernel_root / "k.cl").write_text("")
+    first = weakref.ref(build(device, "k.cl", {"X": -1}))
+    assert first() is build(device, "k.cl", {"X": -1})
+    for x in range(2000):
+        build(device, "k.cl", {"X": x})
+    assert first() is None
 
 
 def test_an_edited_include_is_seen(kernel_root, device):
