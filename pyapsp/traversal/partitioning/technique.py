@@ -11,7 +11,9 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device, device_errors
+from pyapsp.host import aligned
 from pyapsp.kernels import Program, Stopwatch, build_warps, upload
+from pyapsp.kernels.transfer import in_place, read_back, shared
 from pyapsp.registry import Answer, Options, Plan
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.tuning.method import BufferedMethod
@@ -55,7 +57,7 @@ class Run:
     Attributes
     ----------
     offsets, owners : pyopencl.Buffer
-        n + 1 and `units` ints.
+        n + 1 and `units` ints. A device that uses the memory of the host writes into the answer.
     n, units : int32
         Items and units.
     given : Offsets
@@ -73,7 +75,10 @@ class Run:
         self._names: list[str] = []
         self._counters: dict[str, cl.Buffer] = {}
         self.offsets = upload(self.queue, given.values, watch)
-        self.owners = self.buffer(4 * given.units)
+        self._found = aligned((given.units,), np.int32)  # kernels write vectors
+        self._in_place = in_place(self.device.handle)
+        size = 4 * given.units
+        self.owners = shared(self.queue, self._found) if self._in_place else self.buffer(size)
 
     def buffer(self, size: int) -> cl.Buffer:
         """Return a new buffer of at least 8 bytes."""
@@ -107,6 +112,16 @@ class Run:
         if count:
             self._watch.add("kernel", cl.enqueue_copy(self.queue, found, buffer))
         return found
+
+    def found(self) -> np.ndarray:
+        """Wait for the kernels, and return the owners."""
+        self.queue.finish()  # the time of the kernels is not that of the transfer
+        with self._watch.by_the_host("transfer"):
+            if self._in_place:
+                read_back(self.queue, self.owners, self._found)
+            else:
+                cl.enqueue_copy(self.queue, self._found, self.owners)
+        return self._found
 
     def count_later(self, name: str, counter: cl.Buffer) -> None:
         """Report a counter of the kernels when they have run."""
@@ -206,16 +221,12 @@ class Technique(BufferedMethod):
     def run(self, plan: Plan) -> Owners:
         """Find the owners."""
         given, options, watch = plan.input, plan.options, Stopwatch()
-        owners = np.empty(given.units, np.int32)
-        more: dict[str, Any] = {}
+        owners, more = np.empty(0, np.int32), dict[str, Any]()
         if given.units:
             with device_errors(options.device, plan.device_bytes):
                 run = Run(self, plan, watch)
                 self.expand(run)
-                run.queue.finish()
-                with watch.by_the_host("transfer"):
-                    cl.enqueue_copy(run.queue, owners, run.owners)
-                more = run.stats()
+                owners, more = run.found(), run.stats()
         if options.progress is not None:
             options.progress(1, 1)
         stats = {
