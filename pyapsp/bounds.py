@@ -58,15 +58,10 @@ def hop_bound(graph: Graph) -> int | float:
     coarse = distance_bound(graph)
     if graph.has_negative or not 0 < graph.m <= _MAX_ARCS:
         return coarse
-    shape = (graph.n, graph.n)
-    arcs = csr_array((np.ones(graph.m), graph.indices, graph.indptr), shape=shape)
     centre, depths, most = int(np.argmax(np.diff(graph.indptr))), 0, 0
-    for turned in (False, True) if graph.directed else (False,):
-        order, before = csgraph.breadth_first_order(arcs.T.tocsr() if turned else arcs, centre)
-        most = max(most, graph.n - order.size - 1)
-        last = order[-1]
-        while last != centre:
-            last, depths = before[last], depths + 1
+    for backwards in (False, True) if graph.directed else (False,):
+        depth, reached = graph.depth(centre, backwards=backwards)
+        most, depths = max(most, graph.n - reached - 1), depths + depth
     hops = depths if graph.directed else 2 * depths
     return min(coarse, max(hops, most) * graph.max_magnitude)
 
@@ -104,13 +99,20 @@ def eccentricity_bound(graph: Graph) -> int | float:
     return min(coarse, bound) if bound < 2**52 else coarse  # float64 is exact below
 
 
-#: The proofs of tighter bounds, and the seconds that the host takes for each: a constant, for each
-#: arc, for each vertex.
-PROOFS = ((hop_bound, 8e-5, 1.2e-8, 1e-7), (eccentricity_bound, 2.5e-4, 4.5e-8, 6e-7))
+def _hop_seconds(graph: Graph) -> float:
+    return 8e-5 + 1.2e-8 * graph.search_work + 1e-7 * graph.n
+
+
+def _eccentricity_seconds(graph: Graph) -> float:
+    return 2.5e-4 + 4.5e-8 * graph.m + 6e-7 * graph.n
+
+
+#: The proofs of tighter bounds, and the seconds that the host takes for each with a graph.
+PROOFS = ((hop_bound, _hop_seconds), (eccentricity_bound, _eccentricity_seconds))
 
 
 def proofs(graph: Graph, seconds: float) -> Iterator[int | float]:
     """Yield ever tighter bounds, as far as a proof takes less than this time."""
-    for proof, always, arc, vertex in PROOFS:
-        if always + graph.m * arc + graph.n * vertex < seconds:
+    for proof, price in PROOFS:
+        if price(graph) < seconds:
             yield proof(graph)

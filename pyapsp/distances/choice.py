@@ -235,8 +235,8 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
     if ranking.depends and ranking.seconds > _WORTH * np.dot(_SOUNDING, (1, graph.m, graph.n)):
         asked = asked._replace(facts=graph.sounded)
         ranking = _ranking(asked, bound)
-    for proof, always, arc, vertex in _PROOFS if ranking.gain else ():
-        if ranking.gain > always + graph.m * arc + graph.n * vertex:
+    for proof, price in _PROOFS if ranking.gain else ():
+        if ranking.gain > price(graph):
             proved = proof(graph)
             if proved < bound:
                 bound, ranking = proved, _ranking(asked, proved)

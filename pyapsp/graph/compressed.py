@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csgraph, csr_array
 
 from pyapsp.errors import GraphError
 from pyapsp.graph.validation import array, in_range, square, vertex_count
@@ -17,7 +18,7 @@ from pyapsp.host import as_type, share
 
 _T = TypeVar("_T")
 
-__all__ = ["csr", "degrees", "extremes", "rows", "sparse", "whole"]
+__all__ = ["csr", "degrees", "depth", "extremes", "rows", "sparse", "whole"]
 
 _LARGE, _BYTES = 2**21, 8  # values from which several threads share them, and bytes of a value
 _BLOCK = 2**17  # values of a block that stays in the CPU cache while it is read several times
@@ -232,3 +233,17 @@ def _in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
 
     share(part, len(starts), _BYTES * size if size >= _LARGE else 0)
     return found
+
+
+def depth(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], vertex: int, backwards: bool
+) -> tuple[int, int]:
+    """Return the depth of a search, and how many vertices it reaches; see `Graph.depth`."""
+    n = indptr.size - 1
+    arcs = csr_array((np.ones(indices.size), indices, indptr), shape=(n, n))
+    given = arcs.T.tocsr() if backwards else arcs
+    order, before = csgraph.breadth_first_order(given, vertex)
+    last, levels = order[-1], 0
+    while last != vertex:
+        last, levels = before[last], levels + 1
+    return levels, order.size

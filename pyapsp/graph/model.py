@@ -544,6 +544,18 @@ class Graph:
         with np.errstate(under="ignore"):  # weights are rounded to a float type
             rows[tails_of(self.indptr[first : last + 1]), self.indices[arcs]] = self.weights[arcs]
 
+    @property
+    def search_work(self) -> int:
+        """What `depth` takes, in arcs."""
+        return self.m
+
+    def depth(self, vertex: int, *, backwards: bool = False) -> tuple[int, int]:
+        """Return the depth of a breadth-first search from a vertex, and how many it reaches.
+
+        The vertex itself counts. A search backwards walks all arcs from head to tail.
+        """
+        return compressed.depth(self.indptr, self.indices, vertex, backwards)
+
     def to_scipy(self) -> csr_array:
         """Return a `scipy.sparse.csr_array` of shape (n, n), with its own copy of the data."""
         return csr_array(

@@ -52,7 +52,7 @@ def rows(tmp_path, monkeypatch, device):
 @pytest.fixture
 def proofs(monkeypatch):
     """Let a proof cost nothing."""
-    free = [(proof, -1.0, 0, 0) for proof, *_ in choice._PROOFS]
+    free = [(proof, lambda graph: -1.0) for proof, _ in choice._PROOFS]
     monkeypatch.setattr(choice, "_PROOFS", free)
 
 
@@ -171,7 +171,7 @@ def proved(monkeypatch):
 
         return try_it
 
-    monkeypatch.setattr(choice, "_PROOFS", [(noted(p), *price) for p, *price in choice._PROOFS])
+    monkeypatch.setattr(choice, "_PROOFS", [(noted(p), price) for p, price in choice._PROOFS])
     return tried
 
 
@@ -245,7 +245,8 @@ def test_the_tightest_of_all_bounds_counts(monkeypatch, rows, device):
     assert bounds.hop_bound(graph) == 8 * 10**8
     assert bounds.eccentricity_bound(graph) == 16 * 10**8
     assert pyapsp.solve(graph, dtype="auto", device=device).distances.dtype == np.int32
-    monkeypatch.setattr(choice, "_PROOFS", [(proof, -1.0, 0, 0) for proof, *_ in choice._PROOFS])
+    free = [(proof, lambda graph: -1.0) for proof, _ in choice._PROOFS]
+    monkeypatch.setattr(choice, "_PROOFS", free)
     rows(("fw-minplus", "float64", 50, 1e6), ("fw-minplus", "int32", 50, 1e9))
     assert chosen(graph, device)[0] == ("fw-minplus", "int32")
 

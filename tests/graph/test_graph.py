@@ -6,12 +6,15 @@ import copy
 import pickle
 import subprocess
 import sys
+from itertools import product
 
 import numpy as np
 import pandas
 import pytest
 import scipy.sparse
+from scipy.sparse import csgraph
 
+from pyapsp.bounds import hop_bound
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph, as_graph, model
 from pyapsp.graph.dense import DenseGraph, from_array
@@ -578,6 +581,37 @@ def test_reach_and_depth_from_a_few_searches() -> None:
         assert without.sounded == without.facts
     dense = DenseGraph(np.ones((3, 3)))
     assert dense.sounded == dense.facts
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_depth_of_a_search_in_a_matrix_and_in_a_list(dtype, order) -> None:
+    rng = np.random.default_rng(5)
+    for n, share in product((1, 2, 30, 700), (0.001, 0.05, 0.3, 1.0)):
+        weights = np.array(rng.integers(1, 9, (n, n)), dtype, order=order)
+        weights[rng.random((n, n)) >= share] = 0
+        if dtype != "int16":
+            weights[rng.random((n, n)) < 0.1] = np.inf
+        dense, listed = DenseGraph(weights), Graph.from_dense(weights)
+        for vertex, backwards in product(rng.integers(0, n, 4).tolist(), (False, True)):
+            found = dense.depth(vertex, backwards=backwards)
+            assert found == listed.depth(vertex, backwards=backwards)
+            hops = csgraph.dijkstra(
+                listed.to_scipy().T if backwards else listed.to_scipy(),
+                unweighted=True,
+                indices=vertex,
+            )
+            reached = hops[np.isfinite(hops)]
+            assert found == (reached.max(), reached.size)
+        assert hop_bound(dense) == hop_bound(listed)
+        assert "_listed" not in vars(dense)
+    path = DenseGraph(np.eye(300, k=1).astype(dtype))
+    assert [path.depth(0), path.depth(0, backwards=True), path.depth(240)] == [
+        (299, 300),
+        (0, 1),
+        (59, 60),
+    ]
+    assert path.depth(299, backwards=True) == (299, 300)
 
 
 @pytest.mark.parametrize("rows", [[[0, 1], [1]], [[0, 1], 1], [[0, [1]], [1, 0]]], ids=str)
