@@ -18,6 +18,7 @@ import pyapsp
 from pyapsp import bounds, errors
 from pyapsp.checks import check_answer
 from pyapsp.graph import Graph, as_graph, generators
+from pyapsp.graph.dense import DenseGraph
 from pyapsp.result import Result
 
 # One vertex is unreachable, one arc weighs nothing, and the long way round is shorter.
@@ -777,3 +778,18 @@ def test_infinity_of_a_vertex_that_can_be_reached_is_an_error(n):
     assert np.isinf(row).any()
     with pytest.raises(errors.PrecisionError, match="too large for float16"):
         check_answer(graph, np.tile(row, (n, 1)))
+
+
+def test_a_matrix_lists_its_arcs_only_if_a_distance_may_be_too_large():
+    weights = np.full((300, 300), 300)  # the bound of a path is above uint16
+    graph = DenseGraph(weights)
+    check_answer(graph, np.full((300, 300), 300, np.uint16))
+    assert "_listed" not in vars(graph)
+    near = np.full((300, 300), 300, np.uint16)
+    near[7] = 32_600
+    check_answer(graph, near)  # all vertices are reached
+    assert "_listed" not in vars(graph)
+    near[7, 1] = 2**15 - 1
+    with pytest.raises(errors.PrecisionError, match="uint16"):
+        check_answer(graph, near)
+    assert "_listed" in vars(graph)
