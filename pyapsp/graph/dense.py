@@ -175,7 +175,7 @@ class DenseGraph(Graph):
 
     @property
     def search_work(self) -> int:
-        """What `depth` takes at most, in arcs of a search in a list."""
+        """The longest time that `depth` takes, as a number of listed arcs."""
         return self.n**2 // 8
 
     def depth(self, vertex: int, *, backwards: bool = False) -> tuple[int, int]:

@@ -546,7 +546,7 @@ class Graph:
 
     @property
     def search_work(self) -> int:
-        """What `depth` takes, in arcs."""
+        """The time that `depth` takes, as a number of arcs."""
         return self.m
 
     def depth(self, vertex: int, *, backwards: bool = False) -> tuple[int, int]:

@@ -793,3 +793,5 @@ def test_a_matrix_lists_its_arcs_only_if_a_distance_may_be_too_large():
     with pytest.raises(errors.PrecisionError, match="uint16"):
         check_answer(graph, near)
     assert "_listed" in vars(graph)
+    with pytest.raises(errors.PrecisionError, match="uint16"):
+        check_answer(graph, near[7:8])

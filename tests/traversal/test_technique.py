@@ -16,9 +16,11 @@ from pyapsp import runs
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import generators
 from pyapsp.kernels import build_warps, source
+from pyapsp.kernels.transfer import in_place
 from pyapsp.registry import Options, problem
 from pyapsp.traversal import partition
 from pyapsp.traversal.partitioning import offsets as inputs
+from pyapsp.traversal.partitioning import technique
 from pyapsp.traversal.partitioning.offsets import Offsets, as_offsets
 
 # another folder may have a module of this name: tests are no package
@@ -421,3 +423,17 @@ def test_the_building_block(group, each, device, tmp_path, monkeypatch):
         program.kernel("use")(queue, (3 * group,), (group,), starts, divided, owners, *sizes)
         cl.enqueue_copy(queue, found, owners)
         np.testing.assert_array_equal(found, np.repeat(np.arange(given.n), given.sizes))
+
+
+def test_the_host_reads_owners_only_after_a_mapping(device, monkeypatch):
+    """Drivers may keep what kernels wrote until then, though those of CPUs usually do not."""
+    given, mapped, real = Offsets.of_sizes([2] * 99), [], technique.read_back
+
+    def noted(queue, buffer, array):
+        real(queue, buffer, array)
+        mapped.append(array)
+
+    monkeypatch.setattr(technique, "read_back", noted)
+    owners = partition(given, device=device)
+    np.testing.assert_array_equal(owners, np.repeat(np.arange(99), 2))
+    assert any(each is owners for each in mapped) == in_place(device.handle)
