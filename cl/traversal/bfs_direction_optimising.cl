@@ -504,3 +504,18 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
         atomic_add(&record[ARCS], sums.arcs);
     }
 }
+
+/* A work-item for some vertices: levels as ints of so many bytes, 1, 2 or 4; -1 if not reached. */
+__kernel GROUP void bfs_narrow(__global const int *levels, __global void *narrow, const int n,
+                               const int bytes)
+{
+    for (int v = get_global_id(0); v < n; v += get_global_size(0)) {
+        const int level = levels[v] < PYAPSP_INFINITY ? levels[v] : -1;
+        if (bytes == 1)
+            ((__global char *)narrow)[v] = (char)level;
+        else if (bytes == 2)
+            ((__global short *)narrow)[v] = (short)level;
+        else
+            ((__global int *)narrow)[v] = level;
+    }
+}

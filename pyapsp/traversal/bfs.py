@@ -12,6 +12,7 @@ import numpy as np
 from pyapsp.host import share
 from pyapsp.registry import Method
 from pyapsp.traversal.found import Found, search
+from pyapsp.traversal.narrow import LevelResult, levels_of
 
 __all__ = ["BfsResult", "bfs"]
 
@@ -28,7 +29,10 @@ class BfsResult(Found):
     @cached_property
     def levels(self) -> np.ndarray:
         """Number of arcs from the source, -1 if there is no path: int32, (n,) or (k, n)."""
-        distances = self.rows.distances
+        rows = self.rows
+        if isinstance(rows, LevelResult) and rows.narrow is not None:
+            return self._of(levels_of(rows.narrow))
+        distances = rows.distances
         levels = np.empty_like(distances)
         given, marked = distances.reshape(-1), levels.reshape(-1)
         # infinity plus this is too large for the type and becomes negative; no level plus this does

@@ -33,6 +33,7 @@ from pyapsp.kernels.transfer import awaited, download, hand_back, in_place, shar
 from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
+from pyapsp.traversal.narrow import NarrowRow, narrowest
 from pyapsp.traversal.search import MOST_COUNTED, Search
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
@@ -62,6 +63,8 @@ _AHEAD = 6
 # differ by at most 16, and the graph has more vertices than caches hold. A grid takes two thirds of
 # the time; if its vertices are shuffled, prefetches would take a sixth more.
 _ARCS, _SHARE, _CLOSE, _UNCACHED = 256, 4, 16, 2**17
+# Vertices from which levels come to the host in the narrowest type.
+_LONG = 2**18
 # Arcs of a graph whose search is a short run.
 _SHORT = 2**16
 # The layout of the state, see the kernel file.
@@ -199,8 +202,14 @@ class BfsDirectionOptimising(Search):
         """Copy the graph to the device."""
         return _Search(plan, watch)
 
+    def narrow(self, plan: Plan) -> bool:
+        """Return whether many levels come from a device, and none is asked for by its value."""
+        options = plan.options
+        whole = options.cutoff is None and options.targets is None and options.sources.size > 0
+        return whole and plan.input.n >= _LONG and not in_place(options.device.handle)
+
     def find(
-        self, searcher: _Search, source: int, distances: np.ndarray, predecessors: np.ndarray | None
+        self, searcher: _Search, source: int, distances: Any, predecessors: np.ndarray | None
     ) -> None:
         """Search from a vertex, and find the predecessors with the levels."""
         searcher.search(source, distances, predecessors)
@@ -308,16 +317,21 @@ class _Search:
             graph, self._queue, self._arcs, self._state
         ):
             kernels = programs.push
-        self._start, self._step = map(kernels.kernel, ("bfs_start", "bfs_step"))
+        names = "bfs_start", "bfs_step", "bfs_narrow"
+        self._start, self._step, self._narrow = map(kernels.kernel, names)
 
     def search(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray | None = None
+        self,
+        source: int,
+        distances: np.ndarray | NarrowRow,
+        predecessors: np.ndarray | None = None,
     ) -> None:
         """Find the levels of all vertices, and their parents."""
         queue, n = self._queue, np.int32(self._n)
         levels, parents = self._levels, self._parents
         rows: list[tuple[cl.Buffer, np.ndarray]] = []
         if self._in_place:
+            assert isinstance(distances, np.ndarray)
             levels = shared(queue, distances)
             rows.append((levels, distances))
             if predecessors is not None:
@@ -329,8 +343,18 @@ class _Search:
         state = self._advanced((*self._arcs, *self._entering, *found, n), rows)
         self.rounds += int(state[_LEVEL])
         self.work += self._m - int(state[_REST])
-        if not self._in_place:
+        if isinstance(distances, NarrowRow):
+            distances.values = self._narrowed(int(state[_LEVEL]) - 1)
+        elif not self._in_place:
             self._download(levels, distances)
+
+    def _narrowed(self, most: int) -> np.ndarray:
+        """Download levels up to `most` in the narrowest type."""
+        narrow: np.ndarray = np.empty(self._n, narrowest(most))
+        size, found = np.int32(narrow.itemsize), self._own[0]  # the queue is not needed any more
+        self._narrow(self._queue, *self._shape, self._levels, found, np.int32(self._n), size)
+        self._download(found, narrow)
+        return narrow
 
     def _advanced(
         self, arguments: tuple[Any, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
@@ -372,7 +396,7 @@ class _Search:
         if not self._in_place:
             self._download(self._parents, predecessors)
 
-    def _download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
+    def _download(self, buffer: Any, row: np.ndarray) -> None:
         download(self._queue, buffer, row.dtype, row[np.newaxis], convert, self._watch)
 
     def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:

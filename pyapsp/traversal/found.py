@@ -15,6 +15,7 @@ from pyapsp.files import check_suffix
 from pyapsp.graph.frames import Tabular
 from pyapsp.registry import Method
 from pyapsp.result import Result
+from pyapsp.traversal.narrow import LevelResult, LevelRows
 from pyapsp.traversal.request import requested
 
 __all__ = ["Found", "search"]
@@ -139,12 +140,8 @@ def search(
         raise ParameterError.of("source", name, "a vertex or a sequence of vertices", source)
     request = requested(name, graph, method, sources=source, **asked)
     solved = runs.solve(request, started)
-    rows = Result(
-        solved.answer.distances,
-        solved.answer.predecessors,
-        request.options.sources,
-        request.input.labels,
-        solved.record,
-        solved.reasons,
-    )
-    return rows, np.ndim(source) == 0
+    about = request.options.sources, request.input.labels, solved.record, solved.reasons
+    answer = solved.answer
+    if isinstance(answer, LevelRows):
+        return LevelResult(answer, answer.predecessors, *about), np.ndim(source) == 0
+    return Result(answer.distances, answer.predecessors, *about), np.ndim(source) == 0

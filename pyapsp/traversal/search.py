@@ -25,6 +25,7 @@ from pyapsp.precision import infinity
 from pyapsp.progress import of_sources
 from pyapsp.registry import Plan
 from pyapsp.result import NO_PREDECESSOR
+from pyapsp.traversal.narrow import LevelRows, NarrowRow
 from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["MOST_COUNTED", "Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
@@ -145,6 +146,10 @@ class Search(BufferedMethod, PathMethod):
         """Search from a vertex. The array for the predecessors is filled later, or already here."""
         searcher.search(source, distances)
 
+    def narrow(self, plan: Plan) -> bool:
+        """Return whether `find` gets a `NarrowRow` in place of an array for the distances."""
+        return False
+
     def check(self, graph: Graph, options: PathOptions) -> None:
         """Raise an error if the method uses weights and the type does not hold them."""
         if self.weighted:
@@ -158,8 +163,12 @@ class Search(BufferedMethod, PathMethod):
         """Search from each source, check its row, and apply the cutoff."""
         graph, options = plan.input, plan.options
         sources, watch, seconds, sent = options.sources, Stopwatch(), 0.0, 0.0
-        distances = np.empty((sources.size, graph.n), options.dtype)
-        predecessors = np.empty(distances.shape, np.int32) if options.predecessors else None
+        shape = sources.size, graph.n
+        narrow = self.narrow(plan)
+        distances: Any = [NarrowRow() for _ in sources] if narrow else None
+        if not narrow:
+            distances = np.empty(shape, options.dtype)
+        predecessors = np.empty(shape, np.int32) if options.predecessors else None
         tell, searcher = of_sources(options.progress), None
         for place, source in enumerate(sources.tolist()):
             row = distances[place : place + 1]
@@ -199,6 +208,8 @@ class Search(BufferedMethod, PathMethod):
         whole = options.cutoff is None and options.targets is None
         if whole and (work := getattr(searcher, "work", None)) is not None:
             stats["work"] = work
+        if narrow:
+            return LevelRows(distances, predecessors, stats)
         return Rows(distances, predecessors, stats=stats, checked=True)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -17,6 +19,8 @@ from pyapsp.registry import problem
 from pyapsp.result import NO_PREDECESSOR
 from pyapsp.traversal import bfs_direction_optimising as module
 from pyapsp.traversal import symmetry
+from pyapsp.traversal.bfs import BfsResult
+from pyapsp.traversal.request import requested
 from pyapsp.traversal.search import MOST_COUNTED
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
@@ -132,6 +136,7 @@ ROWS = pairwise(
     batch=(1, 3, 8),
     parents=(True, False),
     in_place=(True, False),
+    narrow=(True, False),
     entering=("untold", "told", "tested", "turned"),
 )
 
@@ -167,6 +172,8 @@ def check_all(row, turn, device, monkeypatch):
     monkeypatch.setattr(module, "_BATCH", row.pop("batch"))
     if not row.pop("in_place"):
         monkeypatch.setattr(module, "in_place", lambda handle: False)
+    if row.pop("narrow"):
+        monkeypatch.setattr(module, "_LONG", 1)
     parents, entering = row.pop("parents"), row.pop("entering")
     if entering == "tested":
         monkeypatch.setattr(module, "_DENSE", 0)
@@ -178,6 +185,7 @@ def check_all(row, turn, device, monkeypatch):
         source = (0, graph.n // 2, graph.n - 1)[place]
         found = pyapsp.bfs(fresh, source, pyapsp.method(ID, **row), parents=parents, device=device)
         assert_right(graph, found, EXPECTED[name, place])
+        assert found.stats["rounds"] == EXPECTED[name, place].max() + 1  # the last one is empty
 
 
 def in_pieces(monkeypatch):
@@ -255,6 +263,42 @@ def test_a_grid_is_one_launch(device, monkeypatch):
         )
         assert found.stats["rounds"] == 13 + 17 - 1
         assert sum(target.nbytes == 320 for target in launches) == 1
+
+
+@pytest.mark.parametrize("parents", [False, True])
+@pytest.mark.parametrize("longest", [126, 127, 128, 32767, 32768])
+def test_levels_come_in_the_narrowest_type(longest, parents, device, monkeypatch):
+    monkeypatch.setattr(module, "in_place", lambda handle: False)
+    monkeypatch.setattr(module, "_LONG", longest)
+    last = longest + 9
+    graph = Graph.from_arcs(last + 1, range(longest), range(1, longest + 1))
+    expected = np.full((2, last + 1), -1)
+    expected[0, : longest + 1], expected[1, last] = range(longest + 1), 0
+    found = pyapsp.bfs(graph, [0, last], ID, parents=parents, device=device)
+    assert found.rows.narrow[0].values.dtype == np.min_scalar_type(-longest - 1)
+    assert found.rows.narrow[1].values.dtype == "i1"
+    assert "distances" not in vars(found.rows)
+    assert found.levels.dtype == np.int32
+    assert np.array_equal(found.levels, expected)
+    assert (found.parents is None) != parents
+    for rows in (pickle.loads(pickle.dumps(found.rows)), replace(found.rows, labels=None)):
+        assert rows.distances.dtype == np.int32
+        assert np.array_equal(rows.distances, np.where(expected < 0, rows.infinity, expected))
+        assert np.array_equal(BfsResult(rows, False).levels, expected)
+    assert found.rows.diameter() == longest
+    assert not parents or found.path(longest, 0) == [*range(longest + 1)]
+
+
+def test_levels_are_not_narrow_if_distances_are_asked_for(device, monkeypatch):
+    monkeypatch.setattr(module, "in_place", lambda handle: False)
+    monkeypatch.setattr(module, "_LONG", 1)
+    graph, expected = GRAPHS["grid"], EXPECTED["grid", 0]
+    assert pyapsp.bfs(graph, [], ID, device=device).levels.shape == (0, graph.n)
+    assert "narrow" in vars(pyapsp.bfs(graph, 0, ID, device=device).rows)
+    for limits in ({"cutoff": 5}, {"targets": np.flatnonzero(expected <= 5)}):
+        request = requested("bfs", graph, ID, sources=0, device=device, **limits)
+        found = runs.solve(request).answer.distances[0]
+        assert np.array_equal(found, np.where(expected > 5, 2**30 - 1, expected))
 
 
 def test_a_crew_that_waits_for_ever_stalls(device, monkeypatch):

@@ -1,0 +1,116 @@
+"""Levels in narrow types, as they come from a device with memory of its own.
+
+The link brings a byte for each vertex in a quarter of the time of an int. Levels and distances are
+made from these bytes when they are read: a search fills `NarrowRow`, the answer is `LevelRows`, and
+the result of `bfs` has a `LevelResult`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyapsp.host import copy, share
+from pyapsp.paths import Rows
+from pyapsp.precision import infinity
+from pyapsp.result import Result
+
+__all__ = ["LevelResult", "LevelRows", "NarrowRow", "levels_of", "narrowest"]
+
+_WIDE = np.dtype(np.int32)
+
+
+def narrowest(most: int) -> np.dtype:
+    """Return the narrowest type of levels up to `most`."""
+    return np.dtype(np.int8 if most < 2**7 else np.int16 if most < 2**15 else np.int32)
+
+
+class NarrowRow:
+    """The levels of a search from one source.
+
+    Attributes
+    ----------
+    values : (n,) ndarray
+        Of the `narrowest` type; -1 if there is no path.
+    """
+
+    values: np.ndarray
+
+
+def levels_of(rows: Sequence[NarrowRow]) -> np.ndarray:
+    """Return the levels of one search or more as (k, n) int32, -1 if there is no path."""
+    levels = np.empty(_shape(rows), _WIDE)
+    for target, row in zip(levels, rows, strict=True):
+        copy(target, row.values)
+    return levels
+
+
+def _shape(rows: Sequence[NarrowRow]) -> tuple[int, int]:
+    return len(rows), rows[0].values.size
+
+
+class _FromLevels:
+    """Base of what makes distances from levels when they are read.
+
+    Attributes
+    ----------
+    narrow : sequence of NarrowRow or None
+        One for each source, at least one; None if there are distances and no levels.
+    """
+
+    narrow: Sequence[NarrowRow] | None = None
+
+    @cached_property
+    def distances(self) -> np.ndarray:
+        """The distances, (k, n) int32."""
+        assert self.narrow is not None
+        distances = levels_of(self.narrow)
+        given, unreached = distances.reshape(-1), np.int32(infinity(_WIDE))
+
+        def mark(first: int, last: int) -> None:
+            # infinity has all bits of a level, so -1 becomes infinity, and levels do not change
+            np.bitwise_and(given[first:last], unreached, out=given[first:last])
+
+        share(mark, given.size, given.nbytes)
+        return distances
+
+
+class LevelRows(_FromLevels, Rows):
+    """An answer with levels."""
+
+    def __init__(
+        self, narrow: Sequence[NarrowRow], before: np.ndarray | None, stats: dict[str, Any]
+    ) -> None:
+        # the fields of a frozen class; `distances` is not one of them here
+        fields = {"predecessors": before, "stats": stats, "checked": True}
+        self.__dict__.update(fields, narrow=narrow)
+
+
+class LevelResult(_FromLevels, Result):
+    """A result with levels.
+
+    `dataclasses.replace` makes it from distances, which it then has in place of levels.
+
+    Parameters
+    ----------
+    distances : LevelRows or ndarray
+    *others, **named
+        The other fields of `Result`.
+    """
+
+    def __init__(self, distances: LevelRows | np.ndarray, *others: Any, **named: Any) -> None:
+        Result.__init__(self, distances, *others, **named)  # type: ignore[arg-type]
+        if isinstance(distances, LevelRows):
+            del self.__dict__["distances"]
+            self.__dict__["narrow"] = distances.narrow
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.distances.shape if self.narrow is None else _shape(self.narrow)
+
+    @property
+    def _dtype(self) -> np.dtype:
+        return _WIDE
