@@ -203,7 +203,7 @@ class BfsDirectionOptimising(Search):
         return _Search(plan, watch)
 
     def narrow(self, plan: Plan) -> bool:
-        """Return whether many levels come from a device, and none is asked for by its value."""
+        """Return whether many levels come from a device, and there is no limit on the distance."""
         options = plan.options
         whole = options.cutoff is None and options.targets is None and options.sources.size > 0
         return whole and plan.input.n >= _LONG and not in_place(options.device.handle)
@@ -304,6 +304,7 @@ class _Search:
         kept = (not self._in_place, not self._in_place or not options.predecessors, *[True] * 5)
         self._levels: Any
         self._parents: Any
+        self._own: list[Any]
         self._levels, self._parents, *self._own = (
             options.device.buffer(size) if keep else None
             for size, keep in zip(sizes, kept, strict=True)
@@ -396,7 +397,7 @@ class _Search:
         if not self._in_place:
             self._download(self._parents, predecessors)
 
-    def _download(self, buffer: Any, row: np.ndarray) -> None:
+    def _download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
         download(self._queue, buffer, row.dtype, row[np.newaxis], convert, self._watch)
 
     def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:

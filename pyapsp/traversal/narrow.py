@@ -101,8 +101,8 @@ class LevelResult(_FromLevels, Result):
         The other fields of `Result`.
     """
 
-    def __init__(self, distances: LevelRows | np.ndarray, *others: Any, **named: Any) -> None:
-        Result.__init__(self, distances, *others, **named)  # type: ignore[arg-type]
+    def __init__(self, distances: Any, *others: Any, **named: Any) -> None:
+        Result.__init__(self, distances, *others, **named)
         if isinstance(distances, LevelRows):
             del self.__dict__["distances"]
             self.__dict__["narrow"] = distances.narrow
