@@ -109,7 +109,8 @@ class DeviceRows:
         rows, queue = np.empty(self.shape, self.dtype), self.device.queue()
         if self._whole is self and staging.suits(queue.device, rows.nbytes):
             given = self._buffer, self.dtype, self.shape[1]
-            staging.stage(queue.context).fetch(queue, *given, rows, _place)
+            with staging.stage(queue.context).fetching(queue, *given, rows, _place):
+                pass
         elif rows.size:
             start = self.dtype.itemsize * self._first * self.shape[1]
             cl.enqueue_copy(queue, rows, self._whole._buffer, src_offset=start)

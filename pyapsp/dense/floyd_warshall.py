@@ -6,7 +6,7 @@ import math
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Facts, Graph
 from pyapsp.host import aligned
 from pyapsp.kernels import Program, Stopwatch, staging
+from pyapsp.landing import expected
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, check_memory
@@ -252,50 +253,46 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             distances = aligned((0, 0) if kept is not None and matrix.staged else (n, n), dtype)
         if n > 0:
             queue = options.device.queue()
-            matrices = [matrix.upload(queue, graph, distances)]
-            if options.predecessors and recovery is None:
-                predecessors = initial_predecessors(graph)
-                before = Layout(_INDEX, size, NO_PREDECESSOR)
-                matrices.append(upload(options.device, queue, predecessors, size, before, watch))
-            scratch = [
-                _scratch(options.device, queue, count, configuration.zeros, watch)
-                for count in configuration.scratch
-            ]
-            rounds = self.enqueue_rounds(configuration, queue, [*matrices, *scratch])
-            told = -math.inf
-            with matrix.expected(distances, recovered) if kept is None else nullcontext():
-                for number, events in enumerate(rounds, start=1):
-                    for event in events:
-                        watch.add("kernel", event)
-                    if self.on_round is not None:
-                        self.on_round(events)
-                    # not after each round, because the device is idle during the call
-                    late = time.monotonic() - told > _TELL or number == configuration.rounds
-                    if options.progress is not None and late:
-                        queue.finish()
-                        options.progress(number, configuration.rounds)
-                        told = time.monotonic()
-                self.finish(configuration, queue, [*matrices, *scratch])
+            new = (distances, recovered) if kept is None and matrix.staged else ()
+            with expected(options.device, *new):
+                matrices = [matrix.upload(queue, graph, distances)]
+                if options.predecessors and recovery is None:
+                    predecessors = initial_predecessors(graph)
+                    before = Layout(_INDEX, size, NO_PREDECESSOR)
+                    matrices.append(
+                        upload(options.device, queue, predecessors, size, before, watch)
+                    )
+                scratch = [
+                    _scratch(options.device, queue, count, configuration.zeros, watch)
+                    for count in configuration.scratch
+                ]
+                self._run_rounds(plan, configuration, queue, [*matrices, *scratch], watch)
                 if matrix.staged or kept is not None:
                     queue.finish()  # else the download waits, which saves a small call one wait
-            if kept is None:
-                matrix.download(queue, matrices[0], distances)
-            else:
-                with watch.by_the_host("transfer"):
-                    kept.take(queue, matrices[0], layout.dtype, layout.columns)
-            if predecessors is not None:
-                download(queue, predecessors, matrices[1], size, before, watch)
-            _free(scratch)
-            _free(matrices, 1)
-            if recovery is not None:
-                columns = layout.columns
-                if configuration.layout is not None:
-                    _free(matrices)
-                    plain = Layout(options.dtype, n, infinity(options.dtype))
-                    matrices = [upload(options.device, queue, distances, n, plain, watch)]
-                    columns = n
-                recovery.run(queue, matrices[0], columns, distances, recovered, watch)
-                predecessors = recovered
+                    _free(scratch)
+                coming: AbstractContextManager[Callable[[], None]]
+                if kept is None:
+                    coming = matrix.arriving(queue, matrices[0], distances)
+                else:
+                    coming = nullcontext(_nothing)
+                    with watch.by_the_host("transfer"):
+                        kept.take(queue, matrices[0], layout.dtype, layout.columns)
+                with coming as arrived:
+                    if predecessors is not None:
+                        download(queue, predecessors, matrices[1], size, before, watch)
+                    _free(scratch)
+                    _free(matrices, 1)
+                    if recovery is not None:
+                        columns = layout.columns
+                        if configuration.layout is not None:
+                            arrived()
+                            _free(matrices)
+                            plain = Layout(options.dtype, n, infinity(options.dtype))
+                            matrices = [upload(options.device, queue, distances, n, plain, watch)]
+                            columns = n
+                        held = matrices[0], columns
+                        recovery.run(queue, *held, distances, recovered, watch, arrived)
+                        predecessors = recovered
             _free(matrices)
         elif options.predecessors:
             predecessors = np.empty((0, 0), _INDEX)
@@ -313,6 +310,34 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                 "kernel_hash": configuration.program.hash,
             },
         )
+
+    def _run_rounds(
+        self,
+        plan: Plan,
+        configuration: Configuration,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        watch: Stopwatch,
+    ) -> None:
+        """Enqueue all rounds."""
+        progress, told = plan.options.progress, -math.inf
+        ends = 1, configuration.rounds
+        rounds = self.enqueue_rounds(configuration, queue, buffers)
+        for number, events in enumerate(rounds, start=1):
+            # to read the times of all events took the host a third of the time of small rounds
+            for event in events if progress is not None or number in ends else ():
+                watch.add("kernel", event)
+            queue.flush()
+            time.sleep(0)  # other threads, which clear pages, get the interpreter's lock
+            if self.on_round is not None:
+                self.on_round(events)
+            # not after each round, because the device is idle during the call
+            late = time.monotonic() - told > _TELL or number == configuration.rounds
+            if progress is not None and late:
+                queue.finish()
+                progress(number, configuration.rounds)
+                told = time.monotonic()
+        self.finish(configuration, queue, buffers)
 
 
 _INDEX = np.dtype(np.int32)
@@ -332,6 +357,10 @@ def initial_predecessors(graph: Graph) -> np.ndarray:
 def _layout(configuration: Configuration, options: AllPairsOptions) -> Layout:
     columns = configuration.pitch or configuration.size
     return configuration.layout or Layout(options.dtype, columns, infinity(options.dtype))
+
+
+def _nothing() -> None:
+    """Wait for distances that are on the host."""
 
 
 def _scratch(

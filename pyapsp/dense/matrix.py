@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.checks import convert
 from pyapsp.dense.arcs import ArcWriter
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.host import is_aligned
 from pyapsp.kernels import Stopwatch, staging
 from pyapsp.kernels.transfer import awaited, hand_back, in_place, read_back, shared
+from pyapsp.landing import arriving
 from pyapsp.precision import infinity
 
 __all__ = ["DeviceMatrix", "Layout", "download", "initial_distances", "initial_rows", "upload"]
@@ -137,36 +137,26 @@ class DeviceMatrix:
         return buffer
 
     @contextmanager
-    def expected(self, *answer: np.ndarray) -> Iterator[None]:
-        """Clear the pages of new arrays in other threads during the block, if it is `staged`."""
-        if not self.staged:
-            yield
-            return
-        self._stage.expect(*answer)
-        try:
-            yield
-        finally:
-            self._stage.forget()
+    def arriving(
+        self, queue: cl.CommandQueue, buffer: cl.Buffer, distances: np.ndarray
+    ) -> Iterator[Callable[[], None]]:
+        """Copy the distances to the array that `upload` was called with, during the block.
 
-    def download(self, queue: cl.CommandQueue, buffer: cl.Buffer, distances: np.ndarray) -> None:
-        """Copy the distances to the array that `upload` was called with."""
-        if not self.staged:
-            download(queue, self._words, buffer, self._size, self._layout, self._watch)
-            if self._decode is not None:
-                self._decode(self._words, distances)
+        Yields
+        ------
+        callable
+            Waits for the distances, as the end of the block does.
+        """
+        if self.staged:
+            layout, watch = self._layout, self._watch
+            given = layout.dtype, distances, watch, layout.columns, self._decode
+            with arriving(queue, buffer, *given) as arrived:
+                yield arrived
             return
-        layout = self._layout
-        queue.finish()  # the time of the kernels is not that of the transfer
-        with self._watch.by_the_host("transfer"):
-            self._stage.fetch(
-                queue,
-                buffer,
-                layout.dtype,
-                layout.columns,
-                distances,
-                self._decode or convert,
-                whole=self._decode is not None,
-            )
+        download(queue, self._words, buffer, self._size, self._layout, self._watch)
+        if self._decode is not None:
+            self._decode(self._words, distances)
+        yield lambda: None
 
 
 def initial_distances(graph: Graph, matrix: np.ndarray) -> None:

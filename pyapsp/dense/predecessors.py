@@ -16,12 +16,11 @@ import pyopencl as cl
 from scipy.sparse import csr_array
 
 from pyapsp.arithmetic import arithmetic_defines
-from pyapsp.checks import convert
 from pyapsp.dense.mending import mend_rows
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch, build
-from pyapsp.kernels.transfer import download
+from pyapsp.landing import download
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import Tolerance, tolerance, tolerance_for
 
@@ -128,6 +127,7 @@ class Recovery:
         distances: np.ndarray,
         result: np.ndarray,
         watch: Stopwatch,
+        arrived: Callable[[], object] = lambda: None,
     ) -> None:
         """Find the predecessors of distances that are on the device.
 
@@ -143,20 +143,25 @@ class Recovery:
             Array for the predecessors. They lead to the sources, unless there is a negative cycle.
         watch : Stopwatch
             Measures the run, as phases "recovery" and "transfer".
+        arrived : callable
+            Waits until `distances` are there.
         """
         graph, n = self._graph, self._graph.n
         # distances of another type are those of an integer type, converted
-        same = distances.dtype == self._dtype
-        allowed = tolerance(graph, distances) if same else tolerance_for(graph, self._dtype, 0.0)
-        # with a negative cycle there is nothing to repair
-        sound = not np.any(np.diagonal(distances) < 0)
+        if distances.dtype == self._dtype:
+            arrived()
+            allowed = tolerance(graph, distances)
+        else:
+            allowed = tolerance_for(graph, self._dtype, 0.0)
 
         def slabs() -> Iterator[tuple[int, int]]:
             yield 0, n
 
         def deliver(_: int, __: int, before: cl.Buffer, suspects: np.ndarray | None) -> None:
-            download(queue, before, result.dtype, result, convert, watch)
-            if suspects is not None and sound:
+            arrived()
+            download(queue, before, result.dtype, result, watch)
+            # with a negative cycle there is nothing to repair
+            if suspects is not None and not np.any(np.diagonal(distances) < 0):
                 mend_rows(graph, 0, distances, result, allowed, suspects)
 
         if n > 0:

@@ -2,8 +2,8 @@
 
 ``source`` joins the files of ``cl/`` into one text. ``program`` builds it for a device and caches
 the result. ``warps`` builds kernels that use logical warps. ``scan`` has prefix sums. ``launch``
-adds up the times of events. ``transfer`` copies arrays to a device and back, large ones by
-``staging``, in pieces through pinned memory (``mapped``).
+adds up the times of events. ``transfer`` copies arrays to a device. ``staging`` copies large arrays
+both ways, in pieces through pinned memory (``mapped``).
 """
 
 from pyapsp.kernels.launch import Stopwatch

@@ -1,26 +1,20 @@
-"""Copies between arrays of the host and buffers of the device."""
+"""Copies from arrays of the host to buffers of the device, and memory that both share."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.device import Device
 from pyapsp.device.quirks import maps_late
 from pyapsp.kernels import staging
 from pyapsp.kernels.launch import Stopwatch
 
 __all__ = [
-    "OnDevice",
     "awaited",
-    "download",
-    "expected",
     "hand_back",
     "in_place",
     "read_back",
@@ -33,21 +27,6 @@ __all__ = [
 
 # Seconds for which the end of a short run is polled, and those after which it should have begun.
 _POLLED, _BEGUN = 5e-4, 5e-5
-
-
-class OnDevice(Protocol):
-    """Rows that stay on the device, in place of an array of the host.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Rows, and values of a row.
-    """
-
-    shape: tuple[int, int]
-
-    def take(self, queue: cl.CommandQueue, found: cl.Buffer, dtype: np.dtype, columns: int) -> None:
-        """Copy the first rows of a buffer with values of this type, `columns` from row to row."""
 
 
 def in_place(device: cl.Device) -> bool:
@@ -171,60 +150,3 @@ def read_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> N
     """Wait until the array of a `shared` buffer has the content of the buffer."""
     hand_back(queue, buffer, array)
     queue.finish()
-
-
-def download(
-    queue: cl.CommandQueue,
-    buffer: cl.Buffer,
-    dtype: np.dtype,
-    rows: np.ndarray | OnDevice,
-    place: staging.Place,
-    watch: Stopwatch,
-) -> None:
-    """Copy a buffer to rows of the host, in pieces if it is large; or to rows on the device.
-
-    Parameters
-    ----------
-    queue : pyopencl.CommandQueue
-    buffer : pyopencl.Buffer
-        At least as many values as the rows, in the same order.
-    dtype : numpy.dtype
-        The type of these values.
-    rows : (k, n) ndarray or OnDevice
-        C-contiguous.
-    place : callable
-        Copies values into rows of the type that the rows have.
-    watch : Stopwatch
-        The time of the transfer is added to its phase "transfer".
-    """
-    queue.finish()  # the time of the kernels is not that of the transfer
-    with watch.by_the_host("transfer"):
-        if not isinstance(rows, np.ndarray):
-            rows.take(queue, buffer, dtype, rows.shape[1])
-        elif staging.suits(queue.device, rows.nbytes):
-            staged = staging.stage(queue.context)
-            staged.fetch(queue, buffer, dtype, rows.shape[1], rows, place)
-        elif dtype == rows.dtype:
-            cl.enqueue_copy(queue, rows, buffer)
-        else:
-            values = np.empty(rows.shape, dtype)
-            cl.enqueue_copy(queue, values, buffer)
-            place(values, rows)
-
-
-@contextmanager
-def expected(device: Device, rows: np.ndarray | OnDevice) -> Iterator[None]:
-    """Clear the pages of rows in other threads during the block, if `download` will be in pieces.
-
-    Clearing takes longer than the copy, and the host waits for kernels meanwhile. Only `download`
-    may write to the rows in the block.
-    """
-    if not isinstance(rows, np.ndarray) or not staging.suits(device.handle, rows.nbytes):
-        yield
-        return
-    staged = staging.stage(device.context)
-    staged.expect(rows)
-    try:
-        yield
-    finally:
-        staged.forget()

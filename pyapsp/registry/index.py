@@ -180,13 +180,13 @@ def method(name: str, **parameters: int | str) -> Method:
     ParameterError
         If there is no such method, parameter or value.
     """
-    for each in problems():
-        if isinstance(name, str) and name in _methods:
-            return _methods[name](**parameters)
-        methods(each.id)
-    if not isinstance(name, str) or name not in _methods:
-        raise _unknown(name, "method", [cls.id for cls in methods()])
-    return _methods[name](**parameters)
+    if isinstance(name, str):
+        for each in ("", *_MODULES, *_problems):
+            if each:
+                methods(each)
+            if name in _methods:
+                return _methods[name](**parameters)
+    raise _unknown(name, "method", [cls.id for cls in methods()])
 
 
 def method_of(problem: str, asked: str | Method, owner: str) -> str | Method:

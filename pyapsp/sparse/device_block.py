@@ -19,11 +19,11 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.arithmetic import arithmetic_defines
-from pyapsp.checks import convert
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.kernels.transfer import download, in_place, read_back, shared
+from pyapsp.kernels.transfer import in_place, read_back, shared
+from pyapsp.landing import download
 from pyapsp.paths import AllPairsOptions
 from pyapsp.sparse.totals import Totals, bins_of
 
@@ -244,7 +244,7 @@ class DeviceBlock:
             assert scratch.size >= needed, "planned for totals alone"
             transpose(self.queue, items, (x, y, 1), block, scratch, *sizes)
             block = scratch
-        download(self.queue, block, dtype, rows, convert, self._watch)
+        download(self.queue, block, dtype, rows, self._watch)
 
     def _upload(self, graph: Graph) -> list[cl.Buffer]:
         """Copy arcs to the device."""
@@ -320,7 +320,7 @@ class RowsTarget:
         """
         if self._buffer is not None:
             yield self._buffer
-            download(self._queue, self._buffer, self._dtype, rows, convert, self._watch)
+            download(self._queue, self._buffer, self._dtype, rows, self._watch)
             return
         with _as_buffer(self._queue, rows) as buffer:
             yield buffer

@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,7 +30,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
 from pyapsp.host import empty_beside, flush
 from pyapsp.kernels import Stopwatch
-from pyapsp.kernels.transfer import expected
+from pyapsp.landing import expected
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import holds_all
 from pyapsp.progress import of_sources
@@ -186,8 +186,8 @@ class Session:
                 held = downloads and not checks and options.cutoff is None
             rows: Any = target if held else np.empty(target.shape, options.dtype)
             # others write rows themselves, which then must not be cleared
-            clearing = expected(options.device, rows) if downloads else nullcontext()
-            with self._at_work(), clearing:
+            coming = (rows, before) if downloads else ()
+            with self._at_work(), expected(options.device, *coming):
                 self._solver.solve_block(sources[some], rows, before)
             if isinstance(rows, DeviceRows):
                 continue

@@ -24,12 +24,12 @@ import numpy as np
 import pyopencl as cl
 from scipy.sparse import csr_array
 
-from pyapsp.checks import convert
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, PyApspError, StallError
 from pyapsp.graph import Facts, Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.kernels.transfer import awaited, download, hand_back, in_place, shared
+from pyapsp.kernels.transfer import awaited, hand_back, in_place, shared
+from pyapsp.landing import download
 from pyapsp.paths import PathOptions
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
@@ -398,7 +398,7 @@ class _Search:
             self._download(self._parents, predecessors)
 
     def _download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
-        download(self._queue, buffer, row.dtype, row[np.newaxis], convert, self._watch)
+        download(self._queue, buffer, row.dtype, row[np.newaxis], self._watch)
 
     def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:
         return [

@@ -24,6 +24,7 @@ LAYERS = [
     {"precision"},
     {"arithmetic", "checks"},
     {"device_rows", "result", "progress", "timing"},
+    {"landing"},
     {"registry"},
     {"paths"},
     {"tuning", "verify"},

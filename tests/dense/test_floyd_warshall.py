@@ -10,6 +10,7 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import verify
+from pyapsp.device import event_times
 from pyapsp.errors import (
     CapabilityError,
     DeviceMemoryError,
@@ -263,6 +264,17 @@ def test_memory_limit(method, device):
         graph, method, dtype="float32", memory_limit=caught.value.needed, device=device
     )
     assert result.stats["peak_device_bytes"] == caught.value.needed
+
+
+@pytest.mark.parametrize("progress", [None, lambda done, total: None])
+def test_the_time_of_the_kernels_is_that_of_all_rounds(progress, device):
+    method, rounds = pyapsp.method("fw-blocked", tile=16), []
+    method.on_round = rounds.append
+    stats = pyapsp.solve(random_graph(64), method, progress=progress, device=device).stats
+    times = [event_times(event) for events in rounds for event in events]
+    span, busy = times[-1][1] - times[0][0], sum(end - start for start, end in times)
+    assert len(rounds) == 4
+    assert stats["kernel_seconds"] == pytest.approx((busy if progress else span) * 1e-9)
 
 
 @pytest.mark.parametrize("method", IN_CORE)

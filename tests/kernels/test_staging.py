@@ -1,5 +1,6 @@
 """Copies in pieces through pinned memory, forced on devices that share the memory of the host."""
 
+import threading
 import time
 from dataclasses import replace
 from itertools import product
@@ -9,13 +10,13 @@ import pyopencl as cl
 import pytest
 
 import pyapsp
-from pyapsp import runs
+from pyapsp import landing, runs
 from pyapsp.distances import race
 from pyapsp.distances.request import requested
 from pyapsp.errors import NegativeCycleError
 from pyapsp.graph import Graph
-from pyapsp.kernels import staging
-from pyapsp.kernels.transfer import expected
+from pyapsp.kernels import Stopwatch, staging
+from pyapsp.landing import download, expected
 from pyapsp.paths import AllPairsOptions
 
 _N = 97  # a prime number: rows are never a multiple of a piece
@@ -67,6 +68,11 @@ def _place(piece, target):
     target[...] = piece[:, : target.shape[1]]
 
 
+def _fetch(stage, *given, **options):
+    with stage.fetching(*given, **options):
+        pass
+
+
 @pytest.mark.parametrize(("height", "width", "columns"), [(1, 1, 1), (7, 97, 97), (50, 61, 64)])
 @pytest.mark.parametrize("dtype", ["uint16", "int32", "float64"])
 @pytest.mark.parametrize("whole", [False, True])
@@ -75,7 +81,7 @@ def test_rows_arrive_in_any_pieces(height, width, columns, dtype, whole, device,
     values = np.random.default_rng(1).integers(0, 9999, (height, columns)).astype(dtype)
     queue, buffer = _buffer(device, values)
     rows = np.full((height, width), -1.0)
-    stage.fetch(queue, buffer, values.dtype, columns, rows, _place, whole=whole)
+    _fetch(stage, queue, buffer, values.dtype, columns, rows, _place, whole=whole)
     np.testing.assert_array_equal(rows, values[:, :width])
 
 
@@ -88,7 +94,7 @@ def test_a_piece_is_small_where_its_values_become_wide(device, stage):
         sizes.append(target.nbytes)
         _place(piece, target)
 
-    stage.fetch(queue, buffer, values.dtype, 64, rows, place)
+    _fetch(stage, queue, buffer, values.dtype, 64, rows, place)
     np.testing.assert_array_equal(rows, values)
     assert max(sizes) <= 512
 
@@ -107,7 +113,7 @@ def test_pieces_of_a_huge_array_that_is_converted_are_larger(
             sizes.append(target.nbytes)
             _place(piece, target)
 
-        stage.fetch(queue, buffer, values.dtype, 64, rows, place)
+        _fetch(stage, queue, buffer, values.dtype, 64, rows, place)
         np.testing.assert_array_equal(rows, values)
         assert max(sizes) == size
 
@@ -115,11 +121,11 @@ def test_pieces_of_a_huge_array_that_is_converted_are_larger(
 def test_pinned_memory_grows_with_what_is_copied(device, monkeypatch):
     monkeypatch.setattr(staging, "_PINNED", 4 * 512)
     stage = staging.Stage(device.context)
-    for height, memory in ((1, 2 * 512), (50, 4 * 512), (1, 4 * 512)):
+    for height, memory in ((1, 512), (3, 3 * 512), (50, 4 * 512), (1, 4 * 512)):
         values = np.random.default_rng(1).integers(0, 9999, (height, 64))
         queue, buffer = _buffer(device, values)
         rows = np.empty_like(values)
-        stage.fetch(queue, buffer, values.dtype, 64, rows, _place)
+        _fetch(stage, queue, buffer, values.dtype, 64, rows, _place)
         np.testing.assert_array_equal(rows, values)
         assert stage._memory.size == memory
 
@@ -139,49 +145,74 @@ def test_rows_leave_in_any_pieces(shape, device, stage):
     np.testing.assert_array_equal(back, values)
 
 
-def test_pages_are_cleared_before_the_answer_comes_or_not_at_all(device, stage, monkeypatch):
+class _Late:
+    """The threads of copies, for which tasks that clear pages begin late."""
+
+    def __init__(self, monkeypatch, delay):
+        self._pool, self._delay, self.tasks = landing.threads(), delay, []
+        monkeypatch.setattr(landing, "threads", lambda: self)
+
+    def submit(self, work):
+        self.tasks.append(self._pool.submit(lambda: (self._delay(), work())))
+        return self.tasks[-1]
+
+
+def test_pages_are_cleared_before_the_answer_comes_or_not_at_all(device, monkeypatch):
     values = np.random.default_rng(1).integers(1, 99, (8, 4096)).astype(np.uint16)
     queue, buffer = _buffer(device, values)
-    rows, pool, tasks = np.empty_like(values), staging.threads(), []
-
-    class Late:
-        def submit(self, work):
-            tasks.append(pool.submit(lambda: (stage._enough.wait(2), work())))
-            return tasks[-1]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(staging, "threads", Late)
-        stage.expect(rows)
-    stage.fetch(queue, buffer, values.dtype, 4096, rows, _place)
-    staging.wait(tasks)
+    monkeypatch.setattr(landing, "_STRETCH", 2 * landing._PAGE)
+    rows, kept = np.ones_like(values), np.ones_like(values)
+    come = threading.Event()
+    late = _Late(monkeypatch, come.wait)
+    with expected(device, rows, kept):
+        download(queue, buffer, values.dtype, rows, Stopwatch())
+        come.set()
+        staging.wait(late.tasks)
     np.testing.assert_array_equal(rows, values)
-    with expected(device, rows):
-        staging.wait(stage._touching)
-    assert not rows.view(np.uint8).reshape(-1)[:: staging._PAGE].any()
+    assert not kept.view(np.uint8).reshape(-1)[:: landing._PAGE].any()
+
+
+def test_no_page_is_cleared_after_the_block(device, monkeypatch):
+    come, rows = threading.Event(), np.ones((8, 4096), np.uint16)
+    late = _Late(monkeypatch, come.wait)
+    with pytest.raises(KeyError), expected(device, rows):
+        raise KeyError
+    come.set()
+    staging.wait(late.tasks)
+    assert rows.all()
+    assert not landing._coming
+
+
+def test_the_end_waits_for_a_thread_that_clears():
+    begun, come, done = (threading.Event() for _ in range(3))
+
+    class Memory:
+        def __setitem__(self, some, value):
+            begun.set()
+            come.wait()
+
+    stretch = landing._Stretch(Memory())
+    clearing = landing.threads().submit(stretch.clear)
+    begun.wait()
+    ending = threading.Thread(target=lambda: (stretch.end(), done.set()))
+    ending.start()
+    assert not done.wait(0.1)
+    come.set()
+    assert done.wait(10)
+    clearing.result()
+    ending.join()
 
 
 @pytest.mark.parametrize("method", ["dijkstra-cpu", "apsp-bfs", "johnson", *_METHODS])
 def test_no_page_is_cleared_after_its_rows_were_written(method, device, monkeypatch):
-    """Clearing begins late here, is not ended early, and takes every value."""
-    pool = staging.threads()
-
-    def end(self):
-        staging.wait(self._touching)
-        self._touching = []
-
-    class Late:
-        def submit(self, work, *given):
-            delay = 0.05 if work.__name__ == "touch" else 0
-            return pool.submit(lambda: (time.sleep(delay), work(*given)))
-
-    monkeypatch.setattr(staging, "_PAGE", 1)
-    monkeypatch.setattr(staging, "threads", Late)
-    monkeypatch.setattr(staging.Stage, "_end", end)
+    """Clearing begins late here, and takes every value."""
+    monkeypatch.setattr(landing, "_PAGE", 1)
+    _Late(monkeypatch, lambda: time.sleep(0.05))
     graph, given = _graph("ms-bfs"), {"dtype": "int32", "device": device}
-    answer = pyapsp.solve(graph, method, **given)
-    np.testing.assert_array_equal(
-        answer.distances, _solve_plainly(graph, "fw-blocked", **given).distances
-    )
+    answer = pyapsp.solve(graph, method, predecessors=True, **given)
+    plain = _solve_plainly(graph, method, predecessors=True, **given)
+    np.testing.assert_array_equal(answer.distances, plain.distances)
+    np.testing.assert_array_equal(answer.predecessors, plain.predecessors)
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -194,11 +225,26 @@ def test_an_error_in_a_thread_ends_the_copy(error, device, stage):
 
     rows = np.empty_like(values)
     with pytest.raises(error):
-        stage.fetch(queue, buffer, values.dtype, 97, rows, fail)
+        _fetch(stage, queue, buffer, values.dtype, 97, rows, fail)
     with pytest.raises(error):
         stage.send(queue, buffer, values.dtype, values.shape, fail)
-    stage.fetch(queue, buffer, values.dtype, 97, rows, _place)
+    _fetch(stage, queue, buffer, values.dtype, 97, rows, _place)
     np.testing.assert_array_equal(rows, values)
+
+
+def test_an_error_of_another_thread_is_raised(device, stage):
+    values, failed = np.arange(97 * 97.0).reshape(97, 97), threading.Event()
+    queue, buffer = _buffer(device, values)
+
+    def fail(*_):
+        if threading.current_thread() is threading.main_thread():
+            failed.wait(10)
+        else:
+            failed.set()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        _fetch(stage, queue, buffer, values.dtype, 97, np.empty_like(values), fail)
 
 
 def test_an_interruption_waits_for_the_threads(device, stage, monkeypatch):
@@ -208,14 +254,14 @@ def test_an_interruption_waits_for_the_threads(device, stage, monkeypatch):
 
     def interrupted(tasks):
         waited.append(tasks)
-        if len(waited) == 2:  # the first is for `expect`
+        if len(waited) == 1:
             raise KeyboardInterrupt
         return wait(tasks)
 
     monkeypatch.setattr(staging, "wait", interrupted)
     rows = np.empty_like(values)
     with pytest.raises(KeyboardInterrupt):
-        stage.fetch(queue, buffer, values.dtype, 97, rows, _place)
+        _fetch(stage, queue, buffer, values.dtype, 97, rows, _place)
     assert all(task.done() for task in waited[-1])
     assert not stage._copying.locked()
 

@@ -1,0 +1,185 @@
+"""Rows of an answer on their way from a device to the host.
+
+If the device has memory of its own, large rows come in pieces (`pyapsp.kernels.staging`). Before
+that, `expected` clears the pages of new rows in other threads while kernels run, because clearing
+them takes longer than the copy.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.checks import convert
+from pyapsp.device import Device
+from pyapsp.device_rows import DeviceRows
+from pyapsp.host import cores, threads
+from pyapsp.kernels import Stopwatch, staging
+
+__all__ = ["arriving", "download", "expected"]
+
+# Bytes that a thread clears at a time, and the smallest page of any system. With 2 MiB, answers
+# took up to 13 % longer: between stretches a thread waits for the interpreter's lock.
+_STRETCH, _PAGE = 2**23, 2**12
+
+
+class _Stretch:
+    """A part of new memory."""
+
+    def __init__(self, memory: np.ndarray) -> None:
+        self._memory, self._lock, self._ended = memory, threading.Lock(), False
+
+    def clear(self) -> None:
+        """Clear the pages, unless this has ended."""
+        with self._lock:
+            if not self._ended:
+                self._memory[::_PAGE] = 0
+
+    def end(self) -> None:
+        """End this: when the call returns, no thread writes to the memory."""
+        self._ended = True
+        with self._lock:
+            pass
+
+
+# The stretches of the rows that are expected, by their address.
+_coming: dict[int, list[_Stretch]] = {}
+
+
+@contextmanager
+def expected(device: Device, *rows: np.ndarray | DeviceRows | None) -> Iterator[None]:
+    """Clear the pages of new rows in other threads, during the block or until they are downloaded.
+
+    In the block only `download` and `arriving` may write to the rows.
+
+    Parameters
+    ----------
+    device : Device
+        Where the rows come from.
+    *rows : ndarray, DeviceRows or None
+        Only arrays that come in pieces are cleared, and not those that are mapped from a file.
+    """
+    new = [each for each in rows if isinstance(each, np.ndarray) and _is_new(device, each)]
+    parts = [_stretches(each) for each in new]
+    known = [each.ctypes.data for each in new]
+    _coming.update(zip(known, parts, strict=True))
+    stretches = [stretch for part in parts for stretch in part]
+    rest = iter(stretches)  # threads may share the iterator of a list
+
+    def clear() -> None:
+        for stretch in rest:
+            stretch.clear()
+
+    try:
+        for _ in range(min(max(cores() // 2, 1), len(stretches))):
+            threads().submit(clear)
+        yield
+    finally:
+        for address in known:
+            _coming.pop(address, None)
+        for stretch in stretches:
+            stretch.end()
+
+
+def download(
+    queue: cl.CommandQueue,
+    matrix: cl.Buffer,
+    dtype: np.dtype,
+    rows: np.ndarray | DeviceRows,
+    watch: Stopwatch,
+) -> None:
+    """Copy rows of the device, and wait for them.
+
+    Parameters
+    ----------
+    queue : pyopencl.CommandQueue
+    matrix : pyopencl.Buffer
+        At least as many values as the rows, in the same order.
+    dtype : numpy.dtype
+        The type of its values: that of the rows, or an integer type that they can hold. Infinity
+        becomes infinity of the other type.
+    rows : (k, n) ndarray or DeviceRows
+        C-contiguous.
+    watch : Stopwatch
+        The time that the host waits is added to its phase "transfer".
+    """
+    if isinstance(rows, np.ndarray) and staging.suits(queue.device, rows.nbytes):
+        with arriving(queue, matrix, dtype, rows, watch, rows.shape[1]):
+            return
+    queue.finish()  # the time of the kernels is not that of the transfer
+    with watch.by_the_host("transfer"):
+        if not isinstance(rows, np.ndarray):
+            rows.take(queue, matrix, dtype, rows.shape[1])
+            return
+        _end(rows)
+        if dtype == rows.dtype:
+            cl.enqueue_copy(queue, rows, matrix)
+        else:
+            values = np.empty(rows.shape, dtype)
+            cl.enqueue_copy(queue, values, matrix)
+            convert(values, rows)
+
+
+@contextmanager
+def arriving(
+    queue: cl.CommandQueue,
+    matrix: cl.Buffer,
+    dtype: np.dtype,
+    rows: np.ndarray,
+    watch: Stopwatch,
+    columns: int,
+    decode: staging.Place | None = None,
+) -> Iterator[Callable[[], None]]:
+    """Copy rows of the device in pieces, during the block.
+
+    Parameters
+    ----------
+    queue, matrix, dtype, rows, watch
+        As for `download`.
+    columns : int
+        Values from row to row of the matrix.
+    decode : callable, optional
+        Converts words of the matrix, in place of `pyapsp.checks.convert`; a piece is whole rows.
+
+    Yields
+    ------
+    callable
+        Waits for the rows, as the end of the block does. The block must not download other rows
+        before.
+    """
+    queue.finish()  # the time of the kernels is not that of the transfer
+    with ExitStack() as stack:
+
+        def wait() -> None:
+            with watch.by_the_host("transfer"):
+                stack.close()
+
+        with watch.by_the_host("transfer"):
+            _end(rows)
+            stage, place = staging.stage(queue.context), decode or convert
+            given = queue, matrix, dtype, columns, rows, place
+            stack.enter_context(stage.fetching(*given, whole=decode is not None))
+        yield wait
+        wait()
+
+
+def _end(rows: np.ndarray) -> None:
+    """End the clearing of rows."""
+    for stretch in _coming.pop(rows.ctypes.data, ()):
+        stretch.end()
+
+
+def _is_new(device: Device, rows: np.ndarray) -> bool:
+    own = rows.flags.c_contiguous and not isinstance(rows, np.memmap)
+    # also those of half the size, which may come in pieces if they are made of few arcs
+    return own and staging.suits(device.handle, 2 * rows.nbytes)
+
+
+def _stretches(rows: np.ndarray) -> list[_Stretch]:
+    memory = rows.reshape(-1).view(np.uint8)
+    starts = range(0, memory.size, _STRETCH)
+    return [_Stretch(memory[start : start + _STRETCH]) for start in starts]
