@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl as cl
@@ -12,6 +12,7 @@ from pyapsp.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.device import Device
 from pyapsp.kernels import staging
 from pyapsp.kernels.program import Program, build
+from pyapsp.precision import infinity
 
 if TYPE_CHECKING:
     import pyopencl.array as cl_array
@@ -93,7 +94,7 @@ class DeviceRows:
         items = self._items
         sizes = np.int64(self._first), np.int32(n)
         kernel = self._program(dtype).kernel("device_rows_copy")
-        arrays = found, np.int64(columns), self._whole._buffer
+        arrays = found, np.int64(columns), self._whole._buffer, self._infinity(dtype)
         kernel(queue, (items, rows), (items, 1), *arrays, *sizes)
         queue.finish()
 
@@ -153,6 +154,13 @@ class DeviceRows:
         cl.enqueue_copy(queue, found, buffer)
         most: int | float = found.max(initial=0).item()
         return most
+
+    def _infinity(self, dtype: np.dtype) -> Any:
+        """Return infinity for a copy from this type; a plain copy is one of unsigned integers."""
+        if dtype == self.dtype:
+            return np.dtype(f"u{dtype.itemsize}").type(0)
+        kind = np.float32 if self.dtype == np.float16 else self.dtype.type
+        return kind(infinity(self.dtype))
 
     @property
     def _items(self) -> int:

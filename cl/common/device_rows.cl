@@ -46,12 +46,13 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-/* The work-items of dimension 0 share the values of the row that dimension 1 gives. */
+/* The work-items of dimension 0 share the values of the row that dimension 1 gives. Infinity of the
+ * answer is an argument, see cl/sparse/source_blocks.cl. */
 __kernel void device_rows_copy(__global const PYAPSP_FROM *found, const long pitch,
 #if PYAPSP_HALF
-                               __global half *rows,
+                               __global half *rows, const float infinity,
 #else
-                               __global PYAPSP_TO *rows,
+                               __global PYAPSP_TO *rows, const PYAPSP_TO infinity,
 #endif
                                const long first, const int n)
 {
@@ -60,9 +61,9 @@ __kernel void device_rows_copy(__global const PYAPSP_FROM *found, const long pit
         const PYAPSP_FROM value = found[row * pitch + v];
         const long place = (first + row) * n + v;
 #if PYAPSP_HALF
-        vstore_half(value == PYAPSP_NONE_FROM ? INFINITY : (float)value, place, rows);
+        vstore_half(value == PYAPSP_NONE_FROM ? infinity : (float)value, place, rows);
 #elif PYAPSP_CONVERTS
-        rows[place] = value == PYAPSP_NONE_FROM ? (PYAPSP_TO)PYAPSP_NONE_TO : (PYAPSP_TO)value;
+        rows[place] = value == PYAPSP_NONE_FROM ? infinity : (PYAPSP_TO)value;
 #else
         rows[place] = value;
 #endif

@@ -26,6 +26,7 @@
  *             common/semiring.h, and
  *             PYAPSP_GROUP_X 32  work-items of a group that transposes, along the rows
  *             PYAPSP_GROUP_Y  8  and across them
+ *             PYAPSP_ANSWER   PYAPSP_VALUE           type of the answer, which holds the distances
  *
  * Cost      n N values read and written for the rows; for the predecessors at most m N sums, and as
  *           many again for each level of arcs with c(u) = c(v).
@@ -44,6 +45,10 @@
 #include "common/types.h"
 #include "common/semiring.h"
 
+#ifndef PYAPSP_ANSWER
+#define PYAPSP_ANSWER PYAPSP_VALUE
+#endif
+
 #define NO_PREDECESSOR (-9999)
 #define TILE 32
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
@@ -51,26 +56,34 @@
 /* The index of the first entry of the block. */
 #define BLOCK(n, width) ((size_t)get_global_id(2) * (n) * (width))
 
-/* Groups of tiles (v, s); rows past the block are not written. For a group of one work-item the
- * tile is in the cache instead. */
+typedef PYAPSP_ANSWER answer_t;
+
+#define SAME(value) (value)
+#define ANSWER(value) ((value) == PYAPSP_INFINITY ? infinity : (answer_t)(value))
+
+/* Groups of tiles (v, s); only the first `count` rows are written. For a group of one work-item the
+ * tile is in the cache instead. Infinity of the answer is an argument: a constant in memory may be
+ * loaded under a mask, and if its page has not been read yet, a load whose mask is empty takes an
+ * AVX-512 processor 60 ns. */
+#define ROWS(width, count) min(width, (count) - (int)get_global_id(2) * (width))
 #if PYAPSP_GROUP_X * PYAPSP_GROUP_Y == 1
-#define TRANSPOSE(name, type)                                                                      \
-    __kernel GROUP void name(__global const type *block, __global type *rows, const int n,         \
-                             const int width)                                                      \
+#define TRANSPOSE(name, from, to, CONVERT)                                                         \
+    __kernel GROUP void name(__global const from *block, __global to *rows, const int n,           \
+                             const int width, const int count, const to infinity)                  \
     {                                                                                              \
         const int v = get_group_id(0) * TILE, s = get_group_id(1) * TILE;                          \
         block += BLOCK(n, width) + (size_t)v * width;                                              \
         rows += BLOCK(n, width) + v;                                                               \
-        for (int y = s; y < min(s + TILE, width); y++)                                             \
+        for (int y = s; y < min(s + TILE, ROWS(width, count)); y++)                                \
             for (int x = 0; x < min(TILE, n - v); x++)                                             \
-                rows[(size_t)y * n + x] = block[x * width + y];                                    \
+                rows[(size_t)y * n + x] = CONVERT(block[x * width + y]);                           \
     }
 #else
-#define TRANSPOSE(name, type)                                                                      \
-    __kernel GROUP void name(__global const type *block, __global type *rows, const int n,         \
-                             const int width)                                                      \
+#define TRANSPOSE(name, from, to, CONVERT)                                                         \
+    __kernel GROUP void name(__global const from *block, __global to *rows, const int n,           \
+                             const int width, const int count, const to infinity)                  \
     {                                                                                              \
-        __local type tile[TILE][TILE + 1];                                                         \
+        __local from tile[TILE][TILE + 1];                                                         \
         const int v = get_group_id(0) * TILE, s = get_group_id(1) * TILE;                          \
         block += BLOCK(n, width);                                                                  \
         rows += BLOCK(n, width);                                                                   \
@@ -81,13 +94,14 @@
         barrier(CLK_LOCAL_MEM_FENCE);                                                              \
         for (int y = get_local_id(1); y < TILE; y += PYAPSP_GROUP_Y)                               \
             for (int x = get_local_id(0); x < TILE; x += PYAPSP_GROUP_X)                           \
-                if (v + x < n && s + y < width)                                                    \
-                    rows[(size_t)(s + y) * n + v + x] = tile[x][y];                                \
+                if (v + x < n && s + y < ROWS(width, count))                                       \
+                    rows[(size_t)(s + y) * n + v + x] = CONVERT(tile[x][y]);                       \
     }
 #endif
 
-TRANSPOSE(block_rows, value_t)
-TRANSPOSE(block_rows_of_predecessors, int)
+TRANSPOSE(block_rows, value_t, value_t, SAME)
+TRANSPOSE(block_rows_of_answer, value_t, answer_t, ANSWER)
+TRANSPOSE(block_rows_of_predecessors, int, int, SAME)
 
 /* Bits of *state after a launch: whether some vertices wait for a predecessor, and whether some got
  * one. */

@@ -26,6 +26,8 @@ KINDS: dict[str, set[str]] = {
     "random": {"m", "max_weight"},
     "rmat": {"m", "max_weight"},
     "ring": {"max_weight"},
+    "path": {"max_weight"},
+    "star": {"max_weight"},
     "complete": {"max_weight"},
     "grid": set(),
     "small-world": {"k", "p", "max_weight"},
@@ -116,6 +118,8 @@ def drawn(kind: str, n: int, seed: int, options: dict[str, Any]) -> Graph:
     makers: dict[str, Callable[..., Graph]] = {
         "random": generators.random_graph,
         "ring": generators.ring,
+        "path": generators.path,
+        "star": generators.star,
         "complete": generators.complete,
         "small-world": generators.small_world,
         "power-law": generators.power_law,

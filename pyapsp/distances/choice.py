@@ -66,8 +66,8 @@ class Candidate:
     others : tuple of str
         The next candidates of the ranking, as text.
     ratio : float or None
-        The measured time of a part divided by its predicted time, if a part was measured. The
-        prediction in `seconds` is multiplied by it.
+        The measured time of the problem, or of a part of it, divided by its predicted time, if
+        there was a race. The prediction in `seconds` is multiplied by it.
     """
 
     method: AllPairsMethod
@@ -82,7 +82,7 @@ class Candidate:
         """Why it was chosen, as text."""
         others = "; ".join(self.others) or "no other"
         held = f"; this type is exact because {self.proof}" if self.proof else ""
-        time = "predicted time" if self.ratio is None else "time, by a trial of a part"
+        time = "predicted time" if self.ratio is None else "time, by a trial"
         return f"auto, the shortest {time}: {self} (then {others}){held}"
 
     def __str__(self) -> str:

@@ -1,16 +1,21 @@
-"""The race of the close candidates of "auto": each solves a part of the problem.
+"""The race of the close candidates of "auto": each solves the problem, or a part of it.
 
 Predictions err, for instance where searches share less work than in the graphs that were tuned. The
-measured time of a part, divided by its predicted time, corrects the prediction of the whole. The
-ratios are kept for later calls with the same facts and options.
+measured time, divided by the predicted time, corrects the prediction. The ratios are kept for later
+calls with the same facts and options.
+
+If a problem takes long, all candidates solve a part of it before one solves the whole. A part of a
+short problem would tell nothing, because it is mostly fixed costs. So after many such calls, each
+candidate answers some of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 
 from pyapsp.device import let_go
 from pyapsp.distances.choice import Candidate, Ranking, ranked, suited, told
@@ -24,10 +29,13 @@ from pyapsp.trials import refusal
 __all__ = ["choices"]
 
 # There is a race between candidates that are predicted to take at most _NEAR times the shortest
-# time, if this is above _SHORT, and all calls so far took longer than _ENOUGH (seconds).
-_NEAR, _SHORT, _ENOUGH = 3.0, 0.02, 1.0
-# The first of the ranking loses to a candidate that takes less than this part of its time.
-_CLEAR = 0.85
+# time, if all calls so far took longer than _ENOUGH (seconds): with parts if the shortest time is
+# above _SHORT, else with _TURNS calls of each of the first _MOST candidates if it is above _TINY.
+_NEAR, _SHORT, _ENOUGH = 3.0, 0.05, 1.0
+_TINY, _TURNS, _MOST = 2e-3, 3, 4
+# The first of the ranking loses to a candidate that takes less than this part of its time: by the
+# time of a part, and of calls.
+_CLEAR, _CLEAR_CALLS = 0.85, 0.95
 # Number of kept results.
 _KEPT = 1024
 
@@ -39,16 +47,29 @@ class _Past:
     Attributes
     ----------
     spent : float
-        Predicted seconds of all calls.
+        Seconds of all calls; predicted ones, if the candidates solve parts.
     ratios : dict of str to float, or None
-        The result of the race; None before it, empty if there was nothing to decide.
+        The result of the race with parts; None before it, empty if there was nothing to decide.
+    times : dict of str to deque of float
+        The seconds of the last calls that each form has answered.
+    failed : set of str
+        The forms that could not answer a call.
     """
 
     spent: float = 0.0
     ratios: Mapping[str, float] | None = None
+    times: dict[str, deque[float]] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+
+    def add(self, form: str, seconds: float) -> None:
+        """Add a call that a form has answered."""
+        self.spent += seconds
+        self.times.setdefault(form, deque(maxlen=_TURNS)).append(seconds)
 
 
-_past = lru_cache(maxsize=_KEPT)(lambda asked: _Past())
+@lru_cache(maxsize=_KEPT)
+def _past(asked: object, kept: bool) -> _Past:
+    return _Past()
 
 
 def choices(request: Request) -> Iterator[Choice]:
@@ -67,18 +88,59 @@ def choices(request: Request) -> Iterator[Choice]:
         yield Choice(asked, suited(asked, graph, options, options.dtype), "as asked")
         return
     ranking = ranked(graph, options)
-    found = ranking.choices
+    found, calls = ranking.choices, None
     if ranking.seconds > _SHORT:
-        past: _Past = _past(ranking.asked)
-        if options.cutoff is None:  # no prediction tells how much a cutoff saves
-            past.spent += ranking.seconds
-            if past.ratios is None and past.spent > _ENOUGH:
-                past.ratios = _measured(request, ranking)
-        if past.ratios:
-            found = _corrected(request, ranking, past.ratios)
+        found = _after_parts(request, ranking, _past_of(request, ranking))
+    elif ranking.seconds > _TINY and options.cutoff is None:
+        calls = _past_of(request, ranking)
+        found = _after_calls(request, ranking, calls)
     for each in found:
         given = suited(each.method, graph, options, each.dtype)
-        yield Choice(each.method, given, each.reason, each.seconds)
+        tell = None if calls is None else partial(calls.add, _form(each))
+        yield Choice(each.method, given, each.reason, each.seconds, tell)
+        if calls is not None:  # the next one is asked for
+            calls.failed.add(_form(each))
+
+
+def _past_of(request: Request, ranking: Ranking) -> _Past:
+    return _past(ranking.asked, request.options.kept is not None)
+
+
+def _after_parts(request: Request, ranking: Ranking, past: _Past) -> tuple[Candidate, ...]:
+    """Sort the candidates by a race with parts."""
+    if request.options.cutoff is None:  # no prediction tells how much a cutoff saves
+        past.spent += ranking.seconds
+        if past.ratios is None and past.spent > _ENOUGH:
+            past.ratios = _measured(request, ranking)
+    if not past.ratios:
+        return ranking.choices
+    return _corrected(request, ranking, past.ratios, lambda each: _kind(each.method), _CLEAR)
+
+
+def _after_calls(request: Request, ranking: Ranking, past: _Past) -> tuple[Candidate, ...]:
+    """Sort the candidates by a race of calls; until its end, by whose turn it is."""
+    near = {
+        form: each
+        for form, each in _near(request, ranking, _form).items()
+        if form not in past.failed
+    }
+    if past.spent <= _ENOUGH or len(near) < 2:
+        return ranking.choices
+    for form, each in list(near.items())[:_MOST]:
+        if len(past.times.get(form, ())) < _TURNS:
+            others = (other for other in ranking.choices if other is not each)
+            return told([each, *others])
+    ratios = {
+        form: min(past.times[form]) / (each.seconds or math.inf)
+        for form, each in near.items()
+        if form in past.times
+    }
+    return _corrected(request, ranking, ratios, _form, _CLEAR_CALLS)
+
+
+def _form(each: Candidate) -> str:
+    """Return a name for a method and its type."""
+    return f"{each.method.id} {each.dtype}"
 
 
 def _kind(method: AllPairsMethod) -> str:
@@ -93,11 +155,7 @@ def _measured(request: Request, ranking: Ranking) -> dict[str, float]:
     of the first of the ranking cannot be told from a part.
     """
     first = ranking.choices[0]
-    near: dict[str, Candidate] = {}
-    for each in ranking.choices:
-        close = each.seconds is not None and each.seconds <= _NEAR * (first.seconds or 0.0)
-        if close and _comparable(request, each, first):
-            near.setdefault(_kind(each.method), each)
+    near = _near(request, ranking, lambda each: _kind(each.method))
     if len(near) < 2:
         return {}
     try:
@@ -109,6 +167,18 @@ def _measured(request: Request, ranking: Ranking) -> dict[str, float]:
     except PyApspError as error:  # the run raises it again, unless it concerns the part alone
         let_go(error)
         return {}
+
+
+def _near(
+    request: Request, ranking: Ranking, kind: Callable[[Candidate], str]
+) -> dict[str, Candidate]:
+    """Return the first of each kind of close candidates that give the same numbers."""
+    first, near = ranking.choices[0], dict[str, Candidate]()
+    for each in ranking.choices:
+        close = each.seconds is not None and each.seconds <= _NEAR * (first.seconds or 0.0)
+        if close and _comparable(request, each, first):
+            near.setdefault(kind(each), each)
+    return near
 
 
 def _part(request: Request, ranking: Ranking, each: Candidate) -> Part | None:
@@ -133,7 +203,11 @@ def _comparable(request: Request, each: Candidate, first: Candidate) -> bool:
 
 
 def _corrected(
-    request: Request, ranking: Ranking, known: Mapping[str, float]
+    request: Request,
+    ranking: Ranking,
+    known: Mapping[str, float],
+    kind: Callable[[Candidate], str],
+    clear: float,
 ) -> tuple[Candidate, ...]:
     """Sort the candidates by the predicted times, multiplied by the ratio of their kind.
 
@@ -144,14 +218,14 @@ def _corrected(
     def seconds(each: Candidate) -> float | None:
         if each.seconds is None:
             return None
-        return each.seconds * known.get(_kind(each.method), min(known.values()))
+        return each.seconds * known.get(kind(each), min(known.values()))
 
     def order(each: Candidate) -> tuple[bool, float]:
         time = seconds(each)
-        weight = _CLEAR if each is first else 1.0
+        weight = clear if each is first else 1.0
         return not _comparable(request, each, first), math.inf if time is None else weight * time
 
     return told(
-        replace(each, seconds=seconds(each), ratio=known.get(_kind(each.method)))
+        replace(each, seconds=seconds(each), ratio=known.get(kind(each)))
         for each in sorted(ranking.choices, key=order)
     )

@@ -56,7 +56,8 @@ def solve(
         ``"auto"``, a method id (see `methods`), or ``pyapsp.method(id, tile=16, ...)``. Before
         "auto" uses a method for the first time with a driver, it tests the method on small graphs,
         and skips it if a distance is wrong. A method that is named is used without this test. If
-        the predicted times of methods are close, "auto" times them on a part of the problem.
+        the predicted times of methods are close, "auto" times them on a part of the problem,
+        or for short problems on some calls.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     sources : sequence of int, optional

@@ -21,11 +21,13 @@ __all__ = [
     "complete",
     "connected_graph",
     "grid_2d",
+    "path",
     "power_law",
     "random_graph",
     "ring",
     "rmat",
     "small_world",
+    "star",
 ]
 
 
@@ -142,6 +144,55 @@ def ring(n: int, max_weight: int | None = None, seed: int = 0) -> Graph:
     tails = np.arange(n if n > 1 else 0)
     weights = _weights(rng, "ring", n, max_weight, tails.size)
     return Graph.from_arcs(n, tails, (tails + 1) % max(n, 1), weights, name=f"ring-{n}")
+
+
+def path(n: int, max_weight: int | None = None, seed: int = 0) -> Graph:
+    """Return the undirected path 0 - 1 - ... - n - 1.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    max_weight : int, optional
+        Weights are uniform in 1..max_weight; None: n.
+    seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.
+    """
+    n = integer("n", "path", n, 0, MAX_VERTICES)
+    rng = np.random.default_rng(integer("seed", "path", seed, 0))
+    tails = np.arange(max(n - 1, 0))
+    weights = _weights(rng, "path", n, max_weight, tails.size)
+    return Graph.from_arcs(n, tails, tails + 1, weights, directed=False, name=f"path-{n}")
+
+
+def star(n: int, max_weight: int | None = None, seed: int = 0) -> Graph:
+    """Return the undirected star: vertex 0 and an edge to each of the n - 1 others.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    max_weight : int, optional
+        Weights are uniform in 1..max_weight; None: n.
+    seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.
+    """
+    n = integer("n", "star", n, 0, MAX_VERTICES)
+    rng = np.random.default_rng(integer("seed", "star", seed, 0))
+    heads = np.arange(1, n)
+    weights = _weights(rng, "star", n, max_weight, heads.size)
+    tails = np.zeros_like(heads)
+    return Graph.from_arcs(n, tails, heads, weights, directed=False, name=f"star-{n}")
 
 
 def complete(n: int, max_weight: int | None = None, seed: int = 0) -> Graph:

@@ -151,9 +151,12 @@ class Choice:
     seconds : float or None
         The predicted time, if methods are ranked by it; after a race the corrected one. It is
         ``predicted_seconds`` of the record.
+    told : callable, optional
+        Called with the seconds of the whole call, if this choice has answered it.
     """
 
     method: Method
     options: Any
     reason: str
     seconds: float | None = None
+    told: Callable[[float], None] | None = None

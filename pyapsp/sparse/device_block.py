@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.arithmetic import arithmetic_defines
+from pyapsp.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.kernels.transfer import in_place, read_back, shared
 from pyapsp.landing import download
 from pyapsp.paths import AllPairsOptions
+from pyapsp.precision import infinity
 from pyapsp.sparse.totals import Totals, bins_of
 
 __all__ = ["BlockSearch", "DeviceBlock", "RowsTarget"]
@@ -76,8 +77,6 @@ class DeviceBlock:
         memory of a search.
     flag : pyopencl.Buffer
         An int, see `read_flag`.
-    converts : bool
-        As for `BlockSolver`.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class DeviceBlock:
         **scratch: bool,
     ) -> None:
         self.queue = options.device.queue()
-        self.converts = not in_place(self.queue.device)
+        self._answer = _answer(options)
         self._n, self._width, self._blocks, self._watch = graph.n, width, blocks, watch
         self._program, self._dtype = program, options.dtype
         self._lanes = _lanes(options, width)
@@ -113,6 +112,8 @@ class DeviceBlock:
         x, y = _transposer(options.device)
         defines = arithmetic_defines(options.device, options.dtype, width=_lanes(options, width))
         defines |= {"PYAPSP_GROUP_X": x, "PYAPSP_GROUP_Y": y}
+        if (answer := _answer(options)) != options.dtype:
+            defines["PYAPSP_ANSWER"] = C_TYPES[answer.name]
         return build(options.device, "sparse/source_blocks.cl", defines)
 
     @staticmethod
@@ -146,10 +147,11 @@ class DeviceBlock:
         return int(self._state[0])
 
     def read_costs(self, distances: np.ndarray) -> None:
-        """Copy the costs into rows of the answer; uses `words`.
-
-        If the device is not `in_place`, the rows may have another type that holds them.
-        """
+        """Copy the costs into rows of the answer, of any type that holds them; uses `words`."""
+        own = distances.dtype in (self._dtype, self._answer)
+        kernel = "block_rows" if distances.dtype == self._dtype else "block_rows_of_answer"
+        if isinstance(distances, np.ndarray) and own and self._write(distances, kernel, self.costs):
+            return
         self._read(distances, self._dtype, "block_rows", self.costs, self.words)
 
     def read_predecessors(self, predecessors: np.ndarray) -> None:
@@ -177,7 +179,8 @@ class DeviceBlock:
             assert state & _ADVANCED, "costs that no tight path attains"
             waiting = state & _WAITING
         rows = "block_rows_of_predecessors"
-        self._read(predecessors, predecessors.dtype, rows, before, settled)
+        if not self._write(predecessors, rows, before):
+            self._read(predecessors, predecessors.dtype, rows, before, settled)
 
     def totals(self, count: int, width: Any = None) -> Totals:
         """Return the sums over the costs from `count` sources, with a histogram if `width` is set.
@@ -227,24 +230,34 @@ class DeviceBlock:
         items = groups * self._group, 1, self._blocks
         self._program.kernel(kernel)(self.queue, items, (self._group, 1, 1), *arguments)
 
+    def _write(self, rows: np.ndarray, kernel: str, block: cl.Buffer) -> bool:
+        """Write rows from the blocks, if they are in the memory of the device and transposed."""
+        if self._width == 1 or not in_place(self.queue.device):
+            return False
+        with _as_buffer(self.queue, rows) as target:
+            self._transpose(kernel, block, target, len(rows), rows.dtype)
+        return True
+
     def _read(
         self, rows: np.ndarray, dtype: np.dtype, kernel: str, block: cl.Buffer, scratch: cl.Buffer
     ) -> None:
         """Download the rows of the blocks, which have this type on the device."""
         if self._width > 1:
-            x, y = self._transposer
-            items = (-(-self._n // _TILE) * x, -(-self._width // _TILE) * y, self._blocks)
-            sizes = np.int32(self._n), np.int32(self._width)
-            transpose = self._program.kernel(kernel)
-            if in_place(self.queue.device) and len(rows) == self._width * self._blocks:
-                with _as_buffer(self.queue, rows) as target:
-                    transpose(self.queue, items, (x, y, 1), block, target, *sizes)
-                return
             needed = self._n * self._width * self._blocks * dtype.itemsize
             assert scratch.size >= needed, "planned for totals alone"
-            transpose(self.queue, items, (x, y, 1), block, scratch, *sizes)
+            self._transpose(kernel, block, scratch, self._width * self._blocks, dtype)
             block = scratch
         download(self.queue, block, dtype, rows, self._watch)
+
+    def _transpose(
+        self, kernel: str, block: cl.Buffer, rows: cl.Buffer, count: int, dtype: np.dtype
+    ) -> None:
+        """Write the first `count` rows of the blocks into a buffer, in this type."""
+        x, y = self._transposer
+        items = (-(-self._n // _TILE) * x, -(-self._width // _TILE) * y, self._blocks)
+        sizes = np.int32(self._n), np.int32(self._width), np.int32(count)
+        none = dtype.type(infinity(dtype))
+        self._program.kernel(kernel)(self.queue, items, (x, y, 1), block, rows, *sizes, none)
 
     def _upload(self, graph: Graph) -> list[cl.Buffer]:
         """Copy arcs to the device."""
@@ -269,7 +282,7 @@ class BlockSearch(ABC):
     """
 
     def __init__(self, block: DeviceBlock, size: int) -> None:
-        self._block, self.size, self.converts = block, size, block.converts
+        self._block, self.size, self.converts = block, size, True
 
     @abstractmethod
     def search(self, sources: np.ndarray) -> None:
@@ -339,6 +352,13 @@ def sum_type(options: AllPairsOptions) -> np.dtype:
     if options.dtype.kind in "iu":
         return np.dtype(np.int64)
     return np.dtype(np.float64 if options.device.capabilities.fp64 else np.float32)
+
+
+def _answer(options: AllPairsOptions) -> np.dtype:
+    """Return the type in which kernels write rows: that of the answer, if the host has them."""
+    answer = options.answer or options.dtype
+    own = not in_place(options.device.handle) or answer == np.float16
+    return options.dtype if own else answer
 
 
 def _lanes(options: AllPairsOptions, width: int) -> int:

@@ -23,6 +23,7 @@ from pyapsp.precision import infinity
 from pyapsp.registry import Plan, register
 from pyapsp.sparse.device_block import BlockSearch, DeviceBlock
 from pyapsp.sparse.source_blocks import TunableBlocks
+from pyapsp.tuning import Match
 
 __all__ = ["NearFar"]
 
@@ -74,6 +75,22 @@ class NearFar(TunableBlocks):
             return
         for group in (512, 256, 128, 64, 32):
             yield {"sources": 8, "group": group, "delta": 3200}
+
+    def sets(
+        self, n: int, family: str, options: AllPairsOptions, *, rows: bool = True
+    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
+        """Yield the sets of `TunableMethod`, on CPUs with blocks as narrow as few sources need.
+
+        A core solves a block, so that few sources in wide blocks leave cores without work.
+        """
+        units: int = options.device.capabilities.compute_units
+        share = -(-options.count(n) // units)
+        enough = next((each for each in self.choices["sources"] if each >= share), share)
+        for parameters, match in super().sets(n, family, options, rows=rows):
+            narrow = {}
+            if parameters["group"] == 1 and "sources" not in self.parameters:
+                narrow["sources"] = min(parameters["sources"], enough)
+            yield parameters | narrow, match
 
     def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
         """Return whether the group has one work-item, or at least one for each source, and fits."""

@@ -55,8 +55,8 @@ class BlockSolver(Protocol):
     size : int
         The largest number of sources that are solved at once.
     converts : bool
-        Whether `download` alone writes the distances. Then their array may have any type that holds
-        them. A solver without this attribute takes only the type of its plan.
+        Whether the array of the distances may have any type that holds them. A solver without this
+        attribute takes only the type of its plan.
     """
 
     size: int

@@ -1,4 +1,4 @@
-"""Candidates of "auto" that are measured on a part of the problem."""
+"""Candidates of "auto" that are measured on a part of the problem, or on calls."""
 
 from __future__ import annotations
 
@@ -98,10 +98,75 @@ def test_a_wrong_rate_is_corrected(rows, always, slow, device):
     rows(apsp_tasks=4e9, near_far=2e9)
     result = pyapsp.solve(halves(), device=device)
     assert result.stats["method"] == "near-far"
-    assert "the shortest time, by a trial of a part: near-far " in result.reasons[0]
+    assert "the shortest time, by a trial: near-far " in result.reasons[0]
     assert "(predicted 108 ms) (then apsp-tasks " in result.reasons[0]
     assert result.stats["predicted_seconds"] != pytest.approx(0.108, rel=1e-6)
     assert pyapsp.explain(halves(), device=device).splitlines()[0] == result.reasons[0]
+
+
+@pytest.fixture
+def calls(always, monkeypatch):
+    """Let each candidate answer calls, however short they are."""
+    monkeypatch.setattr(race, "_SHORT", 9.0)
+    monkeypatch.setattr(race, "_TINY", 0.0)
+    monkeypatch.setattr(race, "ratios", lambda found: pytest.fail("a part was measured"))
+
+
+def _methods(count, graph, **asked):
+    return [pyapsp.solve(graph, **asked).stats["method"] for _ in range(count)]
+
+
+def test_each_candidate_answers_calls_of_a_short_problem(rows, calls, slow, device):
+    """By its rate apsp-tasks is twice as fast."""
+    rows(apsp_tasks=4e9, near_far=2e9)
+    graph, turns = halves(), race._TURNS
+    found = _methods(turns, graph, device=device)
+    assert found == ["apsp-tasks"] * turns  # the first call is before the race
+    for _ in range(5):
+        assert "the shortest predicted time: near-far" in pyapsp.explain(graph, device=device)
+    assert _methods(turns + 2, graph, device=device) == ["near-far"] * (turns + 2)
+    assert "by a trial: near-far " in pyapsp.explain(graph, device=device)
+    # answers that stay on the device have times of their own
+    assert _methods(1, graph, device=device, keep="device") == ["apsp-tasks"]
+
+
+def test_the_first_of_the_ranking_stays_if_it_is_nearly_as_fast(rows, calls, device, monkeypatch):
+    rows(apsp_tasks=4e9, near_far=2e9)
+    seconds = {"apsp-tasks": 1.0, "near-far": 0.96}
+    add = race._Past.add
+    monkeypatch.setattr(
+        race._Past, "add", lambda past, form, _: add(past, form, seconds[form.split()[0]])
+    )
+    assert _methods(8, halves(), device=device)[-2:] == ["apsp-tasks"] * 2
+    race._past.cache_clear()
+    seconds["near-far"] = 0.94
+    assert _methods(8, halves(), device=device)[-2:] == ["near-far"] * 2
+
+
+def test_what_fails_has_one_turn(rows, calls, device, monkeypatch):
+    rows(apsp_tasks=4e9, near_far=2e9)
+    method, tried = type(pyapsp.method("near-far")), []
+
+    def plan(self, *given):
+        tried.append(given)
+        raise errors.DeviceMemoryError(9, 8, "too much")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(method, "plan", plan)
+        assert set(_methods(9, halves(), device=device)) == {"apsp-tasks"}
+    assert len(tried) == 1
+
+
+def test_calls_that_are_far_tiny_few_or_have_a_cutoff_are_no_race(rows, calls, device, monkeypatch):
+    rows(apsp_tasks=7e9, near_far=2e9)
+    assert set(_methods(5, halves(), device=device)) == {"apsp-tasks"}
+    rows(apsp_tasks=4e9)
+    assert set(_methods(5, halves(), device=device, cutoff=50)) == {"apsp-tasks"}
+    for name, value in (("_TINY", 1.0), ("_ENOUGH", 99.0)):
+        with monkeypatch.context() as patch:
+            patch.setattr(race, name, value)
+            assert set(_methods(5, halves(), device=device)) == {"apsp-tasks"}
+    assert "near-far" in _methods(5, halves(), device=device)
 
 
 def test_the_record_has_the_corrected_prediction(rows, always, told, device):

@@ -14,17 +14,21 @@ from pyapsp.graph.generators import (
     complete,
     connected_graph,
     grid_2d,
+    path,
     power_law,
     random_graph,
     ring,
     rmat,
     small_world,
+    star,
 )
 
 MAKERS: dict[str, Callable[[int], Graph]] = {
     "random": lambda seed: random_graph(50, seed=seed),
     "rmat": lambda seed: rmat(6, seed=seed),
     "ring": lambda seed: ring(50, seed=seed),
+    "path": lambda seed: path(50, seed=seed),
+    "star": lambda seed: star(50, seed=seed),
     "complete": lambda seed: complete(12, seed=seed),
     "grid": lambda seed: grid_2d(5, 7, seed=seed),
     "small-world": lambda seed: small_world(50, 6, 0.3, seed=seed),
@@ -35,6 +39,8 @@ PINNED = {
     "random": "63750cedaf6676e1",
     "rmat": "87da276ca4394016",
     "ring": "e7c24c0f1003a992",
+    "path": "fdabb822680c7583",
+    "star": "47f6fcb1ca18cd38",
     "complete": "51e75bc85f49ef39",
     "grid": "5d59f37651fa8051",
     "small-world": "bf3779caf176ee0f",
@@ -60,7 +66,7 @@ def test_common_promises(kind: str) -> None:
     assert weights.min() >= 1
     assert kind == "grid" or weights.max() <= graph.n
     assert graph.name
-    assert graph.directed == (kind not in ("grid", "small-world", "connected"))
+    assert graph.directed == (kind not in ("path", "star", "grid", "small-world", "connected"))
 
 
 @pytest.mark.parametrize(
@@ -87,6 +93,8 @@ def test_weights_cover_their_range(max_weight: int) -> None:
         random_graph(60, max_weight=max_weight),
         rmat(6, max_weight=max_weight),
         ring(60, max_weight),
+        path(60, max_weight),
+        star(60, max_weight),
         complete(12, max_weight),
         small_world(60, max_weight=max_weight),
         connected_graph(60, max_weight=max_weight),
@@ -99,6 +107,12 @@ def test_ring_and_complete() -> None:
     assert [ring(n).m for n in (0, 1, 2, 3)] == [0, 0, 2, 3]
     assert [complete(n).m for n in (0, 1, 2, 9)] == [0, 0, 2, 72]
     assert ring(4).indices.tolist() == [1, 2, 3, 0]
+
+
+def test_path_and_star() -> None:
+    assert [path(n).m for n in (0, 1, 2, 9)] == [star(n).m for n in (0, 1, 2, 9)] == [0, 0, 2, 16]
+    assert path(4).indices.tolist() == [1, 0, 2, 1, 3, 2]
+    assert star(4).indices.tolist() == [1, 2, 3, 0, 0, 0]
 
 
 def test_rmat_is_skewed_and_bounded() -> None:
@@ -218,6 +232,8 @@ def test_power_law_has_m_distinct_arcs(n: int, m: int, largest: int) -> None:
         (lambda: rmat(3, a=1.5), "a"),
         (lambda: rmat(3, a=0.5, b=0.4, c=0.2), "c"),
         (lambda: ring(-1), "n"),
+        (lambda: path(-1), "n"),
+        (lambda: star(2.5), "n"),
         (lambda: complete(2.0), "n"),
         (lambda: grid_2d(0, 3), "rows"),
         (lambda: grid_2d(3, 0), "columns"),

@@ -21,6 +21,7 @@ from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import DTYPES, infinity
 from pyapsp.sparse import device_block, near_far
 from pyapsp.sparse.near_far import NearFar
+from pyapsp.tuning import database
 
 MIRRORS = [
     folder
@@ -68,6 +69,26 @@ def assert_solves(graph, result, device, expected=None):
 
 
 # -- parameters --------------------------------------------------------------------------------
+
+
+def test_few_sources_are_in_narrow_blocks(device, monkeypatch):
+    units = device.capabilities.compute_units
+    monkeypatch.setattr(
+        NearFar, "candidates", lambda *_: iter([{"sources": 32, "group": 1, "delta": 200}])
+    )
+    monkeypatch.setattr(database, "shipped_databases", list)
+    graph = whole(1, 300, 900)
+
+    def width(count, **given):
+        method = pyapsp.method("near-far", **given)
+        sources = np.arange(count) % 300
+        result = pyapsp.solve(graph, method, sources=sources, device=device)
+        assert_solves(graph, result, device)
+        return result.stats["parameters"]["sources"]
+
+    assert [width(each * units) for each in (1, 8, 16, 33)] == [8, 8, 16, 32]
+    assert width(8 * units + 1) == 16
+    assert width(1, sources=16) == 16
 
 
 @pytest.mark.parametrize("group", NearFar.choices["group"])
