@@ -32,10 +32,10 @@ __all__ = ["choices"]
 # time, if all calls so far took longer than _ENOUGH (seconds): with parts if the shortest time is
 # above _SHORT, else with _TURNS calls of each of the first _MOST candidates if it is above _TINY.
 _NEAR, _SHORT, _ENOUGH = 3.0, 0.05, 1.0
-_TINY, _TURNS, _MOST = 2e-3, 3, 4
+_TINY, _TURNS, _MOST = 2e-3, 5, 4
 # The first of the ranking loses to a candidate that takes less than this part of its time: by the
 # time of a part, and of calls.
-_CLEAR, _CLEAR_CALLS = 0.85, 0.95
+_CLEAR, _CLEAR_CALLS = 0.85, 0.9
 # Number of kept results.
 _KEPT = 1024
 

@@ -34,8 +34,9 @@ __all__ = ["MsBfs"]
 
 _BITS = 32
 # In the tables below, True is for devices with scalar groups (CPUs).
-# Blocks take at most one third of the memory, and on CPUs several blocks at most _CACHE bytes.
-_PART, _CACHE = 3, 2**24
+# Blocks take at most one third of the memory, and on CPUs several blocks at most _CACHE bytes for
+# each core: with 16 MiB for 16 cores, launches of a few blocks left most of them without work.
+_PART, _CACHE = 3, 2**23
 # Number of arcs that a row of work-items processes, one after the other.
 _PIECE = {True: 4096, False: 256}
 # Push if the frontier has less than one sixteenth of all arcs, and none of its vertices has more
@@ -425,7 +426,7 @@ def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
         memory = min(memory, options.memory_limit)
     room = memory // _PART
     if options.device.kind == "cpu":
-        room = min(room, _CACHE)
+        room = min(room, _CACHE * capabilities.compute_units)
     answer = _answer(graph, options) * words * _BITS
     largest = max(graph.n * words * 4 * most, answer)
     arcs = (8 * (graph.n + 1) + 4 * graph.m) * (1 + graph.directed) + 12 * (graph.n + graph.m)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from pyapsp import verify
 from pyapsp.errors import CapabilityError, DeviceMemoryError, NegativeWeightError, PrecisionError
 from pyapsp.graph import Graph, generators
 from pyapsp.precision import DTYPES, infinity
+from pyapsp.registry import problem
 
 REQUIRES = {each.id: each.requires for each in pyapsp.methods("all-pairs") if each.by_source}
 METHODS = list(REQUIRES)
@@ -218,6 +220,25 @@ def test_rows_and_types_as_the_caller_wants_them(method, device, tmp_path):
     result = pyapsp.solve(graph, method, out=out, device=device)
     assert result.distances is out
     np.testing.assert_array_equal(out, everything.distances)
+
+
+@pytest.mark.parametrize("count", [37, 64])
+@pytest.mark.parametrize("held", ["uint16", "int32"])
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_are_written_in_any_type_that_holds_them(method, held, count, device):
+    """Blocks are full or not, and some vertices cannot be reached."""
+    graph = fitting(whole(5, 70, 150, 1, 9), method)
+    expected = scipy_distances(graph)[:count]
+    assert np.isinf(expected).any()
+    options = problem("all-pairs").ask(graph, pyapsp.method(method), device=device).options
+    options = replace(options, dtype=np.dtype(held), answer=np.dtype(np.float64))
+    chosen, sources = pyapsp.method(method), np.arange(count)
+    session = chosen.start(chosen.plan(graph, replace(options, sources=sources)))
+    for dtype in (held, "int64", "float32", "float64"):
+        rows = np.zeros((count, graph.n), dtype)
+        session.fill(sources, rows, None)
+        unreached = rows == infinity(np.dtype(dtype))
+        np.testing.assert_array_equal(np.where(unreached, np.inf, rows), expected)
 
 
 @pytest.mark.parametrize("method", METHODS)
