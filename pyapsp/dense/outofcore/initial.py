@@ -9,6 +9,7 @@ from pyapsp.dense.matrix import initial_rows
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
+from pyapsp.host import share
 
 __all__ = ["fill"]
 
@@ -44,11 +45,23 @@ def fill(matrix: Matrix, graph: Graph, rows: int | None = None) -> None:
     if matrix.n != n:
         raise ParameterError.of("matrix", "fill", f"of {n} columns", matrix.n)
     check_weights(graph, matrix.dtype)
+    size = len(matrix.array) * n * matrix.dtype.itemsize
     if rows is None:
         rows = max(1, _BLOCK // max(1, n * matrix.dtype.itemsize))
+    if not matrix.on_disk:
+        share(lambda *some: _fill_memory(matrix, graph, rows, *some), len(matrix.array), size)
+        return
     buffer = np.empty((min(rows, n), n), matrix.dtype)
     for first in range(matrix.first, matrix.last, rows):
         last = min(first + rows, matrix.last)
         block = buffer[: last - first]
         initial_rows(graph, first, last, block)
         matrix.write(first, last, block)
+
+
+def _fill_memory(matrix: Matrix, graph: Graph, rows: int, low: int, high: int) -> None:
+    """Write rows low to high - 1 of an array, a block at a time."""
+    for start in range(low, high, rows):
+        block = matrix.array[start : min(start + rows, high)]
+        first = matrix.first + start
+        initial_rows(graph, first, first + len(block), block)

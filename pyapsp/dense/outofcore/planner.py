@@ -120,9 +120,16 @@ class Cut:
     shared: float
     copying: float
 
+    def helped(self, gain: float) -> float:
+        """Return the seconds if helpers add this part of the first device's speed to updates."""
+        return self.seconds - self.shared * (1 - 1 / (1 + gain))
 
-def best_cut(n: int, unit: int, machine: Machine, asked: Asked) -> Cut:
+
+def best_cut(n: int, unit: int, machine: Machine, asked: Asked, gain: float = 0.0) -> Cut:
     """Return the fastest cut that a device has memory for, of those that were asked for.
+
+    The first device alone closes the pivot blocks and multiplies their rows. With helpers these
+    take a larger part of the time, so that smaller blocks are faster.
 
     Parameters
     ----------
@@ -131,6 +138,8 @@ def best_cut(n: int, unit: int, machine: Machine, asked: Asked) -> Cut:
         What every number is rounded up to a multiple of.
     machine : Machine
     asked : Asked
+    gain : float
+        As for `Cut.helped`.
 
     Raises
     ------
@@ -143,7 +152,7 @@ def best_cut(n: int, unit: int, machine: Machine, asked: Asked) -> Cut:
         least = min(machine.needed(shape), least)
         for separated in splits if machine.holds(shape) else ():
             cut = predict(shape, machine, separated=separated)
-            if best is None or cut.seconds < best.seconds:
+            if best is None or cut.helped(gain) < best.helped(gain):
                 best = cut
     if best is None:
         available = min(machine.memory, machine.largest)

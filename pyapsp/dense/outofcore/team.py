@@ -178,7 +178,10 @@ def team_of(
     lead = machines[0]
     wanted = {name: given.get(name) for name in ("block", "rows", "columns")}
     split = {"fused": False, "separated": True}.get(given.get("split", ""))
-    cut = best_cut(matrix.n, unit, lead, Asked(**wanted, separated=split))
+    hoped = 0.0
+    if given.get("helpers", "auto") != "none":
+        hoped = sum(each.speeds.product / lead.speeds.product for each in machines[1:])
+    cut = best_cut(matrix.n, unit, lead, Asked(**wanted, separated=split), hoped)
     members, closer, gain, why = [Member(devices[0], lead, cut.shape)], 0, 0.0, []
     for device, machine in zip(devices[1:], machines[1:], strict=True):
         closes = given.get("pivot") == "host" and device.kind == "cpu" and closer == 0
@@ -197,7 +200,7 @@ def team_of(
             gain += adds
     if given.get("pivot") == "host" and closer == 0 and devices[0].kind != "cpu":
         raise CapabilityError("fw-outofcore with pivot=host needs a CPU among the devices")
-    seconds = cut.seconds - cut.shared * (1 - 1 / (1 + gain))
+    seconds = cut.helped(gain)
     notes = (*_notes(cut, lead, seconds), *why)
     return Team(tuple(members), closer, cut, unit, seconds, notes)
 

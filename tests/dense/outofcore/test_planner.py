@@ -102,6 +102,17 @@ def test_what_was_asked_for_is_rounded_up_to_the_unit(product):
     )
 
 
+def test_helpers_want_smaller_blocks(product):
+    """While the first device multiplies the rows of a block, the others wait."""
+    machine = Machine(product, FAST, 2**28, 2**28)
+    alone, helped = (best_cut(16384, UNIT, machine, Asked(), gain) for gain in (0.0, 3.0))
+    assert helped.shape.block < alone.shape.block
+    assert alone.helped(0.0) == alone.seconds
+    assert helped.seconds > alone.seconds
+    assert helped.helped(3.0) < alone.helped(3.0)
+    assert alone.helped(3.0) == pytest.approx(alone.seconds - 0.75 * alone.shared)
+
+
 def test_a_helper_gets_parts_that_take_as_long(product):
     cut = cut_of(product, n=8192, size=8192, block=512, rows=1024, columns=8192)
     slow = Speeds(((16, 1e11),), math.inf, math.inf, 40e9, 40e9, shared=False)

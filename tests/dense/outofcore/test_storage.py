@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from pyapsp import host
 from pyapsp.dense.matrix import initial_distances
 from pyapsp.dense.outofcore import storage
 from pyapsp.dense.outofcore.files import transfer
@@ -431,7 +432,9 @@ def random_graph(n, dtype, seed):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rows", [1, 7, None])
-def test_the_first_distances(rows, dtype, kind, tmp_path):
+def test_the_first_distances(rows, dtype, kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(host, "_SHARE", 400)  # several threads share 45 rows
+    monkeypatch.setattr(host, "cores", lambda: 3)
     for n in (1, 2, 45):
         graph = random_graph(n, dtype, seed=n)
         expected = np.empty((n, n), dtype)
