@@ -23,6 +23,7 @@ from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Facts, Graph
 from pyapsp.host import aligned
 from pyapsp.kernels import Program, Stopwatch, staging
+from pyapsp.kernels.transfer import in_place
 from pyapsp.landing import expected
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import infinity
@@ -321,14 +322,15 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
     ) -> None:
         """Enqueue all rounds."""
         progress, told = plan.options.progress, -math.inf
-        ends = 1, configuration.rounds
+        ends, on_host = (1, configuration.rounds), in_place(queue.device)
         rounds = self.enqueue_rounds(configuration, queue, buffers)
         for number, events in enumerate(rounds, start=1):
             # to read the times of all events took the host a third of the time of small rounds
             for event in events if progress is not None or number in ends else ():
                 watch.add("kernel", event)
-            queue.flush()
-            time.sleep(0)  # other threads, which clear pages, get the interpreter's lock
+            if not on_host:
+                queue.flush()
+                time.sleep(0)  # other threads, which clear pages, get the interpreter's lock
             if self.on_round is not None:
                 self.on_round(events)
             # not after each round, because the device is idle during the call
