@@ -71,7 +71,7 @@ def test_wrong_parameters(
     assert not target.exists()
 
 
-@pytest.mark.parametrize("arguments", [["star", "-n", "3"], ["ring"], ["ring", "-n", "x"]])
+@pytest.mark.parametrize("arguments", [["wheel", "-n", "3"], ["ring"], ["ring", "-n", "x"]])
 def test_usage(tmp_path: Path, arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["generate", *arguments, "-o", str(tmp_path / "out.npz")])
