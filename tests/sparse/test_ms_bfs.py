@@ -14,12 +14,13 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import verify
-from pyapsp.device import Device
+from pyapsp.device import Device, model
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
 from pyapsp.graph import Graph, datasets, generators
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import DTYPES
+from pyapsp.registry import problem
 from pyapsp.result import NO_PREDECESSOR
 from pyapsp.sparse import ms_bfs
 from pyapsp.sparse.ms_bfs import MsBfs
@@ -495,3 +496,19 @@ def test_sums_over_few_vertices(n, device):
 def test_sums_of_long_distances(device):
     graph = line(300)
     assert_totals(graph, "int32", device, np.arange(300), width=7, words=4)
+
+
+def test_blocks_in_parallel_grow_with_the_cores_of_a_cpu(device, monkeypatch):
+    graph = unweighted(generators.random_graph(6000, 60_000, seed=1))
+    options = problem("all-pairs").ask(graph, "ms-bfs", dtype="uint16", device=device).options
+
+    def blocks(units):
+        listed = dataclasses.replace(device.capabilities, compute_units=units)
+        with monkeypatch.context() as patch:
+            patch.setitem(model._capabilities, device.handle, listed)
+            return ms_bfs._blocks(graph, options, 4)
+
+    if device.kind == "cpu":
+        assert blocks(1) < blocks(2) < blocks(8)
+    else:
+        assert blocks(1) == blocks(8)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
-from pyapsp.dense.outofcore import planner
+from pyapsp.dense.outofcore import planner, team
 from pyapsp.dense.outofcore.planner import Asked, Machine, best_cut, predict
 from pyapsp.dense.outofcore.shape import Shape
 from pyapsp.dense.outofcore.speeds import Speeds, measure
@@ -134,3 +134,17 @@ def test_measured_speeds_are_finite_and_leave_the_matrix_alone(product, device):
     assert 0 < speeds.write < math.inf
     assert math.isinf(speeds.up) == device.capabilities.unified_memory
     assert speeds.shared == (device.kind == "cpu")
+
+
+def test_a_team_is_planned_with_its_helpers(product, device, monkeypatch):
+    monkeypatch.setattr(team, "measure", lambda *_: FAST)
+    helpers = (device,) * 3
+    options = AllPairsOptions(device, np.dtype("float32"), helpers=helpers, memory_limit=2**28)
+    with Matrix(np.empty((16384, 16384), np.float32)) as matrix:  # never touched
+        found = {
+            asked: team.team_of(matrix, options, [product] * 4, {"helpers": asked})
+            for asked in ("none", "all")
+        }
+    assert [len(each.members) for each in found.values()] == [1, 4]
+    assert found["all"].cut.shape.block < found["none"].cut.shape.block
+    assert found["all"].seconds < found["none"].cut.helped(3.0)

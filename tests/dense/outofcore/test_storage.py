@@ -448,6 +448,15 @@ def test_the_first_distances(rows, dtype, kind, tmp_path, monkeypatch):
         assert (np.diagonal(expected) < 0).any()
 
 
+def test_the_first_distances_of_some_rows():
+    graph = random_graph(45, "int32", seed=1)
+    expected = np.empty((45, 45), np.int32)
+    initial_distances(graph, expected)
+    with Matrix(np.full((20, 45), 3, np.int32), first=13) as matrix:
+        fill(matrix, graph, rows=7)
+        np.testing.assert_array_equal(matrix.array, expected[13:33])
+
+
 def test_the_first_distances_without_arcs_and_without_vertices():
     for n in (0, 1, 5):
         graph = Graph.from_arcs(n, [], [])
