@@ -37,7 +37,7 @@ __all__ = ["solve_dense"]
 # Bytes of rows that are copied or checked at once.
 _LOOK = 2**25
 # Parameters of fw-outofcore that mean nothing here.
-_OTHERS = ("columns", "split", "pivot", "helpers")
+_OTHERS = ("columns", "split", "pivot", "helpers", "lookahead")
 
 
 def solve_dense(
@@ -212,7 +212,8 @@ def _look(
     largest, check = 0.0, options.must_check(graph)
     matters = options.predecessors and options.dtype.kind == "f"
     if check or matters:
-        for _, block in matrix.rows(max(1, _LOOK // (graph.n * held.dtype.itemsize))):
+        count = max(1, _LOOK // (graph.n * held.dtype.itemsize)) if matrix.on_disk else matrix.n
+        for _, block in matrix.rows(count):
             if check:
                 check_answer(graph, block)
             if matters:

@@ -94,7 +94,7 @@ def planned(
             return DensePlan(product, None, needed, wanted, spans, prediction, rates)
     if block is None:
         block = best(n, ranks.size, item, rates, resident=False).block
-    asked = Asked(block=block, rows=given.get("rows"), separated=False)
+    asked = Asked(block=block, rows=given.get("rows"), separated=False, ahead=False)
     cut = best_cut(n, rates.unit, machine, asked)
     block = min(ranks.all(cut.shape.block))
     prediction = predict(n, ranks.size, block, item, rates)

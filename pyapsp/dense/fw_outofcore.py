@@ -31,7 +31,7 @@ from pyapsp.registry import Plan, register
 
 __all__ = ["FwOutofcore"]
 
-# Bytes of rows that are checked at once.
+# Bytes of rows of a file that are checked at once.
 _LOOK = 2**25
 _INTERVALS = ("auto", 0, 1, 10, 60, 600, 3600)
 
@@ -86,6 +86,9 @@ class FwOutofcore(AllPairsMethod):
         devices.
     helpers : {"auto", "all", "none"}, optional
         Whether the devices after the first are used; with "auto" the model decides.
+    lookahead : {"auto", "on", "off"}, optional
+        Whether the next pivot block is updated first and opened while the others are updated. This
+        takes twice the device memory; with "auto" the model decides.
     interval : {"auto", 0, 1, 10, 60, 600, 3600}, optional
         Seconds between checkpoints. With "auto" checkpoints take 3 % of the time.
     """
@@ -101,6 +104,7 @@ class FwOutofcore(AllPairsMethod):
         "split": ("fused", "separated"),
         "pivot": ("device", "host"),
         "helpers": ("auto", "all", "none"),
+        "lookahead": ("auto", "on", "off"),
         "interval": _INTERVALS,
     }
     outofcore = True
@@ -137,6 +141,7 @@ class FwOutofcore(AllPairsMethod):
             "split": "separated" if team.cut.separated else "fused",
             "pivot": given.get("pivot", "device"),
             "helpers": "all" if len(team.members) > 1 else "none",
+            "lookahead": "on" if shape.workers > 1 else "off",
             "interval": given.get("interval", "auto"),
         }
         prepared, seconds = _Prepared(array, team, ours, recovery), time.perf_counter() - started
@@ -184,7 +189,7 @@ class FwOutofcore(AllPairsMethod):
                 matrix,
                 workers,
                 [member.machine.speeds.product for member in prepared.team.members],
-                workers[prepared.team.closer],
+                prepared.team.closer,
                 prepared.team.cut.shape.block,
                 checkpoint=checkpoint,
                 interval=_interval(plan, checkpoint, matrix),
@@ -215,7 +220,7 @@ class FwOutofcore(AllPairsMethod):
                 "kernel_hash": prepared.team.members[0].machine.product.program.hash,
                 "more": {
                     "predicted_seconds": prepared.team.seconds,
-                    "moved_bytes": sum(worker.moved for worker in workers),
+                    "moved_bytes": sum(worker.moved for turns in workers for worker in turns),
                     "devices": [member.device.name for member in prepared.team.members],
                     "resumed": state is not None,
                 },
@@ -250,7 +255,8 @@ def _look(graph: Graph, matrix: Matrix, options: AllPairsOptions) -> float:
     largest = 0.0
     matters = options.predecessors and options.dtype.kind == "f"
     if options.check or matters:
-        for _, block in matrix.rows(max(1, _LOOK // (graph.n * options.dtype.itemsize))):
+        count = max(1, _LOOK // (graph.n * options.dtype.itemsize)) if matrix.on_disk else matrix.n
+        for _, block in matrix.rows(count):
             if options.check:
                 check_answer(graph, block)
             if matters:

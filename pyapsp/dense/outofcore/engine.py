@@ -1,8 +1,17 @@
 """The passes over a matrix in host memory: the work of each device, and the checkpoints.
 
-A pass runs Floyd-Warshall on a pivot block and multiplies its rows by it (the *row panel*). Then it
-updates all other rows in any order, on all devices in parallel. After the row panel the state of a
-run is the matrix and the list of rows that this pass has not updated yet. A checkpoint stores both.
+A pass *opens* a pivot block: it runs Floyd-Warshall on the block and multiplies its rows by it (the
+*row panel*). Then it updates all other rows in any order, on all devices in parallel. After the
+opening, the state of a run is the matrix and the list of rows that this pass has not updated yet. A
+checkpoint stores both.
+
+Look-ahead: the rows of the next pivot block are updated first, and that block is opened while all
+devices update the other rows:
+
+    first device   | rows of k+1 | close, panel k+1, beside the update with panel k | update, k+1
+    other devices  | update with panel k                              | fetch k+1   | update, k+1
+
+Each device then has two workers, for even and odd passes, since it has two row panels at once.
 
 Each pass of b pivots copies every value to the device and back once, so that a larger b needs less
 bandwidth. The result does not depend on the order of the rows. So a run that continues from a
@@ -13,9 +22,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 from pyapsp.dense.outofcore.checkpoint import Checkpoint
 from pyapsp.dense.outofcore.interval import Interval
@@ -28,6 +38,9 @@ __all__ = ["Engine"]
 # Seconds between two checks of the progress of the devices.
 _LOOK = 0.05
 
+#: The workers of a device: one, or with look-ahead one for even and one for odd passes.
+Turns: TypeAlias = Sequence[Worker]
+
 
 class Engine:
     """Floyd-Warshall, pass by pass.
@@ -35,11 +48,12 @@ class Engine:
     Parameters
     ----------
     matrix : Matrix
-    workers : sequence of Worker
-        The first computes the row panels.
+    devices : sequence of sequences of Worker
+        The workers of each device: one, or two for look-ahead. The first device computes the row
+        panels.
     rates : sequence of float
-        Updates a second of each.
-    closer : Worker
+        Updates a second of each device.
+    closer : int
         Which of them closes the pivot blocks.
     block : int
         Pivots of a pass; a multiple of the unit of each worker.
@@ -55,9 +69,9 @@ class Engine:
     def __init__(
         self,
         matrix: Matrix,
-        workers: Sequence[Worker],
+        devices: Sequence[Turns],
         rates: Sequence[float],
-        closer: Worker,
+        closer: int,
         block: int,
         *,
         checkpoint: Checkpoint | None = None,
@@ -65,16 +79,18 @@ class Engine:
         decisive: Mapping[str, Any] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self._matrix, self._workers, self._closer = matrix, workers, closer
-        self._rates: dict[object, float] = dict(zip(map(id, workers), rates, strict=True))
+        self._matrix, self._devices, self._closer = matrix, devices, closer
+        self._rates = rates
         self._block, self._progress = block, progress
         self._checkpoint, self._interval = checkpoint, interval
         self._decisive = dict(decisive or {})
         self.passes = -(-matrix.n // block)
-        self._unit = math.lcm(*(worker.unit for worker in workers))
+        self._unit = math.lcm(*(workers[0].unit for workers in devices))
+        self._ahead = len(devices[0]) > 1
         self._number = 0
+        # how many pivot blocks are open: that of the pass at hand, and perhaps the next one
+        self._opened = 0
         self._schedule: Schedule | None = None
-        self._opening: Future[None] | None = None
         self._running: list[Future[None]] = []
 
     def run(self, state: Mapping[str, Any] | None = None) -> None:
@@ -96,16 +112,12 @@ class Engine:
         left = None
         if state is not None:
             self._number, left = state["pass"], state["left"]
+            self._opened = state.get("opened", self._number + (left is not None))
         try:
-            with ThreadPoolExecutor(len(self._workers)) as pool:
+            # for each device one that updates and one that brings rows, and one that opens a block
+            with ThreadPoolExecutor(2 * len(self._devices) + 1) as pool:
                 try:
-                    while self._number < self.passes:
-                        self._pass(pool, left)
-                        left = None
-                        self._number += 1
-                        self._schedule = self._opening = None
-                        if self._interval is not None and self._interval.due(time.monotonic()):
-                            self._save()
+                    self._passes(pool, left)
                 except BaseException:
                     if self._schedule is not None:
                         self._schedule.stop()
@@ -117,26 +129,69 @@ class Engine:
                 self._save()
             raise
 
-    def _pass(self, pool: ThreadPoolExecutor, left: list[list[int]] | None) -> None:
-        n, first = self._matrix.n, self._number * self._block
-        depth = min(self._block, -(-(n - first) // self._unit) * self._unit)
-        rows = [(0, first), (min(first + depth, n), n)]
-        main, *others = self._workers
-        if left is not None:
-            rows, others = [(low, high) for low, high in left], list(self._workers)
-        self._schedule = schedule = Schedule(rows, self._rates)
+    def _passes(self, pool: ThreadPoolExecutor, left: list[list[int]] | None) -> None:
+        """Run the passes that are left; of the first one only these rows, if they are given."""
+        ready = False
+        while self._number < self.passes:
+            ahead = self._ahead and self._number + 1 < self.passes
+            first, last = self._pivots(self._number)
+            rows = [(0, first), (last, self._matrix.n)]
+            if left is not None:
+                rows, left = [(low, high) for low, high in left], None
+            if ahead:
+                rows = _sooner(rows, *self._pivots(self._number + 1))
+            self._schedule = schedule = Schedule(rows, dict(enumerate(self._rates)))
+            if not ready:
+                self._wait([pool.submit(self._open, pool, self._number)])
+            running = [
+                pool.submit(self._worker(device, self._number).update, schedule, device)
+                for device in range(len(self._devices))
+            ]
+            if ahead:
+                running.append(pool.submit(self._open_next, pool, schedule, self._number + 1))
+            self._wait(running)
+            while schedule.left:  # what one device left to another that had ended already
+                main = self._worker(0, self._number)
+                self._wait([pool.submit(main.update, schedule, 0)])
+            ready = ahead
+            self._number += 1
+            self._schedule = None
+            if self._interval is not None and self._interval.due(time.monotonic()):
+                self._save()
 
-        def opened() -> None:
-            if left is None:
-                self._closer.close(first, depth)
-                main.panel(first, depth)
+    def _worker(self, device: int, number: int) -> Worker:
+        workers = self._devices[device]
+        return workers[number % len(workers)]
 
-        self._opening = pool.submit(opened)
-        self._wait([self._opening])
-        self._wait([pool.submit(worker.fetch, first, depth) for worker in others])
-        self._wait([pool.submit(each.update, schedule, id(each)) for each in self._workers])
-        while schedule.left:  # what one device left to another that had ended already
-            self._wait([pool.submit(main.update, schedule, id(main))])
+    def _pivots(self, number: int) -> tuple[int, int]:
+        """Return the rows of a pivot block: the first, and one past the last."""
+        first = number * self._block
+        return first, min(first + self._block, self._matrix.n)
+
+    def _open(self, pool: ThreadPoolExecutor, number: int) -> None:
+        """Make a row panel, unless it is in the matrix, and bring it to all devices."""
+        first, last = self._pivots(number)
+        depth = min(self._block, -(-(last - first) // self._unit) * self._unit)
+        lacking = range(len(self._devices))
+        if number >= self._opened:
+            self._worker(self._closer, number).close(first, depth)
+            self._worker(0, number).panel(first, depth)
+            self._opened = number + 1
+            lacking = lacking[1:]
+        bringing = [
+            pool.submit(self._worker(device, number).fetch, first, depth) for device in lacking
+        ]
+        wait(bringing)
+        for each in bringing:
+            each.result()
+
+    def _open_next(self, pool: ThreadPoolExecutor, schedule: Schedule, number: int) -> None:
+        """Open the block of the next pass, as soon as its rows are updated."""
+        if schedule.begin(*self._pivots(number)):
+            try:
+                self._open(pool, number)
+            finally:
+                schedule.end()
 
     def _wait(self, running: list[Future[None]]) -> None:
         """Wait for the devices, and meanwhile tell of progress and save what is due."""
@@ -162,8 +217,7 @@ class Engine:
     @property
     def _is_open(self) -> bool:
         """Whether the row panel of the pass at hand is in the matrix."""
-        opening = self._opening
-        return opening is not None and opening.done() and opening.exception() is None
+        return self._opened > self._number
 
     def _save_if_due(self) -> None:
         schedule = self._schedule
@@ -179,6 +233,17 @@ class Engine:
         if self._checkpoint is None or self._interval is None:
             return
         left = self._schedule.left if self._schedule is not None and self._is_open else None
-        state = {**self._decisive, "pass": self._number, "left": left}
+        state = {**self._decisive, "pass": self._number, "left": left, "opened": self._opened}
         cost = self._checkpoint.save(self._matrix, state)
         self._interval.saved(cost, time.monotonic())
+
+
+def _sooner(rows: Iterable[tuple[int, int]], low: int, high: int) -> list[tuple[int, int]]:
+    """Put those of some rows that are in a range before the others."""
+    inside, others = [], []
+    for first, last in rows:
+        cuts = [min(max(each, first), last) for each in (first, low, high, last)]
+        before, within, after = pairwise(cuts)
+        inside.append(within)
+        others += [before, after]
+    return inside + others

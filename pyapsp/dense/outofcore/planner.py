@@ -3,15 +3,19 @@
 A pass over b pivots updates (n - b) rows of n values with b steps each, and copies each of these
 rows to the device and back. Kernels take n / rate for a row and step, transfers take
 2 n / bandwidth for a row. With a large enough b, kernels take longer than transfers. This is the
-model of `pyapsp.dense.bandwidth_model` with some additions: the pivot block and its rows, the
-upload of the first and the download of the last part, copies on the host, and memory.
+model of `pyapsp.dense.bandwidth_model` with some additions: the pivot block and its rows, which the
+first device updates alone or during the pass before (look-ahead), the upload of the first and the
+download of the last part, copies on the host, and memory.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import add
+from typing import NamedTuple
 
 from pyapsp.dense import bandwidth_model
 from pyapsp.dense.outofcore.shape import Shape, up_to
@@ -73,7 +77,7 @@ class Machine:
 
     def needed(self, shape: Shape) -> int:
         """Return the bytes that a shape takes."""
-        return self.item * sum(shape.buffers(self.product).values())
+        return shape.workers * self.item * sum(shape.buffers(self.product).values())
 
     def holds(self, shape: Shape) -> bool:
         """Return whether there is memory for a shape."""
@@ -89,6 +93,7 @@ class Asked:
     rows: int | None = None
     columns: int | None = None
     separated: bool | None = None
+    ahead: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -105,8 +110,6 @@ class Cut:
     device_bytes : int
     bound : str
         What takes longest: "kernels", "transfers" or "host".
-    shared : float
-        The part of the seconds that helpers can share: updating rows.
     copying : float
         The part of the time in which the host copies.
     """
@@ -117,19 +120,11 @@ class Cut:
     moved: int
     device_bytes: int
     bound: str
-    shared: float
     copying: float
-
-    def helped(self, gain: float) -> float:
-        """Return the seconds if helpers add this part of the first device's speed to updates."""
-        return self.seconds - self.shared * (1 - 1 / (1 + gain))
 
 
 def best_cut(n: int, unit: int, machine: Machine, asked: Asked, gain: float = 0.0) -> Cut:
     """Return the fastest cut that a device has memory for, of those that were asked for.
-
-    The first device alone closes the pivot blocks and multiplies their rows. With helpers these
-    take a larger part of the time, so that smaller blocks are faster.
 
     Parameters
     ----------
@@ -139,7 +134,7 @@ def best_cut(n: int, unit: int, machine: Machine, asked: Asked, gain: float = 0.
     machine : Machine
     asked : Asked
     gain : float
-        As for `Cut.helped`.
+        As for `predict`.
 
     Raises
     ------
@@ -151,8 +146,8 @@ def best_cut(n: int, unit: int, machine: Machine, asked: Asked, gain: float = 0.
     for shape in _shapes(n, unit, machine, asked):
         least = min(machine.needed(shape), least)
         for separated in splits if machine.holds(shape) else ():
-            cut = predict(shape, machine, separated=separated)
-            if best is None or cut.helped(gain) < best.helped(gain):
+            cut = predict(shape, machine, separated=separated, gain=gain)
+            if best is None or cut.seconds < best.seconds:
                 best = cut
     if best is None:
         available = min(machine.memory, machine.largest)
@@ -160,53 +155,112 @@ def best_cut(n: int, unit: int, machine: Machine, asked: Asked, gain: float = 0.
     return best
 
 
-def predict(shape: Shape, machine: Machine, *, separated: bool) -> Cut:
-    """Return a cut with the seconds that a run of it takes, by the model."""
-    item, n, size, speeds = machine.item, shape.n, shape.size, machine.speeds
-    total, moved, shared = 0.0, 0, 0.0
-    spent = {"kernels": 0.0, "transfers": 0.0, "host": 0.0}
-    for first in range(0, n, shape.block):
-        depth = min(shape.block, size - first)
-        others = size - depth
-        # steps: updates, values up, values down, of how large a part
-        close = (depth**3 / _CLOSING, depth**2, depth**2, min(shape.slot, depth**2))
-        panel = (depth * depth * others, depth * size, depth * size, shape.slot)
-        part = shape.rows * shape.columns
-        up = others * (depth if separated else size)
-        if shape.columns < size and not separated:
-            up += others * depth
-        update = (others * depth * size, up, others * size, part)
-        for number, (updates, values_up, values_down, one) in enumerate((close, panel, update)):
-            rate = speeds.product_of(shape.rows if number == 2 else depth)
-            kernels = updates / rate
-            # both ways share the bus, and copies of the host its memory
-            transfers = values_up * item / speeds.up + values_down * item / speeds.down
-            back = values_down * item / speeds.write
-            if separated and number == 2:
-                back += values_down * item / speeds.read
-            host = values_up * item / speeds.read + back
-            way = (
-                one * item * (1 / speeds.up + 1 / speeds.down + 1 / speeds.read + 1 / speeds.write)
-            )
-            if speeds.shared:
-                taken = kernels + host
-            elif number < 2:  # nothing to overlap with
-                taken = kernels + transfers + host
-            else:
-                taken = max(kernels, transfers, host) + way
-            if number == 2:
-                parts = -(-others // shape.rows) * -(-size // shape.columns)
-                taken += parts * _PART
-                shared += taken
-            total += taken
-            moved += (values_up + values_down) * item
-            for name, seconds in zip(spent, (kernels, transfers, host), strict=True):
-                spent[name] += seconds
-    total += _PASS * -(-n // shape.block)
-    bound = max(spent, key=spent.__getitem__)
-    copying = min(1.0, spent["host"] / total)
-    needed = machine.needed(shape)
-    return Cut(shape, separated, total, moved, needed, bound, shared, copying)
+class _Work(NamedTuple):
+    """What a step of a pass takes: seconds of the kernels, the bus and the host; bytes moved."""
+
+    kernels: float = 0.0
+    transfers: float = 0.0
+    host: float = 0.0
+    moved: float = 0.0
+
+    def plus(self, other: _Work) -> _Work:
+        """Return what both take."""
+        return _Work(*map(add, self, other))
+
+    @property
+    def alone(self) -> float:
+        """Seconds with nothing to overlap with."""
+        return self.kernels + self.transfers + self.host
+
+
+def predict(shape: Shape, machine: Machine, *, separated: bool, gain: float = 0.0) -> Cut:
+    """Return a cut with the seconds that a run of it takes, by the model.
+
+    Parameters
+    ----------
+    shape : Shape
+    machine : Machine
+        The first device.
+    separated : bool
+    gain : float
+        The part of its speed that helpers add to the updates of rows. They wait while a block is
+        opened, unless there is look-ahead, and they all use the memory of one host.
+    """
+    speeds, ahead = machine.speeds, shape.workers > 1
+    depths = [min(shape.block, shape.size - first) for first in range(0, shape.n, shape.block)]
+    # the first part comes, and the last one goes, while nothing is computed
+    one = shape.rows * shape.columns * machine.item
+    way = one * (1 / min(speeds.up, speeds.read) + 1 / min(speeds.down, speeds.write))
+    total, spent = _opened(shape, machine, depths[0], gain).alone, _Work()
+    # passes of the same depth, followed by the same, are alike
+    alike = Counter(zip(depths, [*depths[1:], 0], strict=True))
+    for (depth, following), count in alike.items():
+        others = shape.size - depth
+        update = _update(shape, machine, depth, separated=separated)
+        after = _opened(shape, machine, following, gain)
+        both = update.plus(after) if ahead else update
+        kernels, transfers = both.kernels / (1 + gain), both.transfers / (1 + gain)
+        if speeds.shared:
+            taken = kernels + transfers + both.host
+        else:
+            taken = max(kernels, transfers, both.host) + way
+        parts = -(-others // shape.rows) * -(-shape.size // shape.columns)
+        taken += parts * _PART / (1 + gain)
+        if gain:  # devices wait for the last part of another, half of it in the mean
+            taken += 0.5 * update.kernels * min(1.0, shape.rows / max(others, 1))
+        if ahead:
+            # the rows of the next block are updated, and then it is opened
+            sooner = update.kernels * following / max(others, 1)
+            taken = max(taken, sooner + after.alone)
+        else:
+            taken += after.alone
+        total += count * (taken + _PASS)
+        each = update.plus(_opening(shape, machine, depth))
+        spent = spent.plus(_Work(*(count * some for some in each)))
+    bound = max(("kernels", "transfers", "host"), key=lambda name: float(getattr(spent, name)))
+    copying = min(1.0, spent.host / total)
+    return Cut(shape, separated, total, int(spent.moved), machine.needed(shape), bound, copying)
+
+
+def _work(
+    machine: Machine, updates: float, rate: float, up: int, down: int, reads: int = 0
+) -> _Work:
+    """Return what updates at a rate take, with values to the device and back.
+
+    `reads` are further values that the host reads.
+    """
+    item, speeds = machine.item, machine.speeds
+    return _Work(
+        updates / rate,
+        up * item / speeds.up + down * item / speeds.down,
+        (up + reads) * item / speeds.read + down * item / speeds.write,
+        (up + down) * item,
+    )
+
+
+def _opening(shape: Shape, machine: Machine, depth: int) -> _Work:
+    """Return what a pivot block and its rows take."""
+    rate, size = machine.speeds.product_of(depth), shape.size
+    close = _work(machine, depth**3 / _CLOSING, rate, depth**2, depth**2)
+    panel = _work(machine, depth * depth * (size - depth), rate, depth * size, depth * size)
+    return close.plus(panel)
+
+
+def _opened(shape: Shape, machine: Machine, depth: int, gain: float) -> _Work:
+    """Return what it takes until all devices have the rows of a pivot block."""
+    opening = _opening(shape, machine, depth)
+    return opening.plus(_work(machine, 0.0, 1.0, depth * shape.size, 0)) if gain else opening
+
+
+def _update(shape: Shape, machine: Machine, depth: int, *, separated: bool) -> _Work:
+    """Return what the other rows take."""
+    others, size = shape.size - depth, shape.size
+    up = others * (depth if separated else size)
+    if shape.columns < size and not separated:
+        up += others * depth
+    rate = machine.speeds.product_of(shape.rows)
+    reads = others * size if separated else 0
+    return _work(machine, others * depth * size, rate, up, others * size, reads)
 
 
 def helper_shape(cut: Cut, unit: int, machine: Machine, lead: Speeds) -> Shape | None:
@@ -264,5 +318,13 @@ def _shapes(n: int, unit: int, machine: Machine, asked: Asked) -> Iterator[Shape
         fewer = {up(rows // k) for k in (2, 4, 8, 16)}
         heights = sorted(fewer | {up(k * rows) for k in _ROWS})
     columns = size if asked.columns is None else up(asked.columns)
-    for block in blocks:
-        yield from (Shape(n, size, block, height, columns, machine.slots) for height in heights)
+    turns: Sequence[int]
+    if asked.ahead is not None:
+        turns = (2,) if asked.ahead else (1,)
+    else:
+        # kernels of two passes only share a device that is also the host
+        turns = (1,) if machine.speeds.shared else (1, 2)
+    for workers in turns:
+        for block in blocks:
+            for height in heights:
+                yield Shape(n, size, block, height, columns, machine.slots, workers)

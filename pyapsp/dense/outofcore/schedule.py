@@ -27,7 +27,7 @@ class Schedule:
         self._rates = rates
         self._busy: set[tuple[int, int]] = set()
         self._changed = threading.Condition()
-        self._held = self._stopped = False
+        self._held = self._stopped = self._opening = False
         self._retired: set[object] = set()
 
     @property
@@ -56,11 +56,30 @@ class Schedule:
             self._busy.remove((first, last))
             self._changed.notify_all()
 
+    def begin(self, first: int, last: int) -> bool:
+        """Wait until some rows are updated, and return whether their pivot block may be opened.
+
+        Whoever opens it is at work until `end`. The answer is no after `stop`.
+        """
+
+        def updated() -> bool:
+            return all(high <= first or last <= low for low, high in (*self._left, *self._busy))
+
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped or (not self._held and updated()))
+            self._opening = not self._stopped
+            return self._opening
+
+    def end(self) -> None:
+        """Note that the pivot block is open."""
+        with self._changed:
+            self._opening = False
+
     @property
     def quiet(self) -> bool:
         """Whether it is on hold and nobody is at work any more."""
         with self._changed:
-            return self._held and not self._busy
+            return self._held and not self._busy and not self._opening
 
     def hold(self) -> None:
         """Hand out nothing more for the time being."""

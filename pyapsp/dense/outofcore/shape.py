@@ -28,6 +28,8 @@ class Shape:
     slots : int
         Parts of the matrix that are on the device at once: one comes in, one is computed, one goes
         out. Where the device is the host, copies beside kernels would only take their cores.
+    workers : int
+        One, or with look-ahead two, for even and odd passes; each has all these buffers.
     """
 
     n: int
@@ -36,6 +38,7 @@ class Shape:
     rows: int
     columns: int
     slots: int = 3
+    workers: int = 1
 
     @property
     def slot(self) -> int:
@@ -47,7 +50,7 @@ class Shape:
         return min(max(self.slot // (4 * self.block) // unit, 1) * unit, self.size)
 
     def buffers(self, product: Product) -> dict[str, int]:
-        """Return the values in each device buffer, by what it is for."""
+        """Return the values in each device buffer of a worker, by what it is for."""
         return {
             "right": self.block * self.size,
             "slots": self.slots * self.slot,

@@ -1,9 +1,10 @@
 """Steps of a device on a matrix in host memory: a part is uploaded, computed and downloaded.
 
 A *step* copies a part of the matrix into a slot, computes on it, and copies it back. A slot is a
-device buffer; if the device has its own memory, there is also a staging buffer on the host. There
-are several slots and three queues: while one step computes, the next is uploaded and the previous
-one is downloaded.
+device buffer. There are several slots and three queues: while one step computes, the next is
+uploaded and the previous one is downloaded. If the device has its own memory, a part goes through
+pinned host memory, some rows at a time, so that copies of the host and of the bus overlap. All of a
+part in pinned memory would take longer to allocate than to copy.
 
 Transfers overlap with kernels on devices with memory of their own. A CPU device has one slot,
 because copies beside kernels only use the time of its cores. Two kinds of copies are not used:
@@ -14,15 +15,16 @@ in another driver they take 50 times as long as a kernel.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.dense.outofcore.shape import Shape
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.product import Rectangle
 from pyapsp.device import Device
@@ -30,6 +32,9 @@ from pyapsp.kernels.mapped import map_buffer, pinned
 from pyapsp.precision import infinity
 
 __all__ = ["Compute", "Part", "Step", "Steps"]
+
+# Bytes of pinned memory that are copied at once, and how often each direction has them.
+_PIECE, _PIECES = 2**25, 3
 
 #: Enqueues the kernels of a step on the buffer of a slot, and returns their events.
 Compute: TypeAlias = Callable[[cl.Buffer], list[cl.Event]]
@@ -48,6 +53,11 @@ class Part:
     high: int
     height: int
     width: int
+
+    def piece(self, low: int, high: int) -> Part:
+        """Return the part that has some rows of the slot."""
+        first, last = (min(self.first + row, self.last) for row in (low, high))
+        return replace(self, first=first, last=last, height=high - low)
 
     @property
     def values(self) -> int:
@@ -93,10 +103,8 @@ class Steps:
     ----------
     device : Device
     matrix : Matrix
-    slots : int
-        How many there are.
-    values : int
-        What each of them holds.
+    shape : Shape
+        How many slots there are, and what each of them holds.
 
     Attributes
     ----------
@@ -106,13 +114,16 @@ class Steps:
         Bytes that came and went.
     """
 
-    def __init__(self, device: Device, matrix: Matrix, slots: int, values: int) -> None:
+    def __init__(self, device: Device, matrix: Matrix, shape: Shape) -> None:
         self.device, self.matrix = device, matrix
         self.queue, self.up, self.down = (device.queue() for _ in range(3))
         self.item = matrix.dtype.itemsize
         self.infinity = np.array(infinity(matrix.dtype), matrix.dtype)
         self.moved = 0
-        self._slots = [_Slot(self, values) for _ in range(slots)]
+        self.staging: tuple[_Staging, _Staging] | None = None
+        if not device.capabilities.unified_memory:
+            self.staging = (_Staging(self.up, matrix, shape), _Staging(self.down, matrix, shape))
+        self._slots = [_Slot(self, shape.slot) for _ in range(shape.slots)]
         self._loader, self._saver = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
 
     def close(self) -> None:
@@ -121,8 +132,8 @@ class Steps:
         self._saver.shutdown()
         slots, self._slots = self._slots, []
         with ExitStack() as stack:
-            for slot in slots:
-                stack.callback(slot.release)
+            for each in (*slots, *(self.staging or ())):
+                stack.callback(each.release)
 
     def run(self, steps: Iterable[Step]) -> None:
         """Run steps: each is brought while the one before is computed and those before go out."""
@@ -175,15 +186,9 @@ class _Slot:
     def __init__(self, steps: Steps, values: int) -> None:
         self._steps = steps
         self.buffer = cl.Buffer(steps.device.context, cl.mem_flags.READ_WRITE, values * steps.item)
-        self._staging: np.ndarray | None = None
-        if not steps.device.capabilities.unified_memory:
-            dtype = steps.matrix.dtype
-            self._staging, self._free_staging = pinned(steps.queue, values, dtype)
 
     def release(self) -> None:
         self.buffer.release()
-        if self._staging is not None:
-            self._free_staging()
 
     def load(self, step: Step) -> cl.Event | None:
         """Bring what a step asks for, and return the event of its last command."""
@@ -200,17 +205,14 @@ class _Slot:
             return event
         dtype = steps.matrix.dtype
         steps.moved += part.values * steps.item
-        if self._staging is None:
-            access = cl.map_flags.WRITE_INVALIDATE_REGION
-            memory, unmap = map_buffer(steps.up, self.buffer, access, part.values, dtype)
-            try:
-                self._read(part, part.shaped(memory))
-            finally:
-                event = unmap()
-        else:
-            memory = part.shaped(self._staging)
-            self._read(part, memory)
-            event = cl.enqueue_copy(steps.up, self.buffer, memory, is_blocking=False)
+        if steps.staging is not None:
+            return steps.staging[0].bring(part, self.buffer)
+        access = cl.map_flags.WRITE_INVALIDATE_REGION
+        memory, unmap = map_buffer(steps.up, self.buffer, access, part.values, dtype)
+        try:
+            _read(steps.matrix, part, part.shaped(memory))
+        finally:
+            event = unmap()
         steps.up.flush()
         return event
 
@@ -222,31 +224,102 @@ class _Slot:
         else:
             steps.moved += part.values * steps.item
             put = steps.matrix.minimum if step.minimum else steps.matrix.write
-            place = (part.first, part.last)
-            columns = slice(part.low, part.high)
-            if self._staging is None:
+            if steps.staging is not None:
+                steps.staging[1].take(part, self.buffer, computed, put)
+            else:
                 dtype, read = steps.matrix.dtype, cl.map_flags.READ
                 memory, unmap = map_buffer(
                     steps.down, self.buffer, read, part.values, dtype, [computed]
                 )
                 try:
-                    put(*place, part.shaped(memory), columns)
+                    put(part.first, part.last, part.shaped(memory), slice(part.low, part.high))
                 finally:
                     unmap().wait()
-            else:
-                memory = part.shaped(self._staging)
-                # a copy that blocks would keep other threads out of the driver
-                copied = cl.enqueue_copy(
-                    steps.down, memory, self.buffer, wait_for=[computed], is_blocking=False
-                )
-                steps.down.flush()
-                copied.wait()
-                put(*place, memory, columns)
         if step.finished is not None:
             step.finished()
 
-    def _read(self, part: Part, memory: np.ndarray) -> None:
-        height, width = part.last - part.first, part.high - part.low
-        self._steps.matrix.read(part.first, part.last, memory, slice(part.low, part.high))
-        memory[height:] = self._steps.infinity
-        memory[:height, width:] = self._steps.infinity
+
+class _Staging:
+    """Pinned host memory for one direction, in pieces that one thread uses in turn."""
+
+    def __init__(self, queue: cl.CommandQueue, matrix: Matrix, shape: Shape) -> None:
+        self._queue, self._matrix = queue, matrix
+        # at least a row
+        values = max(_PIECE // matrix.dtype.itemsize, shape.columns, shape.block)
+        self._values = min(values, shape.slot)
+        # with the copy that may still read it
+        self._pieces = deque[tuple[np.ndarray, cl.Event | None]]()
+        self._free: list[Callable[[], None]] = []
+        for _ in range(_PIECES):
+            memory, free = pinned(queue, self._values, matrix.dtype)
+            self._pieces.append((memory, None))
+            self._free.append(free)
+
+    def release(self) -> None:
+        with ExitStack() as stack:
+            for free in self._free:
+                stack.callback(free)
+
+    def bring(self, part: Part, buffer: cl.Buffer) -> cl.Event:
+        """Copy a part of the matrix into a slot, and return the event of the last command."""
+        for place, piece in self._cut(part):
+            memory, before = self._pieces.popleft()
+            if before is not None:
+                before.wait()
+            _read(self._matrix, piece, piece.shaped(memory))
+            copied: cl.Event = cl.enqueue_copy(
+                self._queue,
+                buffer,
+                memory[: piece.values],
+                dst_offset=place,
+                is_blocking=False,
+            )
+            self._queue.flush()
+            self._pieces.append((memory, copied))
+        return copied
+
+    def take(
+        self, part: Part, buffer: cl.Buffer, computed: cl.Event, put: Callable[..., None]
+    ) -> None:
+        """Copy a part from its slot into the matrix."""
+        going = deque[tuple[Part, np.ndarray, cl.Event]]()
+
+        def finish() -> None:
+            piece, memory, copied = going.popleft()
+            copied.wait()
+            columns = slice(piece.low, piece.high)
+            put(piece.first, piece.last, piece.shaped(memory), columns)
+            self._pieces.append((memory, None))
+
+        for place, piece in self._cut(part):
+            if not self._pieces:
+                finish()
+            memory, _ = self._pieces.popleft()
+            # a copy that blocks would keep other threads out of the driver
+            copied = cl.enqueue_copy(
+                self._queue,
+                memory[: piece.values],
+                buffer,
+                src_offset=place,
+                wait_for=[computed],
+                is_blocking=False,
+            )
+            self._queue.flush()
+            going.append((piece, memory, copied))
+        while going:
+            finish()
+
+    def _cut(self, part: Part) -> Iterator[tuple[int, Part]]:
+        """Yield the pieces of a part, each with its place in the slot in bytes."""
+        lines, row = self._values // part.width, part.width * self._matrix.dtype.itemsize
+        for low in range(0, part.height, lines):
+            yield low * row, part.piece(low, min(low + lines, part.height))
+
+
+def _read(matrix: Matrix, part: Part, memory: np.ndarray) -> None:
+    """Copy a part of the matrix, padded with infinity."""
+    height, width = part.last - part.first, part.high - part.low
+    matrix.read(part.first, part.last, memory, slice(part.low, part.high))
+    padding = infinity(matrix.dtype)
+    memory[height:] = padding
+    memory[:height, width:] = padding

@@ -22,8 +22,8 @@ from pyapsp.host import cores
 
 __all__ = ["THREADS", "Matrix"]
 
-# Threads that copy; more than this do not copy faster.
-THREADS = min(8, cores())
+# Threads that copy, for several devices at once; more than this do not copy faster.
+THREADS = min(24, cores())
 # Bytes of a copy for each thread.
 _PART = 2**22
 # Bytes on which an update works at a time, so that they stay in the cache.
@@ -212,10 +212,19 @@ class Matrix:
         return diagonal
 
     def rows(self, count: int) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the number of a row with a copy of it and the next ones, `count` rows at a time."""
+        """Yield the number of a row with it and the next ones, `count` rows at a time.
+
+        They are valid until the next ones: a view of an array in memory, a copy of a file.
+        """
+        size = min(count, self.last - self.first)
+        buffer = np.empty((size, self.n), self.dtype) if self.on_disk else None
         for first in range(self.first, self.last, count):
-            block = np.empty((min(count, self.last - first), self.n), self.dtype)
-            self.read(first, first + len(block), block)
+            last = min(first + count, self.last)
+            if buffer is None:
+                yield first, self.array[first - self.first : last - self.first]
+                continue
+            block = buffer[: last - first]
+            self.read(first, last, block)
             yield first, block
 
     def _checked(

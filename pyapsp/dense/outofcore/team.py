@@ -16,6 +16,7 @@ from pyapsp.dense.outofcore.planner import (
     best_cut,
     helper_gain,
     helper_shape,
+    predict,
     required_bandwidth,
 )
 from pyapsp.dense.outofcore.shape import Shape
@@ -72,18 +73,21 @@ class Team:
     seconds: float
     notes: tuple[str, ...]
 
-    def workers(self, matrix: Matrix, stack: ExitStack) -> list[Worker]:
-        """Return the members ready to work on a matrix, for as long as a stack is open."""
+    def workers(self, matrix: Matrix, stack: ExitStack) -> list[list[Worker]]:
+        """Return the workers of each member, ready for as long as a stack is open."""
         return [
-            stack.enter_context(
-                Worker(
-                    member.device,
-                    member.machine.product,
-                    member.shape,
-                    matrix,
-                    separated=self.cut.separated and number == 0,
+            [
+                stack.enter_context(
+                    Worker(
+                        member.device,
+                        member.machine.product,
+                        member.shape,
+                        matrix,
+                        separated=self.cut.separated and number == 0,
+                    )
                 )
-            )
+                for _ in range(member.shape.workers)
+            ]
             for number, member in enumerate(self.members)
         ]
 
@@ -178,10 +182,11 @@ def team_of(
     lead = machines[0]
     wanted = {name: given.get(name) for name in ("block", "rows", "columns")}
     split = {"fused": False, "separated": True}.get(given.get("split", ""))
+    ahead = {"on": True, "off": False}.get(given.get("lookahead", "auto"))
     hoped = 0.0
     if given.get("helpers", "auto") != "none":
         hoped = sum(each.speeds.product / lead.speeds.product for each in machines[1:])
-    cut = best_cut(matrix.n, unit, lead, Asked(**wanted, separated=split), hoped)
+    cut = best_cut(matrix.n, unit, lead, Asked(**wanted, separated=split, ahead=ahead), hoped)
     members, closer, gain, why = [Member(devices[0], lead, cut.shape)], 0, 0.0, []
     for device, machine in zip(devices[1:], machines[1:], strict=True):
         closes = given.get("pivot") == "host" and device.kind == "cpu" and closer == 0
@@ -200,7 +205,7 @@ def team_of(
             gain += adds
     if given.get("pivot") == "host" and closer == 0 and devices[0].kind != "cpu":
         raise CapabilityError("fw-outofcore with pivot=host needs a CPU among the devices")
-    seconds = cut.helped(gain)
+    seconds = predict(cut.shape, lead, separated=cut.separated, gain=gain).seconds
     notes = (*_notes(cut, lead, seconds), *why)
     return Team(tuple(members), closer, cut, unit, seconds, notes)
 
@@ -212,6 +217,7 @@ def _notes(cut: Cut, lead: Machine, seconds: float) -> Iterator[str]:
         f"{-(-shape.n // shape.block)} passes over {shape.block:,} pivots, "
         f"{shape.rows:,} x {min(shape.columns, shape.n):,} values at a time, "
         f"{'separated' if cut.separated else 'fused'}"
+        f"{', with look-ahead' if shape.workers > 1 else ''}"
     )
     yield (
         f"predicted: {seconds:,.3g} s, {cut.moved / 2**30:,.3g} GiB to and from the device, "

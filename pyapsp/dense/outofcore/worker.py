@@ -61,7 +61,7 @@ class Worker:
                 "old": self._allocate(values["lefts"] // 2),
                 "left": self._allocate(values["lefts"] // 2),
             }
-            self._steps = Steps(self.device, self._matrix, self.shape.slots, self.shape.slot)
+            self._steps = Steps(self.device, self._matrix, self.shape)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -9,7 +9,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -20,8 +22,11 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp import errors, verify
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
+from pyapsp.dense.outofcore import steps
 from pyapsp.dense.outofcore.engine import Engine
+from pyapsp.dense.outofcore.schedule import Schedule
 from pyapsp.dense.outofcore.steps import Steps
+from pyapsp.dense.outofcore.worker import Worker
 from pyapsp.device import devices
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
@@ -45,6 +50,8 @@ CUTS = [
     {"block": 128, "rows": 32, "split": "separated"},
     {"block": 64, "rows": 64, "columns": 128, "split": "separated"},
     {"block": 4096},
+    {"block": 64, "rows": 32, "lookahead": "on"},
+    {"block": 96, "rows": 64, "columns": 64, "split": "separated", "lookahead": "on"},
     {"pivot": "host"},
     {},
 ]
@@ -63,6 +70,24 @@ def test_every_cut(cut, n, device):
         np.testing.assert_array_equal(result.distances, csgraph.dijkstra(graph.to_scipy()))
     else:
         np.testing.assert_array_equal(result.distances, np.zeros((1, 1)))
+
+
+@pytest.fixture
+def apart(device, monkeypatch):
+    """Take a device for one with memory of its own, which gets rows by pinned memory."""
+    own = replace(device.capabilities, unified_memory=False)
+    monkeypatch.setitem(device.__dict__, "capabilities", own)
+    monkeypatch.setattr(steps, "_PIECE", 2**15)  # parts have several pieces
+    return device
+
+
+@pytest.mark.parametrize("cut", [each for each in CUTS if "pivot" not in each], ids=str)
+@pytest.mark.parametrize("n", [1, 63, 257])
+def test_every_cut_through_pinned_memory(cut, n, apart):
+    graph = generators.random_graph(n, min(5 * n, n * (n - 1)), seed=n)
+    result = pyapsp.solve(graph, outofcore(**cut), device=apart)
+    expected = csgraph.dijkstra(graph.to_scipy()) if graph.m else np.zeros((1, 1))
+    np.testing.assert_array_equal(result.distances, expected)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16", "uint16"])
@@ -84,7 +109,12 @@ def test_the_rounding_does_not_depend_on_how_rows_are_shared(device):
     graph = halves(300, 2000)
     answers = [
         pyapsp.solve(graph, outofcore(block=96, **cut), dtype="float32", device=each).distances
-        for cut in ({"rows": 32}, {"rows": 288}, {"rows": 64, "columns": 96})
+        for cut in (
+            {"rows": 32},
+            {"rows": 288},
+            {"rows": 64, "columns": 96},
+            {"rows": 32, "lookahead": "on"},
+        )
         for each in (device, [device, device])
     ]
     for answer in answers[1:]:
@@ -92,10 +122,11 @@ def test_the_rounding_does_not_depend_on_how_rows_are_shared(device):
     np.testing.assert_allclose(answers[0], csgraph.dijkstra(graph.to_scipy()), rtol=1e-5)
 
 
-def test_all_devices_together():
+@pytest.mark.parametrize("lookahead", ["on", "off"])
+def test_all_devices_together(lookahead):
     found = devices()
     graph = generators.random_graph(500, 3000, seed=4)
-    method = outofcore(block=64, rows=32, helpers="all")
+    method = outofcore(block=64, rows=32, helpers="all", lookahead=lookahead)
     result = pyapsp.solve(graph, method, dtype="int32", device=found)
     assert result.stats["devices"] == [each.name for each in found]
     expected = pyapsp.solve(graph, "fw-naive", dtype="int32", device=found[0])
@@ -103,6 +134,30 @@ def test_all_devices_together():
     alone = pyapsp.solve(graph, outofcore(helpers="none"), dtype="int32", device=found)
     assert alone.stats["devices"] == [found[0].name]
     np.testing.assert_array_equal(alone.distances, expected.distances)
+
+
+def test_the_next_block_is_opened_while_rows_are_updated(device, monkeypatch):
+    """The last rows of the first pass wait until the block of the second one is closed."""
+    closed = threading.Event()
+    close, ranges = Worker.close, Schedule.ranges
+
+    def noted(self, first, depth):
+        close(self, first, depth)
+        if first > 0:
+            closed.set()
+
+    def waiting(self, *asked):
+        for first, last in ranges(self, *asked):
+            if last == 384:
+                assert closed.wait(20)
+            yield first, last
+
+    monkeypatch.setattr(Worker, "close", noted)
+    monkeypatch.setattr(Schedule, "ranges", waiting)
+    graph = generators.random_graph(384, 3000, seed=4)
+    method = outofcore(block=128, rows=32, lookahead="on")
+    result = pyapsp.solve(graph, method, device=device)
+    np.testing.assert_array_equal(result.distances, csgraph.dijkstra(graph.to_scipy()))
 
 
 def test_other_methods_take_one_device(device):
@@ -189,7 +244,8 @@ def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_
     assert tuned.value.needed == least
 
 
-def test_no_more_device_memory_than_planned(device, monkeypatch):
+@pytest.mark.parametrize("lookahead", ["on", "off"])
+def test_no_more_device_memory_than_planned(lookahead, device, monkeypatch):
     live = {"now": 0, "most": 0}
 
     class Counted(cl.Buffer):
@@ -204,7 +260,7 @@ def test_no_more_device_memory_than_planned(device, monkeypatch):
             super().release()
 
     graph = generators.random_graph(400, 2000, seed=5)
-    method = outofcore(block=128, rows=64)
+    method = outofcore(block=128, rows=64, lookahead=lookahead)
     plan = method.plan(graph, AllPairsOptions(device, np.dtype("float32")))
     monkeypatch.setattr("pyapsp.dense.outofcore.worker.cl.Buffer", Counted)
     method.run(plan)
@@ -284,10 +340,11 @@ def cancel_after(fraction):
     return progress
 
 
-def test_progress_counts_up_to_the_end(device):
+@pytest.mark.parametrize("lookahead", ["on", "off"])
+def test_progress_counts_up_to_the_end(lookahead, device):
     calls = []
     graph = generators.random_graph(300, 2000, seed=7)
-    method = outofcore(block=64, rows=64)
+    method = outofcore(block=64, rows=64, lookahead=lookahead)
     result = pyapsp.solve(graph, method, device=device, progress=lambda *call: calls.append(call))
     passes = -(-300 // result.stats["parameters"]["block"])
     done, totals = zip(*calls, strict=True)
@@ -296,12 +353,13 @@ def test_progress_counts_up_to_the_end(device):
     assert done[-1] == 300 * passes
 
 
+@pytest.mark.parametrize("lookahead", ["on", "off"])
 @pytest.mark.parametrize("fraction", [0.0, 0.3, 0.7, 1.0])
-def test_a_cancelled_run_goes_on_where_it_was(fraction, device, tmp_path):
+def test_a_cancelled_run_goes_on_where_it_was(fraction, lookahead, device, tmp_path):
     graph = halves(400, 3000)
-    method = outofcore(block=64, rows=32, interval=0)
-    same = {"dtype": "float32", "device": device}
-    whole = pyapsp.solve(graph, method, **same)
+    method = outofcore(block=64, rows=32, interval=0, lookahead=lookahead)
+    same = {"dtype": "float32", "device": [device, device]}
+    whole = pyapsp.solve(graph, outofcore(block=64, rows=32), **same)
     folder = tmp_path / "checkpoint"
     with pytest.raises(Cancelled):
         pyapsp.solve(graph, method, checkpoint=folder, progress=cancel_after(fraction), **same)
@@ -427,9 +485,9 @@ def lose_after(count, monkeypatch):
     calls = {"left": count}
     whole = Steps.run
 
-    def run(self, steps):
+    def run(self, all_steps):
         def watched():
-            for step in steps:
+            for step in all_steps:
                 calls["left"] -= 1
                 if calls["left"] < 0:
                     raise cl.RuntimeError("clEnqueueNDRangeKernel", -5, "simulated: device lost")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from pyapsp.graph import generators
 from pyapsp.paths import AllPairsOptions
 
 FAST = Speeds(((16, 1e12),), 50e9, 50e9, 40e9, 40e9, shared=False)
+FREE = Speeds(((16, 1e12),), 50e9, 50e9, 1e12, 1e12, shared=False)  # of the host
 UNIT = 64
 
 
@@ -73,7 +75,8 @@ def test_the_cut_keeps_to_the_memory(product):
     for memory in (2**23, 2**24, 2**26, 2**28):
         cut = best_cut(4096, UNIT, Machine(product, FAST, memory, memory), Asked())
         assert cut.device_bytes <= memory
-        assert cut.device_bytes == 4 * sum(cut.shape.buffers(product).values())
+        buffers = cut.shape.buffers(product).values()
+        assert cut.device_bytes == 4 * cut.shape.workers * sum(buffers)
         for count in (cut.shape.block, cut.shape.rows, cut.shape.columns, cut.shape.size):
             assert count % UNIT == 0
     largest = 2**21  # of one buffer
@@ -102,15 +105,64 @@ def test_what_was_asked_for_is_rounded_up_to_the_unit(product):
     )
 
 
-def test_helpers_want_smaller_blocks(product):
+def test_helpers_want_smaller_blocks_without_look_ahead(product):
     """While the first device multiplies the rows of a block, the others wait."""
-    machine = Machine(product, FAST, 2**28, 2**28)
-    alone, helped = (best_cut(16384, UNIT, machine, Asked(), gain) for gain in (0.0, 3.0))
+    machine, asked = Machine(product, FREE, 2**30, 2**30), Asked(ahead=False)
+    alone, helped = (best_cut(16384, UNIT, machine, asked, gain) for gain in (0.0, 3.0))
     assert helped.shape.block < alone.shape.block
-    assert alone.helped(0.0) == alone.seconds
-    assert helped.seconds > alone.seconds
-    assert helped.helped(3.0) < alone.helped(3.0)
-    assert alone.helped(3.0) == pytest.approx(alone.seconds - 0.75 * alone.shared)
+    again = [
+        predict(cut.shape, machine, separated=cut.separated, gain=3.0) for cut in (alone, helped)
+    ]
+    assert again[1] == helped
+    assert helped.seconds < again[0].seconds < alone.seconds
+
+
+def test_helpers_share_the_kernels_of_updates_and_the_memory_of_the_host(product):
+    n, block = 8192, 1024
+    shape = {"n": n, "size": n, "block": block, "rows": 64, "columns": n}
+    bound_by = {
+        "kernels": Speeds(((16, 1e10),), 1e12, 1e12, 1e12, 1e12, shared=False),
+        "host": Speeds(((16, 1e13),), 1e12, 1e12, 1e9, 1e9, shared=False),
+    }
+    gained = {}
+    for name, speeds in bound_by.items():
+        machine = Machine(product, speeds, 2**32, 2**32)
+        alone, helped = (
+            predict(Shape(**shape), machine, separated=False, gain=gain).seconds
+            for gain in (0.0, 1.0)
+        )
+        gained[name] = alone / helped
+    # the rows of a block, an eighth of the updates, are multiplied by one
+    assert gained["kernels"] == pytest.approx(2 / (1 + 1 / 8), rel=0.03)
+    assert gained["host"] < 1.1
+
+
+def test_look_ahead_hides_what_a_block_takes(product):
+    n, block = 8192, 1024
+    speeds = replace(FREE, products=((16, 1e11),))
+    machine = Machine(product, speeds, 2**32, 2**32)
+    shape = {"n": n, "size": n, "block": block, "rows": 256, "columns": n}
+    plain, ahead = (
+        predict(Shape(**shape, workers=workers), machine, separated=False, gain=3.0)
+        for workers in (1, 2)
+    )
+    assert ahead.device_bytes == 2 * plain.device_bytes
+    assert ahead.moved == plain.moved
+    ideal = (n**3) / 4e11
+    assert ideal < ahead.seconds < 0.85 * plain.seconds
+    small = Machine(product, speeds, ahead.device_bytes - 1, 2**32)
+    given = {"block": block, "rows": 256, "separated": False}
+    assert best_cut(n, UNIT, machine, Asked(**given), 3.0).shape.workers == 2
+    assert best_cut(n, UNIT, small, Asked(**given), 3.0).shape.workers == 1
+    with pytest.raises(DeviceMemoryError):
+        best_cut(n, UNIT, small, Asked(**given, ahead=True), 3.0)
+
+
+def test_look_ahead_is_not_for_a_device_that_is_the_host(product):
+    own = Speeds(((16, 1e11),), math.inf, math.inf, 40e9, 40e9, shared=True)
+    machine = Machine(product, own, 2**30, 2**30)
+    assert best_cut(4096, UNIT, machine, Asked()).shape.workers == 1
+    assert best_cut(4096, UNIT, machine, Asked(ahead=True)).shape.workers == 2
 
 
 def test_a_helper_gets_parts_that_take_as_long(product):
@@ -137,14 +189,20 @@ def test_measured_speeds_are_finite_and_leave_the_matrix_alone(product, device):
 
 
 def test_a_team_is_planned_with_its_helpers(product, device, monkeypatch):
-    monkeypatch.setattr(team, "measure", lambda *_: FAST)
+    monkeypatch.setattr(team, "measure", lambda *_: FREE)
     helpers = (device,) * 3
-    options = AllPairsOptions(device, np.dtype("float32"), helpers=helpers, memory_limit=2**28)
+    options = AllPairsOptions(device, np.dtype("float32"), helpers=helpers, memory_limit=2**30)
     with Matrix(np.empty((16384, 16384), np.float32)) as matrix:  # never touched
         found = {
-            asked: team.team_of(matrix, options, [product] * 4, {"helpers": asked})
+            asked: team.team_of(
+                matrix, options, [product] * 4, {"helpers": asked, "lookahead": "off"}
+            )
             for asked in ("none", "all")
         }
     assert [len(each.members) for each in found.values()] == [1, 4]
     assert found["all"].cut.shape.block < found["none"].cut.shape.block
-    assert found["all"].seconds < found["none"].cut.helped(3.0)
+    for each, gain in (("none", 0.0), ("all", 3.0)):
+        told, cut = found[each].seconds, found[each].cut
+        machine = found[each].members[0].machine
+        again = predict(cut.shape, machine, separated=cut.separated, gain=gain)
+        assert told == again.seconds

@@ -94,3 +94,38 @@ def test_many_threads_share_without_loss():
     rows = [row for first, last in taken for row in range(first, last)]
     assert sorted(rows) == [*range(5000), *range(6000, 9001)]
     assert schedule.left == []
+
+
+def test_a_block_is_opened_when_its_rows_are_updated_and_nothing_is_on_hold():
+    schedule = Schedule([(8, 16), (0, 8), (16, 64)], {"main": 1.0})
+    ranges = schedule.ranges(8, 8, "main")
+    assert next(ranges) == (8, 16)
+    schedule.hold()
+    answers = []
+    opening = threading.Thread(target=lambda: answers.append(schedule.begin(8, 16)))
+    opening.start()
+    opening.join(0.05)
+    assert opening.is_alive()  # the rows are at work
+    schedule.done(8, 16)
+    opening.join(0.05)
+    assert opening.is_alive()  # and then on hold
+    assert schedule.quiet
+    schedule.release()
+    opening.join()
+    assert answers == [True]
+    schedule.hold()
+    assert not schedule.quiet  # while it is opened
+    schedule.end()
+    assert schedule.quiet
+
+
+def test_no_block_is_opened_after_a_stop():
+    schedule = Schedule([(0, 8), (8, 64)], {"main": 1.0})
+    answers = []
+    opening = threading.Thread(target=lambda: answers.append(schedule.begin(0, 8)))
+    opening.start()
+    schedule.stop()
+    opening.join()
+    assert answers == [False]
+    schedule.hold()
+    assert schedule.quiet
