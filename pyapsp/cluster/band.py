@@ -81,10 +81,18 @@ class Band:
         self._first = first
         return received
 
-    def read(self, first: int, last: int, into: np.ndarray, columns: slice = slice(None)) -> None:
+    def read(
+        self,
+        first: int,
+        last: int,
+        into: np.ndarray,
+        columns: slice = slice(None),
+        *,
+        alone: bool = False,
+    ) -> None:
         """Copy rows of the rank, or received rows."""
         if self.holds(first) or first == last:
-            self.own.read(first, last, into, columns)
+            self.own.read(first, last, into, columns, alone=alone)
             return
         assert self._received is not None
         start, stop, _ = columns.indices(self.n)
@@ -92,13 +100,25 @@ class Band:
         into[: len(rows), : stop - start] = rows
 
     def write(
-        self, first: int, last: int, source: np.ndarray, columns: slice = slice(None)
+        self,
+        first: int,
+        last: int,
+        source: np.ndarray,
+        columns: slice = slice(None),
+        *,
+        alone: bool = False,
     ) -> None:
         """As `Matrix.write`."""
-        self.own.write(first, last, source, columns)
+        self.own.write(first, last, source, columns, alone=alone)
 
     def minimum(
-        self, first: int, last: int, source: np.ndarray, columns: slice = slice(None)
+        self,
+        first: int,
+        last: int,
+        source: np.ndarray,
+        columns: slice = slice(None),
+        *,
+        alone: bool = False,
     ) -> None:
         """As `Matrix.minimum`."""
-        self.own.minimum(first, last, source, columns)
+        self.own.minimum(first, last, source, columns, alone=alone)

@@ -183,8 +183,8 @@ class FwOutofcore(AllPairsMethod):
             state = None if checkpoint is None else checkpoint.load(matrix)
             if state is None:
                 fill(matrix, graph)
-            filled = time.perf_counter()
             workers = prepared.team.workers(matrix, stack)
+            filled = time.perf_counter()
             engine = Engine(
                 matrix,
                 workers,

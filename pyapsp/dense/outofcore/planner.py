@@ -53,12 +53,15 @@ class Machine:
     speeds : Speeds
     memory, largest : int
         Bytes that may be used, and in one buffer.
+    pins : bool
+        Whether it copies from and to the matrix itself, unless the host takes minima.
     """
 
     product: Product
     speeds: Speeds
     memory: int
     largest: int
+    pins: bool = False
 
     @property
     def item(self) -> int:
@@ -186,6 +189,9 @@ def predict(shape: Shape, machine: Machine, *, separated: bool, gain: float = 0.
         The part of its speed that helpers add to the updates of rows. They wait while a block is
         opened, unless there is look-ahead, and they all use the memory of one host.
     """
+    if machine.pins and not separated:
+        free = replace(machine.speeds, read=math.inf, write=math.inf)
+        machine = replace(machine, speeds=free)
     speeds, ahead = machine.speeds, shape.workers > 1
     depths = [min(shape.block, shape.size - first) for first in range(0, shape.n, shape.block)]
     # the first part comes, and the last one goes, while nothing is computed
@@ -200,18 +206,17 @@ def predict(shape: Shape, machine: Machine, *, separated: bool, gain: float = 0.
         after = _opened(shape, machine, following, gain)
         both = update.plus(after) if ahead else update
         kernels, transfers = both.kernels / (1 + gain), both.transfers / (1 + gain)
+        parts = -(-others // shape.rows) * -(-shape.size // shape.columns) * _PART / (1 + gain)
         if speeds.shared:
-            taken = kernels + transfers + both.host
+            taken = kernels + transfers + both.host + parts
         else:
-            taken = max(kernels, transfers, both.host) + way
-        parts = -(-others // shape.rows) * -(-shape.size // shape.columns)
-        taken += parts * _PART / (1 + gain)
+            taken = max(kernels, transfers, both.host, parts) + way
         if gain:  # devices wait for the last part of another, half of it in the mean
             taken += 0.5 * update.kernels * min(1.0, shape.rows / max(others, 1))
         if ahead:
-            # the rows of the next block are updated, and then it is opened
+            # the rows of the next block are updated, and then it is opened, by half of the device
             sooner = update.kernels * following / max(others, 1)
-            taken = max(taken, sooner + after.alone)
+            taken = max(taken, sooner + after.kernels + after.alone)
         else:
             taken += after.alone
         total += count * (taken + _PASS)

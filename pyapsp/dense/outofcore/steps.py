@@ -2,9 +2,9 @@
 
 A *step* copies a part of the matrix into a slot, computes on it, and copies it back. A slot is a
 device buffer. There are several slots and three queues: while one step computes, the next is
-uploaded and the previous one is downloaded. If the device has its own memory, a part goes through
-pinned host memory, some rows at a time, so that copies of the host and of the bus overlap. All of a
-part in pinned memory would take longer to allocate than to copy.
+uploaded and the previous one is downloaded. A device with memory of its own copies from and to the
+matrix itself if its rows are pinned. Those of a file are not: a part of them goes through pinned
+memory of some threads, in pieces, so that copies of the host and of the bus overlap.
 
 Transfers overlap with kernels on devices with memory of their own. A CPU device has one slot,
 because copies beside kernels only use the time of its cores. Two kinds of copies are not used:
@@ -15,62 +15,31 @@ in another driver they take 50 times as long as a kernel.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.dense.outofcore.part import Part
+from pyapsp.dense.outofcore.pinning import PinnedRows
 from pyapsp.dense.outofcore.shape import Shape
 from pyapsp.dense.outofcore.storage import Matrix
-from pyapsp.dense.product import Rectangle
 from pyapsp.device import Device
 from pyapsp.kernels.mapped import map_buffer, pinned
 from pyapsp.precision import infinity
 
-__all__ = ["Compute", "Part", "Step", "Steps"]
+__all__ = ["Compute", "Step", "Steps"]
 
-# Bytes of pinned memory that are copied at once, and how often each direction has them.
-_PIECE, _PIECES = 2**25, 3
+# Bytes of pinned memory that a thread copies at once, and the threads of each direction.
+_PIECE, _PIECES = 2**24, 6
 
 #: Enqueues the kernels of a step on the buffer of a slot, and returns their events.
 Compute: TypeAlias = Callable[[cl.Buffer], list[cl.Event]]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A rectangle of the matrix: rows first to last - 1, columns low to high - 1.
-
-    It lies row-major in a slot, padded with infinity to `height` rows of `width` values.
-    """
-
-    first: int
-    last: int
-    low: int
-    high: int
-    height: int
-    width: int
-
-    def piece(self, low: int, high: int) -> Part:
-        """Return the part that has some rows of the slot."""
-        first, last = (min(self.first + row, self.last) for row in (low, high))
-        return replace(self, first=first, last=last, height=high - low)
-
-    @property
-    def values(self) -> int:
-        """Values that it takes in a slot."""
-        return self.height * self.width
-
-    def shaped(self, memory: np.ndarray) -> np.ndarray:
-        """Return the begin of some memory as rows and columns."""
-        return memory[: self.values].reshape(self.height, self.width)
-
-    def on(self, block: cl.Buffer) -> Rectangle:
-        """Return the part as it lies in a slot."""
-        return Rectangle(block, self.width, self.height, self.width)
 
 
 @dataclass(frozen=True)
@@ -105,6 +74,8 @@ class Steps:
     matrix : Matrix
     shape : Shape
         How many slots there are, and what each of them holds.
+    pinned : PinnedRows or None
+        The rows of the matrix, if the device copies them itself.
 
     Attributes
     ----------
@@ -114,14 +85,16 @@ class Steps:
         Bytes that came and went.
     """
 
-    def __init__(self, device: Device, matrix: Matrix, shape: Shape) -> None:
-        self.device, self.matrix = device, matrix
+    def __init__(
+        self, device: Device, matrix: Matrix, shape: Shape, pinned: PinnedRows | None = None
+    ) -> None:
+        self.device, self.matrix, self.pinned = device, matrix, pinned
         self.queue, self.up, self.down = (device.queue() for _ in range(3))
         self.item = matrix.dtype.itemsize
         self.infinity = np.array(infinity(matrix.dtype), matrix.dtype)
         self.moved = 0
         self.staging: tuple[_Staging, _Staging] | None = None
-        if not device.capabilities.unified_memory:
+        if pinned is None and not device.capabilities.unified_memory:
             self.staging = (_Staging(self.up, matrix, shape), _Staging(self.down, matrix, shape))
         self._slots = [_Slot(self, shape.slot) for _ in range(shape.slots)]
         self._loader, self._saver = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
@@ -205,6 +178,8 @@ class _Slot:
             return event
         dtype = steps.matrix.dtype
         steps.moved += part.values * steps.item
+        if steps.pinned is not None:
+            return steps.pinned.bring(steps.up, part, self.buffer)
         if steps.staging is not None:
             return steps.staging[0].bring(part, self.buffer)
         access = cl.map_flags.WRITE_INVALIDATE_REGION
@@ -224,7 +199,9 @@ class _Slot:
         else:
             steps.moved += part.values * steps.item
             put = steps.matrix.minimum if step.minimum else steps.matrix.write
-            if steps.staging is not None:
+            if steps.pinned is not None:
+                steps.pinned.take(steps.down, part, self.buffer, [computed]).wait()
+            elif steps.staging is not None:
                 steps.staging[1].take(part, self.buffer, computed, put)
             else:
                 dtype, read = steps.matrix.dtype, cl.map_flags.READ
@@ -240,86 +217,86 @@ class _Slot:
 
 
 class _Staging:
-    """Pinned host memory for one direction, in pieces that one thread uses in turn."""
+    """Pinned host memory for one direction: each of some threads copies a piece of a part."""
 
     def __init__(self, queue: cl.CommandQueue, matrix: Matrix, shape: Shape) -> None:
         self._queue, self._matrix = queue, matrix
         # at least a row
         values = max(_PIECE // matrix.dtype.itemsize, shape.columns, shape.block)
         self._values = min(values, shape.slot)
+        count = min(-(-shape.slot // self._values), _PIECES)
+        self._pool = ThreadPoolExecutor(count)
         # with the copy that may still read it
-        self._pieces = deque[tuple[np.ndarray, cl.Event | None]]()
+        self._pieces = SimpleQueue[tuple[np.ndarray, cl.Event | None]]()
         self._free: list[Callable[[], None]] = []
-        for _ in range(_PIECES):
+        for _ in range(count):
             memory, free = pinned(queue, self._values, matrix.dtype)
-            self._pieces.append((memory, None))
+            self._pieces.put((memory, None))
             self._free.append(free)
 
     def release(self) -> None:
+        self._pool.shutdown()
         with ExitStack() as stack:
             for free in self._free:
                 stack.callback(free)
 
     def bring(self, part: Part, buffer: cl.Buffer) -> cl.Event:
         """Copy a part of the matrix into a slot, and return the event of the last command."""
-        for place, piece in self._cut(part):
-            memory, before = self._pieces.popleft()
+
+        def copy(place: int, piece: Part) -> None:
+            memory, before = self._pieces.get()
             if before is not None:
                 before.wait()
-            _read(self._matrix, piece, piece.shaped(memory))
-            copied: cl.Event = cl.enqueue_copy(
-                self._queue,
-                buffer,
-                memory[: piece.values],
-                dst_offset=place,
-                is_blocking=False,
+            _read(self._matrix, piece, piece.shaped(memory), alone=True)
+            values = memory[: piece.values]
+            copied = cl.enqueue_copy(
+                self._queue, buffer, values, dst_offset=place, is_blocking=False
             )
             self._queue.flush()
-            self._pieces.append((memory, copied))
-        return copied
+            self._pieces.put((memory, copied))
+
+        self._all(copy, part)
+        event: cl.Event = cl.enqueue_marker(self._queue)
+        self._queue.flush()
+        return event
 
     def take(
         self, part: Part, buffer: cl.Buffer, computed: cl.Event, put: Callable[..., None]
     ) -> None:
         """Copy a part from its slot into the matrix."""
-        going = deque[tuple[Part, np.ndarray, cl.Event]]()
 
-        def finish() -> None:
-            piece, memory, copied = going.popleft()
-            copied.wait()
-            columns = slice(piece.low, piece.high)
-            put(piece.first, piece.last, piece.shaped(memory), columns)
-            self._pieces.append((memory, None))
-
-        for place, piece in self._cut(part):
-            if not self._pieces:
-                finish()
-            memory, _ = self._pieces.popleft()
+        def copy(place: int, piece: Part) -> None:
+            memory, _ = self._pieces.get()
+            values = memory[: piece.values]
             # a copy that blocks would keep other threads out of the driver
             copied = cl.enqueue_copy(
-                self._queue,
-                memory[: piece.values],
-                buffer,
-                src_offset=place,
-                wait_for=[computed],
-                is_blocking=False,
+                self._queue, values, buffer, src_offset=place, is_blocking=False
             )
             self._queue.flush()
-            going.append((piece, memory, copied))
-        while going:
-            finish()
+            copied.wait()
+            columns = slice(piece.low, piece.high)
+            put(piece.first, piece.last, piece.shaped(memory), columns, alone=True)
+            self._pieces.put((memory, None))
 
-    def _cut(self, part: Part) -> Iterator[tuple[int, Part]]:
-        """Yield the pieces of a part, each with its place in the slot in bytes."""
+        computed.wait()
+        self._all(copy, part)
+
+    def _all(self, copy: Callable[[int, Part], None], part: Part) -> None:
+        """Copy the pieces of a part, each with its place in the slot in bytes."""
         lines, row = self._values // part.width, part.width * self._matrix.dtype.itemsize
-        for low in range(0, part.height, lines):
-            yield low * row, part.piece(low, min(low + lines, part.height))
+        copies = [
+            self._pool.submit(copy, low * row, part.piece(low, min(low + lines, part.height)))
+            for low in range(0, part.height, lines)
+        ]
+        wait(copies)
+        for each in copies:
+            each.result()
 
 
-def _read(matrix: Matrix, part: Part, memory: np.ndarray) -> None:
+def _read(matrix: Matrix, part: Part, memory: np.ndarray, *, alone: bool = False) -> None:
     """Copy a part of the matrix, padded with infinity."""
     height, width = part.last - part.first, part.high - part.low
-    matrix.read(part.first, part.last, memory, slice(part.low, part.high))
+    matrix.read(part.first, part.last, memory, slice(part.low, part.high), alone=alone)
     padding = infinity(matrix.dtype)
     memory[height:] = padding
     memory[:height, width:] = padding

@@ -115,7 +115,15 @@ class Matrix:
         if self._file is not None:
             self._file.close()
 
-    def read(self, first: int, last: int, into: np.ndarray, columns: slice = slice(None)) -> None:
+    def read(
+        self,
+        first: int,
+        last: int,
+        into: np.ndarray,
+        columns: slice = slice(None),
+        *,
+        alone: bool = False,
+    ) -> None:
         """Copy rows from the matrix.
 
         Parameters
@@ -127,6 +135,8 @@ class Matrix:
             Its corner is written.
         columns : slice, optional
             Which `width` columns, with step 1; all of them by default.
+        alone : bool
+            Copy in this thread alone, for a caller that has several.
 
         Raises
         ------
@@ -143,10 +153,16 @@ class Matrix:
             else:
                 self._move(os.preadv, some, start, memory)
 
-        self._share(copy, first, into)
+        self._share(copy, first, into, alone)
 
     def write(
-        self, first: int, last: int, source: np.ndarray, columns: slice = slice(None)
+        self,
+        first: int,
+        last: int,
+        source: np.ndarray,
+        columns: slice = slice(None),
+        *,
+        alone: bool = False,
     ) -> None:
         """Copy rows into the matrix: `read` in the other direction.
 
@@ -167,10 +183,16 @@ class Matrix:
             else:
                 self._move(os.pwritev, some, start, memory)
 
-        self._share(copy, first, source)
+        self._share(copy, first, source, alone)
 
     def minimum(
-        self, first: int, last: int, source: np.ndarray, columns: slice = slice(None)
+        self,
+        first: int,
+        last: int,
+        source: np.ndarray,
+        columns: slice = slice(None),
+        *,
+        alone: bool = False,
     ) -> None:
         """Replace rows of the matrix by the minimum of them and `source`, entry by entry.
 
@@ -193,7 +215,7 @@ class Matrix:
                 np.minimum(old, new, out=old)
                 self._move(os.pwritev, rows, start, old)
 
-        self._share(update, first, source)
+        self._share(update, first, source, alone)
 
     def flush(self) -> None:
         """Sync everything written so far, so that it survives a power loss."""
@@ -277,11 +299,15 @@ class Matrix:
                 transfer(operation, self._file, place, memory[number : number + 1])
 
     def _share(
-        self, work: Callable[[slice, np.ndarray], None], first: int, memory: np.ndarray
+        self,
+        work: Callable[[slice, np.ndarray], None],
+        first: int,
+        memory: np.ndarray,
+        alone: bool,
     ) -> None:
         """Do the work in parts, of neighbouring rows each, in several threads if it is large."""
         rows = len(memory)
-        parts = max(1, min(self._threads, rows, memory.nbytes // _PART))
+        parts = 1 if alone else max(1, min(self._threads, rows, memory.nbytes // _PART))
         bounds = [rows * part // parts for part in range(parts + 1)]
         shares = [
             (slice(first + begin, first + end), memory[begin:end])

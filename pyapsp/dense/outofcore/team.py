@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pyopencl as cl
+
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
+from pyapsp.dense.outofcore.pinning import PinnedRows, can_pin
 from pyapsp.dense.outofcore.planner import (
     Asked,
     Cut,
@@ -74,7 +78,16 @@ class Team:
     notes: tuple[str, ...]
 
     def workers(self, matrix: Matrix, stack: ExitStack) -> list[list[Worker]]:
-        """Return the workers of each member, ready for as long as a stack is open."""
+        """Return the workers of each member, ready for as long as a stack is open.
+
+        The matrix is pinned for members that copy it themselves, for all of them at once. Its pages
+        must be in memory: to pin others takes ten times as long.
+        """
+        with ThreadPoolExecutor(len(self.members)) as pool:
+            pinned = list(pool.map(lambda member: self._pinned(member, matrix), self.members))
+        for rows in pinned:
+            if rows is not None:
+                stack.callback(rows.release)
         return [
             [
                 stack.enter_context(
@@ -83,13 +96,26 @@ class Team:
                         member.machine.product,
                         member.shape,
                         matrix,
-                        separated=self.cut.separated and number == 0,
+                        separated=self._separates(member),
+                        pinned=rows,
                     )
                 )
                 for _ in range(member.shape.workers)
             ]
-            for number, member in enumerate(self.members)
+            for member, rows in zip(self.members, pinned, strict=True)
         ]
+
+    def _separates(self, member: Member) -> bool:
+        return self.cut.separated and member is self.members[0]
+
+    def _pinned(self, member: Member, matrix: Matrix) -> PinnedRows | None:
+        """Pin the matrix for a member, unless the host takes minima, or the driver refuses."""
+        if self._separates(member) or not can_pin(member.device, matrix):
+            return None
+        try:
+            return PinnedRows(member.device, matrix)
+        except cl.Error:
+            return None
 
     @property
     def closing(self) -> Product:
@@ -178,7 +204,8 @@ def team_of(
     for device, product in zip(devices, products, strict=True):
         memory, largest = limits(device, options)
         speeds = measure(device, product, matrix, memory)
-        machines.append(Machine(product, speeds, memory, largest))
+        pins = can_pin(device, matrix)
+        machines.append(Machine(product, speeds, memory, largest, pins=pins))
     lead = machines[0]
     wanted = {name: given.get(name) for name in ("block", "rows", "columns")}
     split = {"fused": False, "separated": True}.get(given.get("split", ""))

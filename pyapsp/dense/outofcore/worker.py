@@ -12,9 +12,11 @@ from functools import partial
 
 import pyopencl as cl
 
+from pyapsp.dense.outofcore.part import Part
+from pyapsp.dense.outofcore.pinning import PinnedRows
 from pyapsp.dense.outofcore.schedule import Schedule
 from pyapsp.dense.outofcore.shape import Shape, up_to
-from pyapsp.dense.outofcore.steps import Compute, Part, Step, Steps
+from pyapsp.dense.outofcore.steps import Compute, Step, Steps
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.product import Product, Rectangle, RightFactor
 from pyapsp.device import Device, device_errors
@@ -35,6 +37,8 @@ class Worker:
     separated : bool
         The device multiplies, and the host takes the minimum with the matrix, which is then not
         uploaded.
+    pinned : PinnedRows or None
+        The rows of the matrix, if the device copies them itself.
     """
 
     def __init__(
@@ -45,9 +49,10 @@ class Worker:
         matrix: Matrix,
         *,
         separated: bool = False,
+        pinned: PinnedRows | None = None,
     ) -> None:
         self.device, self.product, self.shape = device, product, shape
-        self._matrix, self._separated = matrix, separated
+        self._matrix, self._separated, self._pinned = matrix, separated, pinned
         self.unit = product.unit(product.p)
         self._item = product.dtype.itemsize
         self._buffers: dict[str, cl.Buffer] = {}
@@ -61,7 +66,7 @@ class Worker:
                 "old": self._allocate(values["lefts"] // 2),
                 "left": self._allocate(values["lefts"] // 2),
             }
-            self._steps = Steps(self.device, self._matrix, self.shape)
+            self._steps = Steps(self.device, self._matrix, self.shape, self._pinned)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -22,12 +22,13 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp import errors, verify
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
-from pyapsp.dense.outofcore import steps
+from pyapsp.dense.outofcore import steps, team
 from pyapsp.dense.outofcore.engine import Engine
+from pyapsp.dense.outofcore.pinning import PinnedRows
 from pyapsp.dense.outofcore.schedule import Schedule
 from pyapsp.dense.outofcore.steps import Steps
 from pyapsp.dense.outofcore.worker import Worker
-from pyapsp.device import devices
+from pyapsp.device import devices, model
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
 from pyapsp.tuning import database
@@ -74,20 +75,36 @@ def test_every_cut(cut, n, device):
 
 @pytest.fixture
 def apart(device, monkeypatch):
-    """Take a device for one with memory of its own, which gets rows by pinned memory."""
-    own = replace(device.capabilities, unified_memory=False)
-    monkeypatch.setitem(device.__dict__, "capabilities", own)
+    """Take a device for one with memory of its own."""
+    own = replace(device.capabilities, unified_memory=False, max_allocation=2**19)
+    monkeypatch.setitem(model._capabilities, device.handle, own)
     monkeypatch.setattr(steps, "_PIECE", 2**15)  # parts have several pieces
     return device
 
 
-@pytest.mark.parametrize("cut", [each for each in CUTS if "pivot" not in each], ids=str)
+@pytest.mark.parametrize("kept", ["memory", "file", "refused"])
+@pytest.mark.parametrize("cut", [each for each in CUTS if "rows" in each or not each], ids=str)
 @pytest.mark.parametrize("n", [1, 63, 257])
-def test_every_cut_through_pinned_memory(cut, n, apart):
+def test_every_cut_on_a_device_with_its_own_memory(cut, n, kept, apart, tmp_path, monkeypatch):
+    """Rows in memory are pinned; those of a file go through pinned memory."""
     graph = generators.random_graph(n, min(5 * n, n * (n - 1)), seed=n)
-    result = pyapsp.solve(graph, outofcore(**cut), device=apart)
+    out, pinned = np.empty((n, n)), []
+    if kept == "file":
+        out = np.lib.format.open_memmap(tmp_path / "out.npy", "w+", np.float64, (n, n))
+
+    class Noted(PinnedRows):
+        def __init__(self, *arguments):
+            if kept == "refused":
+                raise cl.MemoryError("clCreateBuffer", -4, "simulated")
+            super().__init__(*arguments)
+            pinned.append(self)
+
+    monkeypatch.setattr(team, "PinnedRows", Noted)
+    result = pyapsp.solve(graph, outofcore(**cut), device=apart, out=out)
     expected = csgraph.dijkstra(graph.to_scipy()) if graph.m else np.zeros((1, 1))
     np.testing.assert_array_equal(result.distances, expected)
+    fused = result.stats["parameters"]["split"] == "fused"
+    assert len(pinned) == (fused and kept == "memory")
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16", "uint16"])
