@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 
 import numpy as np
-from scipy.sparse import csgraph, csr_array
+import scipy
 
 from pyapsp.graph import Facts, Graph
 
@@ -80,9 +80,10 @@ def eccentricity_bound(graph: Graph) -> int | float:
         return coarse
     tails, heads, weights = graph.arcs()
     shape = (graph.n, graph.n)
-    arcs = csr_array((np.ones(graph.m, np.int8), graph.indices, graph.indptr), shape=shape)
-    _, part = csgraph.connected_components(arcs, connection="strong")
-    _, whole = csgraph.connected_components(arcs, connection="weak")
+    ones = np.ones(graph.m, np.int8)
+    arcs = scipy.sparse.csr_array((ones, graph.indices, graph.indptr), shape=shape)
+    _, part = scipy.sparse.csgraph.connected_components(arcs, connection="strong")
+    _, whole = scipy.sparse.csgraph.connected_components(arcs, connection="weak")
     parts, first = np.unique(part, return_index=True)
     inside = part[tails] == part[heads]
     out_of = np.zeros(parts.size)
@@ -90,8 +91,9 @@ def eccentricity_bound(graph: Graph) -> int | float:
     ends = (tails[inside], heads[inside])
     bounds = out_of
     for rows, columns in (ends, ends[::-1]):
-        within = csr_array((weights[inside].astype(np.float64), (rows, columns)), shape=shape)
-        distances = csgraph.dijkstra(within, indices=first, min_only=True)
+        lengths = weights[inside].astype(np.float64)
+        within = scipy.sparse.csr_array((lengths, (rows, columns)), shape=shape)
+        distances = scipy.sparse.csgraph.dijkstra(within, indices=first, min_only=True)
         farthest = np.zeros(parts.size)
         np.maximum.at(farthest, part, distances)
         bounds = bounds + farthest

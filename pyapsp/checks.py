@@ -6,8 +6,9 @@ from typing import NoReturn
 
 import numpy as np
 
+from pyapsp import errors
 from pyapsp.bounds import proofs
-from pyapsp.errors import NegativeCycleError, PrecisionError
+from pyapsp.errors import PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.host import cores, share
@@ -224,14 +225,14 @@ def refuse_negative_cycle(graph: Graph, dtype: np.dtype) -> NoReturn:
     )
 
 
-def negative_cycle(graph: Graph) -> NegativeCycleError | None:
+def negative_cycle(graph: Graph) -> errors.NegativeCycleError | None:
     """Return the error that names a negative cycle; None if there is none in exact arithmetic."""
     found = find_negative_cycle(graph)
     if found is None:
         return None
     cycle, weight = found
     labels = None if graph.labels is None else [graph.labels[vertex] for vertex in cycle]
-    return NegativeCycleError(cycle, weight, labels)
+    return errors.NegativeCycleError(cycle, weight, labels)
 
 
 def converted(distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = None) -> np.ndarray:

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import DTypeLike
 
 from pyapsp.files import disk_space
@@ -205,10 +204,11 @@ def shares_memory(source: object, array: np.ndarray) -> bool:
     Parameters
     ----------
     source : object
-        Arrays and SciPy's sparse arrays are looked into; files that are mapped are memory.
+        An array, or an object with arrays as attributes, for instance a sparse array of SciPy.
+        Files that are mapped are memory.
     array : ndarray
     """
-    parts = vars(source).values() if scipy.sparse.issparse(source) else [source]
+    parts = [source, *getattr(source, "__dict__", {}).values()]
     return any(_overlap(part, array) for part in parts if isinstance(part, np.ndarray))
 
 

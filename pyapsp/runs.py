@@ -13,8 +13,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import scipy
 
 from pyapsp import __version__
 from pyapsp.device import let_go
@@ -241,5 +244,10 @@ def record(
 @cache
 def _environment() -> dict[str, str]:
     """Return the versions of the software that a run depends on."""
-    packages = {name: version(name) for name in ("numpy", "scipy", "pyopencl")}
-    return {"python": platform.python_version(), **packages, "os": platform.platform()}
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "pyopencl": cl.VERSION_TEXT,
+        "os": platform.platform(),
+    }

@@ -14,7 +14,8 @@ from random import Random
 from statistics import median
 from typing import Any, Protocol, TypeVar
 
-from pyapsp.errors import NegativeCycleError, ParameterError, PyApspError, VerificationError
+from pyapsp import errors
+from pyapsp.errors import ParameterError, PyApspError, VerificationError
 
 __all__ = ["Contender", "Meter", "Turn", "enough", "in_turns", "take_turns", "warm_up"]
 
@@ -91,7 +92,7 @@ class Contender:
     def _take(self) -> None:
         try:
             self.turns.append(self.turn())
-        except (VerificationError, NegativeCycleError):
+        except (VerificationError, errors.NegativeCycleError):
             raise
         except PyApspError as error:
             self.error = error

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
-import scipy.sparse.csgraph as scipy_csgraph
+import scipy
 
 from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.checks import check_weights
@@ -217,7 +217,8 @@ def scipy_distances(graph: Graph, sources: np.ndarray) -> np.ndarray:
     if sources.size == 0 or graph.m == 0:  # SciPy takes no matrix without arcs
         return np.where(sources[:, None] == np.arange(graph.n), 0.0, np.inf)
     matrix = graph.to_scipy().astype(np.float64)
-    solver = scipy_csgraph.johnson if graph.has_negative else scipy_csgraph.dijkstra
+    csgraph = scipy.sparse.csgraph
+    solver = csgraph.johnson if graph.has_negative else csgraph.dijkstra
     return np.asarray(solver(matrix, directed=True, indices=sources))
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pyapsp import errors
 from pyapsp.checks import check_answer, check_diagonal, check_weights
 from pyapsp.dense.outofcore.checkpoint import Checkpoint
 from pyapsp.dense.outofcore.engine import Engine
@@ -21,7 +22,7 @@ from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.team import Team, limits, product_for
 from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import device_errors
-from pyapsp.errors import DeviceMemoryError, NegativeCycleError, PrecisionError
+from pyapsp.errors import DeviceMemoryError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.host import available_memory, mapped_file
 from pyapsp.kernels import Stopwatch
@@ -201,7 +202,7 @@ class FwOutofcore(AllPairsMethod):
                 seconds = time.perf_counter() - filled
                 check_diagonal(graph, matrix.diagonal())
                 largest = _look(graph, matrix, options)
-            except (NegativeCycleError, PrecisionError):
+            except (errors.NegativeCycleError, PrecisionError):
                 if checkpoint is not None:
                     checkpoint.remove()
                 raise

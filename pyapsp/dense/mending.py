@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order
+import scipy
 
 from pyapsp.graph import Graph
 from pyapsp.precision import Tolerance, infinity, largest_finite, tolerance
@@ -95,8 +94,9 @@ def mend_rows(
         usable[usable] = allowed.equal(sums, distance[heads[usable]])
         kept = np.flatnonzero(~lost & (before != NO_PREDECESSOR))
         ends = (np.append(tails[usable], before[kept]), np.append(heads[usable], kept))
-        sound = csr_array((np.ones(ends[0].size, np.int8), ends), shape=(graph.n, graph.n))
-        predecessors[row] = breadth_first_order(sound, first + row)[1]
+        ones = np.ones(ends[0].size, np.int8)
+        sound = scipy.sparse.csr_array((ones, ends), shape=(graph.n, graph.n))
+        predecessors[row] = scipy.sparse.csgraph.breadth_first_order(sound, first + row)[1]
         repaired += 1
     return repaired
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyopencl as cl
-from scipy.sparse import csr_array
+import scipy
 
 from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.dense.mending import mend_rows
@@ -322,7 +322,7 @@ class Recovery:
             numbers.append(start + np.flatnonzero(matters))
         kept = rows.merged(np.concatenate(numbers))
         by_tail = (graph.weights[kept], graph.indices[kept], np.searchsorted(kept, graph.indptr))
-        by_head = csr_array(by_tail, shape=(graph.n, graph.n)).tocsc()
+        by_head = scipy.sparse.csr_array(by_tail, shape=(graph.n, graph.n)).tocsc()
         return by_head.indptr.astype(np.int64), by_head.indices, by_head.data
 
     def _search(

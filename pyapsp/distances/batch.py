@@ -12,7 +12,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from pyapsp.checks import check_weights
 from pyapsp.dense.batch import ONE_GROUP, Done, Pipeline, Remark, automatic, maker
@@ -24,6 +23,7 @@ from pyapsp.device import Device, choose
 from pyapsp.distances.solver import solve
 from pyapsp.errors import ParameterError, PyApspError
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.convert import is_sparse
 from pyapsp.graph.families import FAMILIES
 from pyapsp.graph.validation import flag, integer
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows, Weights, sample
@@ -88,7 +88,7 @@ class Batch:
 
     def graphs(self, graphs: Iterable[Any], dtype: Any) -> Iterator[Solved]:
         """Solve an iterable of graph-like objects, a window of them at a time."""
-        single = isinstance(graphs, Graph | str | PathLike) or scipy.sparse.issparse(graphs)
+        single = isinstance(graphs, Graph | str | PathLike) or is_sparse(graphs)
         if single or not isinstance(graphs, Iterable):
             rule = "a 3-D array or an iterable of graphs"
             raise ParameterError.of("graphs", "solve_many", rule, type(graphs).__name__)

@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from pyapsp.errors import GraphError
 from pyapsp.graph import convert, frames, validation
@@ -49,7 +48,7 @@ def _recognise(source: Any, copy: bool) -> Graph:
         return source
     if isinstance(source, str | os.PathLike):
         return read(source)
-    if scipy.sparse.issparse(source):
+    if convert.is_sparse(source):
         return convert.from_scipy(source, copy=copy)
     if convert.is_kind(source, "networkx", "Graph"):
         return convert.from_networkx(source)

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
@@ -58,7 +57,7 @@ def from_scipy(
         The matrix is not square, its index arrays are wrong, or it holds NaN, -inf or complex
         numbers.
     """
-    if not scipy.sparse.issparse(matrix):
+    if not is_sparse(matrix):
         raise GraphError(f"a SciPy sparse matrix is wanted, not {type(matrix).__name__}")
     n, starts = compressed.sparse(matrix)
     if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
@@ -166,6 +165,11 @@ def is_kind(source: object, module: str, name: str) -> bool:
     """Return whether an object is of a class of a library; False if the library is not imported."""
     kind = getattr(sys.modules.get(module), name, None)
     return kind is not None and isinstance(source, kind)
+
+
+def is_sparse(source: object) -> bool:
+    """Return whether an object is a sparse array or matrix of SciPy, as `scipy.sparse.issparse`."""
+    return any(is_kind(source, "scipy.sparse", kind) for kind in ("sparray", "spmatrix"))
 
 
 def _check_kind(source: object, module: str, name: str) -> None:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csgraph, csr_array
 
-from pyapsp.graph.compressed import degrees
+from pyapsp.graph import compressed
 
 __all__ = ["Facts", "family_of", "soundings"]
 
@@ -56,16 +55,10 @@ def soundings(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> tuple[fl
     equal facts.
     """
     n, count, reached, depth = indptr.size - 1, 0, 0, 1
-    arcs = csr_array((np.ones(indices.size), indices, indptr), shape=(n, n))
     for place in _PLACES:
-        source = int(place * n)
-        order, parents = csgraph.breadth_first_order(arcs, source)
-        count, reached = count + 1, reached + order.size
-        last, before, hops = order[-1].item(), parents.tolist(), 0
-        while last != source:
-            last, hops = before[last], hops + 1
-        depth = max(depth, hops)
-        if 4 * order.size > n:
+        hops, found = compressed.depth(indptr, indices, int(place * n), backwards=False)
+        count, reached, depth = count + 1, reached + found, max(depth, hops)
+        if 4 * found > n:
             break
     return min(_rounded(reached / (n * count)), 1.0), round(_rounded(depth))
 
@@ -80,7 +73,7 @@ def family_of(indptr: NDArray[np.int64]) -> str:
     n, m = indptr.size - 1, int(indptr[-1])
     if m == 0:
         return "uniform"
-    mean, (most, squares) = m / n, degrees(indptr)
+    mean, (most, squares) = m / n, compressed.degrees(indptr)
     if most > _SKEWED * mean:
         return "power-law"
     if most <= _MESHED and squares / n - mean**2 < (_ALIKE * mean) ** 2:

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy.sparse import csr_array
 
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import compressed, exports, validation
@@ -556,9 +556,9 @@ class Graph:
         """
         return compressed.depth(self.indptr, self.indices, vertex, backwards)
 
-    def to_scipy(self) -> csr_array:
+    def to_scipy(self) -> scipy.sparse.csr_array:
         """Return a `scipy.sparse.csr_array` of shape (n, n), with its own copy of the data."""
-        return csr_array(
+        return scipy.sparse.csr_array(
             (self.weights.copy(), self.indices.copy(), self.indptr.copy()),
             shape=(self.n, self.n),
         )
@@ -606,7 +606,7 @@ class Graph:
     def _reverse(self, weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return the compressed rows of the reversed graph, with these weights."""
         rows = weights, self.indices, narrow(self.indptr)
-        columns = csr_array(rows, shape=(self.n, self.n)).tocsc()
+        columns = scipy.sparse.csr_array(rows, shape=(self.n, self.n)).tocsc()
         starts = columns.indptr.astype(np.int64, copy=False)
         return sealed(starts), sealed(columns.indices), sealed(columns.data)
 

@@ -6,8 +6,8 @@ import secrets
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from pyapsp.graph.rows import narrow
 
@@ -46,7 +46,7 @@ def is_symmetric(
     n = indptr.size - 1
     if indices.size <= _FEW:
         values = np.zeros(indices.size, np.int8) if weights is None else weights
-        columns = csr_array((values, indices, narrow(indptr)), shape=(n, n)).tocsc()
+        columns = scipy.sparse.csr_array((values, indices, narrow(indptr)), shape=(n, n)).tocsc()
         alike = (columns.indptr == indptr).all() and (columns.indices == indices).all()
         return bool(alike and (weights is None or (columns.data == weights).all()))
     drawn = np.random.default_rng(secrets.randbits(128))
@@ -64,7 +64,7 @@ def is_symmetric(
         values = ones[:count] if weights is None else _bits(weights[arcs], key)
         # NumPy's integers wrap around
         starts = (indptr[low : high + 1] - arcs.start).astype(np.int32)
-        rows = csr_array((values, indices[arcs], starts), shape=(high - low, n))
+        rows = scipy.sparse.csr_array((values, indices[arcs], starts), shape=(high - low, n))
         difference += int(np.dot(a[low:high], rows @ b)) - int(np.dot(b[low:high], rows @ a))
         low = high
     return difference % 2**64 == 0
@@ -102,7 +102,7 @@ def union(
         above = most + 1 - weights
     else:
         return None
-    rows = csr_array((above, indices, narrow(indptr)), shape=(n, n))
+    rows = scipy.sparse.csr_array((above, indices, narrow(indptr)), shape=(n, n))
     found = rows.maximum(rows.T.tocsr())
     smaller = np.full(found.nnz, most, weights.dtype) if alike else most + 1 - found.data
     return found.indptr.astype(np.int64), found.indices.astype(np.int32), smaller

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterable
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -100,7 +100,7 @@ class Row:
         """Make a row from a JSON value; raise ValueError if it is not a row."""
         if not isinstance(content, dict):
             raise ValueError(f"not an object: {content!r}")
-        row = cls(**{field.name: content.get(field.name) for field in fields(cls)})  # type: ignore[arg-type]
+        row = cls(*map(content.get, cls.__match_args__))  # type: ignore[arg-type]
         device = (row.platform, row.kind, row.architecture, row.device)
         texts = (row.method, *device, row.dtype, row.family)
         sound = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +38,30 @@ def test_defaults_are_those_of_scipy(device):
     assert result.predecessors.dtype == np.int32
     np.testing.assert_array_equal(result.distances, expected)
     np.testing.assert_array_equal(result.predecessors, before)
+
+
+FIRST = """
+import sys
+import numpy as np
+import pyapsp
+
+listed = pyapsp.Graph.from_arcs(2000, *np.random.default_rng(1).integers(1, 2000, (3, 40000)))
+for graph in (pyapsp.read(sys.argv[2]), listed):
+    assert pyapsp.solve(graph, sys.argv[1]).distances.shape == (graph.n, graph.n)
+print("scipy.sparse" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("method", ["auto", "fw-minplus"])
+def test_a_solve_does_not_import_sparse_arrays(method, device, monkeypatch, tmp_path):
+    """Their import takes longer than the solve of a small graph."""
+    monkeypatch.setenv("PYAPSP_DEVICE", device.id)
+    path = tmp_path / "edges.txt"
+    path.write_text("0 1 5\n1 2 7\n2 0 1\n")
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST, method, str(path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
 
 
 def test_undirected_takes_the_smaller_weight(device):

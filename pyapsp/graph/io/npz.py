@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from pyapsp.errors import FormatError, GraphError
 from pyapsp.files import atomic_write

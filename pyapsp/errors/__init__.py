@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scipy.sparse.csgraph import NegativeCycleError as _SciPyNegativeCycleError
+if TYPE_CHECKING:
+    from pyapsp.errors.negative_cycle import NegativeCycleError as NegativeCycleError
 
 __all__ = [
     "CapabilityError",
@@ -157,28 +158,6 @@ class ModelError(PyApspError, ValueError):
         super().__init__(f"{where}: {construct}: {message}")
 
 
-class NegativeCycleError(PyApspError, _SciPyNegativeCycleError):  # type: ignore[misc]
-    """The graph has a cycle of negative weight, so shortest paths do not exist.
-
-    Parameters
-    ----------
-    cycle : list of int
-        The vertices of one such cycle in order, the first one repeated at the end.
-    weight : int or float
-        The sum of the weights along it.
-    labels : list, optional
-        The names of these vertices in the file the graph came from, for the message.
-    """
-
-    def __init__(self, cycle: list[int], weight: float, labels: list[object] | None = None) -> None:
-        self.cycle = cycle
-        self.weight = weight
-        shown = [str(label) for label in (labels if labels is not None else cycle)]
-        if len(shown) > 12:
-            shown = [*shown[:11], f"… {len(shown) - 12} more …", shown[-1]]
-        super().__init__(f"negative cycle of weight {weight}: {' -> '.join(shown)}")
-
-
 class NegativeWeightError(GraphError):
     """A negative weight was given to a method that needs non-negative ones."""
 
@@ -299,3 +278,17 @@ class DiskSpaceError(PyApspError, OSError):
 
 class VerificationError(PyApspError, AssertionError):
     """An answer failed a check against the graph or against an oracle."""
+
+
+def __getattr__(name: str) -> object:
+    if name != "NegativeCycleError":
+        raise AttributeError(f"module 'pyapsp.errors' has no attribute {name!r}")
+    # its base class is SciPy's, whose import takes longer than the solve of a small graph
+    from pyapsp.errors.negative_cycle import NegativeCycleError
+
+    globals()[name] = NegativeCycleError
+    return NegativeCycleError
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
