@@ -49,7 +49,8 @@ def _known(graph: Graph) -> dict[str, int | float]:
 def hop_bound(graph: Graph) -> int | float:
     """Return a tighter bound, from numbers of arcs; it takes two breadth-first searches.
 
-    Two searches start at the vertex with the most arcs, one forwards and one backwards. A shortest
+    If every vertex has an arc to every other, no distance exceeds the weight of an arc. Otherwise
+    two searches start at the vertex with the most arcs, one forwards and one backwards. A shortest
     path from a vertex that can reach the centre to a vertex that the centre can reach has at most
     as many arcs as the sum of both depths. A path from a vertex that cannot reach the centre leads
     only through such vertices, and visits each of them at most once. So does a path to a vertex
@@ -58,6 +59,8 @@ def hop_bound(graph: Graph) -> int | float:
     coarse = distance_bound(graph)
     if graph.has_negative or not 0 < graph.m <= _MAX_ARCS:
         return coarse
+    if graph.is_complete:
+        return graph.max_magnitude
     centre, depths, most = int(np.argmax(np.diff(graph.indptr))), 0, 0
     for backwards in (False, True) if graph.directed else (False,):
         depth, reached = graph.depth(centre, backwards=backwards)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from pyapsp.errors import GraphError
 from pyapsp.graph import compressed, validation
+from pyapsp.graph.facts import family_of, has_many_arcs
 from pyapsp.graph.model import Facts, Graph
 from pyapsp.host import share
 
@@ -70,37 +72,35 @@ class DenseGraph(Graph):
         n = validation.square(matrix.shape)
         self.__dict__.update(_matrix=matrix, directed=True, labels=None, name=None)
         self.__dict__["_rows"] = rows = max(_BLOCK // max(n, 1), 1)
-        degrees, lows, highs = np.zeros(n, np.int64), [0], [0]
+        counts, lows, highs, infinite = [0], [0], [0], [False]
 
         def look(first: int, last: int) -> None:
             for start in range(first, last, rows):
                 stop = min(start + rows, last)
                 some = matrix[start:stop]
-                low, high = some.min(), some.max()
-                if low > 0 and high < np.inf:
-                    degrees[start:stop] = n
-                    lows.append(low)
-                    highs.append(high)
-                    continue
-                arc = some != 0
-                if not np.isfinite(low) or not np.isfinite(high):
-                    if np.isnan(low) or np.isneginf(low):
+                low, high, count = some.min(), some.max(), some.size
+                if not (low > 0 and high < math.inf):
+                    if not low > -math.inf:  # it is -inf or NaN
                         Graph.from_dense(matrix)  # names the arc
-                    finite = some != np.inf
-                    arc &= finite
-                    high = _largest(some, finite)
-                degrees[start:stop] = np.count_nonzero(arc, axis=1)
-                lows.append(low)
-                highs.append(high)
+                    arc = some != 0
+                    if high == math.inf:
+                        infinite[0], finite = True, some != high
+                        arc &= finite
+                        high = _largest(some, finite)
+                    count = int(np.count_nonzero(arc))
+                counts.append(count)
+                lows.append(low.item())
+                highs.append(high.item())
 
         share(look, n, matrix.nbytes)
-        self.__dict__["_degrees"] = degrees
+        self.__dict__.update(_count=sum(counts), _infinite=infinite[0])
         # the extremes of the weights and 0
-        self.__dict__["_span"] = np.min(lows).item(), np.max(highs).item()
+        self.__dict__["_span"] = min(lows), max(highs)
 
     _matrix: NDArray[Any]
     _rows: int
-    _degrees: NDArray[np.int64]
+    _count: int
+    _infinite: bool
     _span: tuple[Any, Any]
 
     @property
@@ -108,10 +108,10 @@ class DenseGraph(Graph):
         """Number of vertices."""
         return len(self._matrix)
 
-    @cached_property
+    @property
     def m(self) -> int:
         """Number of arcs."""
-        return int(self._degrees.sum())
+        return self._count
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -139,9 +139,11 @@ class DenseGraph(Graph):
     @cached_property
     def is_integer(self) -> bool:
         """Whether all weights are whole numbers, whatever their dtype."""
+        if self.dtype.kind == "i":
+            return True
         matrix = self._matrix
         parts = [matrix.reshape(-1)] if matrix.flags.c_contiguous else matrix
-        return self.dtype.kind == "i" or all(compressed.whole(part) for part in parts)
+        return all(compressed.whole(part) for part in parts)
 
     @cached_property
     def is_unweighted(self) -> bool:
@@ -151,10 +153,23 @@ class DenseGraph(Graph):
         return bool(np.count_nonzero(self._matrix == 1) == self.m)
 
     @cached_property
+    def family(self) -> str:
+        """The most similar family, as of any graph; the degrees are only counted if they decide."""
+        return "uniform" if has_many_arcs(self.n, self.m) else family_of(self.indptr)
+
+    @cached_property
     def indptr(self) -> NDArray[np.int64]:  # type: ignore[override]
         """The index of the first arc of each vertex."""
-        starts = np.zeros(self.n + 1, np.int64)
-        np.cumsum(self._degrees, out=starts[1:])
+        matrix, starts = self._matrix, np.zeros(self.n + 1, np.int64)
+
+        def count(first: int, last: int) -> None:
+            for start in range(first, last, self._rows):
+                stop = min(start + self._rows, last)
+                arc = self._arcs(matrix[start:stop])
+                starts[start + 1 : stop + 1] = np.count_nonzero(arc, axis=1)
+
+        share(count, self.n, matrix.nbytes)
+        np.cumsum(starts, out=starts)
         starts.flags.writeable = False
         return starts
 
@@ -195,11 +210,7 @@ class DenseGraph(Graph):
             for start in range(0, frontier.size, self._rows):
                 if found[left].all():
                     break
-                some = matrix[frontier[start : start + self._rows]]
-                arc = some != 0
-                if some.dtype.kind == "f":
-                    arc &= some != np.inf
-                found |= arc.any(axis=0)
+                found |= self._arcs(matrix[frontier[start : start + self._rows]]).any(axis=0)
             found &= left
             left &= ~found
             frontier = np.flatnonzero(found)
@@ -210,18 +221,31 @@ class DenseGraph(Graph):
     def _listed(self) -> Graph:
         return Graph.from_dense(self._matrix)
 
+    def _arcs(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which values of the matrix are arcs."""
+        found: NDArray[np.bool_] = values != 0
+        if self._infinite:
+            found &= values != np.inf
+        return found
+
+    def _loops(self) -> int:
+        return int(np.count_nonzero(self._arcs(self._matrix.diagonal())))
+
     def fill_rows(self, first: int, last: int, rows: NDArray[Any], no_arc: float) -> None:
         """Write rows first to last - 1 of the matrix of weights; see `Graph.fill_rows`."""
-        if self.m == self.n**2:
-            with np.errstate(under="ignore"):  # weights are rounded to a float type
+        if self.is_complete:
+            with np.errstate(invalid="ignore", under="ignore"):
                 rows[...] = self._matrix[first:last]
+            if self.m < self.n**2:
+                given = self._matrix.diagonal()[first:last]
+                np.copyto(np.einsum("ii->i", rows[:, first:last]), no_arc, where=~self._arcs(given))
             return
         for start in range(first, last, self._rows):
             stop = min(start + self._rows, last)
             given, target = self._matrix[start:stop], rows[start - first : stop - first]
             absent = given == 0
             with np.errstate(invalid="ignore", under="ignore"):
-                if given.dtype.kind == "f" and no_arc != np.inf:
+                if self._infinite and no_arc != np.inf:
                     longest = given.dtype.type(no_arc)
                     if longest >= self._span[1] and int(longest) == no_arc:
                         given = np.minimum(given, longest)  # changes infinity alone

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pyapsp.graph import compressed
 
-__all__ = ["Facts", "family_of", "soundings"]
+__all__ = ["Facts", "family_of", "has_many_arcs", "soundings"]
 
 # A graph is power-law if a vertex has more than this multiple of the mean number of arcs. In a mesh
 # a vertex has at most this many arcs, and the standard deviation is below this part of the mean.
@@ -73,9 +73,17 @@ def family_of(indptr: NDArray[np.int64]) -> str:
     n, m = indptr.size - 1, int(indptr[-1])
     if m == 0:
         return "uniform"
-    mean, (most, squares) = m / n, compressed.degrees(indptr)
+    mean, most = m / n, compressed.most_arcs(indptr)
     if most > _SKEWED * mean:
         return "power-law"
-    if most <= _MESHED and squares / n - mean**2 < (_ALIKE * mean) ** 2:
+    if most <= _MESHED and compressed.squared_arcs(indptr) / n - mean**2 < (_ALIKE * mean) ** 2:
         return "mesh"
     return "uniform"
+
+
+def has_many_arcs(n: int, m: int) -> bool:
+    """Return whether so many arcs that the degrees cannot make it power-law or a mesh.
+
+    A vertex has at most n arcs.
+    """
+    return m > _MESHED * n and _SKEWED * m >= n**2

@@ -320,12 +320,12 @@ class Graph:
     def _extremes(self) -> tuple[Any, Any]:
         return compressed.extremes(self.weights)
 
-    @cached_property
+    @property
     def min_weight(self) -> int | float | None:
         """Smallest weight; None without arcs."""
         return self._extremes[0].item() if self.m else None
 
-    @cached_property
+    @property
     def max_weight(self) -> int | float | None:
         """Largest weight; None without arcs."""
         return self._extremes[1].item() if self.m else None
@@ -333,12 +333,12 @@ class Graph:
     @cached_property
     def max_magnitude(self) -> int | float:
         """Largest absolute value of a weight; 0 without arcs."""
-        return max(abs(self.min_weight or 0), abs(self.max_weight or 0))
+        return max(abs(each.item()) for each in self._extremes) if self.m else 0
 
     @property
     def has_negative(self) -> bool:
         """Whether a weight is below zero."""
-        return self.min_weight is not None and self.min_weight < 0
+        return bool(self._extremes[0] < 0)
 
     @cached_property
     def is_integer(self) -> bool:
@@ -351,6 +351,16 @@ class Graph:
     def is_symmetric(self) -> bool:
         """Whether every arc has its reverse, of the same weight."""
         return not self.directed or self._equals_reverse()
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every vertex has an arc to every other."""
+        pairs = self.n * (self.n - 1)
+        return self.m >= pairs and self.m - self._loops() == pairs
+
+    def _loops(self) -> int:
+        """Return the number of arcs from a vertex to itself."""
+        return int(np.count_nonzero(tails_of(self.indptr) == self.indices))
 
     @cached_property
     def is_unweighted(self) -> bool:

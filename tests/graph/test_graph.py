@@ -616,6 +616,39 @@ def test_depth_of_a_search_in_a_matrix_and_in_a_list(dtype, order) -> None:
     assert path.depth(299, backwards=True) == (299, 300)
 
 
+@pytest.mark.parametrize("absent", [0, np.inf])
+@pytest.mark.parametrize("n", [0, 1, 2, 50])
+def test_a_graph_with_all_arcs(n, absent) -> None:
+    """Loops do not count, and a pair without an arc does, whatever the number of arcs."""
+    full = np.random.default_rng(n).integers(1, 9, (n, n)).astype(float)
+    empty, some = full.copy(), full.copy()
+    np.fill_diagonal(empty, absent)
+    some[: n // 2, : n // 2][np.eye(n // 2, dtype=bool)] = absent
+    for weights in (full, empty, some):
+        for without in (0, 1):
+            weights[n - 2 : n - 1, n - 1 :] = absent if without else 5
+            dense, listed = DenseGraph(weights), Graph.from_dense(weights)
+            assert dense.m == listed.m
+            assert dense.is_complete == listed.is_complete == (n < 2 or not without)
+            assert hop_bound(dense) == hop_bound(listed)
+            for dtype, no_arc in ((np.float64, np.inf), (np.int32, 2**30 - 1)):
+                filled = [graph.to_dense(dtype, no_arc) for graph in (dense, listed)]
+                np.testing.assert_array_equal(*filled)
+
+
+def test_the_family_of_a_matrix() -> None:
+    """It is that of the listed graph, also if the degrees are not counted."""
+    rng, found = np.random.default_rng(3), set()
+    for n, degree in product((1, 5, 12, 40, 200), (0, 1, 4, 8, 9, 12, 100)):
+        weights = np.zeros((n, n))
+        weights[:, :degree] = 1
+        for each in (weights, weights.T, rng.permuted(weights, axis=1)):
+            dense = DenseGraph(np.ascontiguousarray(each))
+            found.add(dense.family)
+            assert dense.family == Graph.from_dense(each).family
+    assert found == {"uniform", "mesh", "power-law"}
+
+
 @pytest.mark.parametrize("rows", [[[0, 1], [1]], [[0, 1], 1], [[0, [1]], [1, 0]]], ids=str)
 def test_rows_of_different_lengths(rows) -> None:
     for convert in (as_graph, from_array, Graph.from_dense):
