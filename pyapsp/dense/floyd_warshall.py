@@ -322,12 +322,18 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
     ) -> None:
         """Enqueue all rounds."""
         progress, told = plan.options.progress, -math.inf
-        ends, on_host = (1, configuration.rounds), in_place(queue.device)
+        on_host = in_place(queue.device)
         rounds = self.enqueue_rounds(configuration, queue, buffers)
         for number, events in enumerate(rounds, start=1):
             # to read the times of all events took the host a third of the time of small rounds
-            for event in events if progress is not None or number in ends else ():
-                watch.add("kernel", event)
+            if progress is not None:
+                for event in events:
+                    watch.add("kernel", event)
+            else:
+                if number == 1:
+                    watch.add("kernel", events[0])
+                if number == configuration.rounds:
+                    watch.add("kernel", events[-1])
             if not on_host:
                 queue.flush()
                 time.sleep(0)  # other threads, which clear pages, get the interpreter's lock

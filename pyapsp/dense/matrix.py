@@ -13,7 +13,7 @@ import pyopencl as cl
 from pyapsp.dense.arcs import ArcWriter
 from pyapsp.device import Device
 from pyapsp.graph import Graph
-from pyapsp.host import is_aligned
+from pyapsp.host import aligned, copy, is_aligned
 from pyapsp.kernels import Stopwatch, staging
 from pyapsp.kernels.transfer import awaited, hand_back, in_place, read_back, shared
 from pyapsp.landing import arriving
@@ -53,7 +53,8 @@ class DeviceMatrix:
     If it is large and the device has its own memory, threads of the host write the weights into
     pinned memory, as the device needs them, and copy the distances from there to the answer. No
     other matrix is made on the host. If there are few arcs, the matrix is made of them on the
-    device. Otherwise the array of the answer holds the weights first.
+    device. Otherwise the array of the answer holds the weights first. A device `in_place` uses that
+    array as its memory, or, if it does not have the layout, another one that is filled instead.
 
     Parameters
     ----------
@@ -94,6 +95,7 @@ class DeviceMatrix:
         self._arcs = arcs
         self._encode: _Encode | None = None if words is None else words[0]
         self._decode: _Decode | None = None if words is None else words[1]
+        self._shared: np.ndarray | None = None
         self._bytes = layout.dtype.itemsize * self._size * layout.columns
         self.staged = arcs is not None or staging.suits(device.handle, answer.itemsize * self._n**2)
 
@@ -104,13 +106,21 @@ class DeviceMatrix:
     def upload(self, queue: cl.CommandQueue, graph: Graph, distances: np.ndarray) -> cl.Buffer:
         """Return a new buffer with the distances before the first round.
 
-        If it is not `staged`, the array of the answer is filled with them, too.
+        If it is not `staged`, the array of the answer may be filled with them, too.
         """
+        layout, n = self._layout, self._n
+        if not self.staged and self._encode is None and in_place(self._device.handle):
+            words = distances
+            if not _fits_in_place(queue, distances, self._size, layout):
+                words = aligned((self._size, layout.columns), layout.dtype)
+                words[n:] = words[:n, n : self._size] = layout.padding
+            initial_distances(graph, words[:n, :n])
+            self._shared = words
+            return shared(queue, words)
         if not self.staged:
             initial_distances(graph, distances)
             self._words = distances if self._encode is None else self._encode(distances)
-            return upload(self._device, queue, self._words, self._size, self._layout, self._watch)
-        layout, n = self._layout, self._n
+            return upload(self._device, queue, self._words, self._size, layout, self._watch)
         buffer = self._device.buffer(self._bytes)
         if self._arcs is not None:
             columns, infinity = layout.columns, layout.padding
@@ -147,13 +157,19 @@ class DeviceMatrix:
         callable
             Waits for the distances, as the end of the block does.
         """
+        layout, watch = self._layout, self._watch
         if self.staged:
-            layout, watch = self._layout, self._watch
             given = layout.dtype, distances, watch, layout.columns, self._decode
             with arriving(queue, buffer, *given) as arrived:
                 yield arrived
             return
-        download(queue, self._words, buffer, self._size, self._layout, self._watch)
+        if self._shared is not None:
+            _take_back(queue, buffer, self._shared, watch)
+            if self._shared is not distances:
+                with watch.by_the_host("transfer"):
+                    copy(distances, self._shared[: self._n, : self._n])
+        else:
+            download(queue, self._words, buffer, self._size, layout, watch)
         if self._decode is not None:
             self._decode(self._words, distances)
         yield lambda: None
@@ -208,13 +224,20 @@ def download(
 ) -> None:
     """Copy the corner of a device matrix to the array that `upload` was called with."""
     if _fits_in_place(queue, array, size, layout):
-        if array.nbytes <= _SMALL:
-            returned = hand_back(queue, matrix, array)
-            awaited(queue, watch.pending or returned, returned)
-        else:
-            read_back(queue, matrix, array)
+        _take_back(queue, matrix, array, watch)
     else:
         watch.add("transfer", _copy(queue, array, matrix, array, layout))
+
+
+def _take_back(
+    queue: cl.CommandQueue, matrix: cl.Buffer, array: np.ndarray, watch: Stopwatch
+) -> None:
+    """Wait until the array of a `shared` matrix has its content."""
+    if array.nbytes <= _SMALL:
+        returned = hand_back(queue, matrix, array)
+        awaited(queue, watch.pending or returned, returned)
+    else:
+        read_back(queue, matrix, array)
 
 
 def _fits_in_place(queue: cl.CommandQueue, array: np.ndarray, size: int, layout: Layout) -> bool:

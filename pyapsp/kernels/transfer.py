@@ -29,6 +29,7 @@ __all__ = [
 _POLLED, _BEGUN = 5e-4, 5e-5
 
 
+@cache
 def in_place(device: cl.Device) -> bool:
     """Return whether a device uses the memory of the host as its own."""
     return bool(device.type & cl.device_type.CPU)
