@@ -84,6 +84,8 @@ def as_type(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     """Return an array in a type that holds its values; several cores convert a large array."""
     if array.dtype == dtype:
         return array
+    if array.nbytes < _SHARE:
+        return array.astype(dtype)
     found = np.empty(array.shape, dtype)
 
     def part(first: int, last: int) -> None:

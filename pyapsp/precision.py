@@ -148,7 +148,7 @@ def resolve(graph: Graph, dtype: object, owner: str = "solve") -> tuple[np.dtype
         chosen = np.dtype(dtype)  # type: ignore[call-overload]
     except (TypeError, ValueError):
         chosen = None
-    if chosen is None or chosen.name not in DTYPES or not chosen.isnative:
+    if chosen is None or name_of(chosen) not in DTYPES or not chosen.isnative:
         rule = f"'auto' or one of {', '.join(DTYPES)} in this machine's byte order"
         raise ParameterError.of("dtype", owner, rule, dtype)
     return chosen, "as asked"

@@ -179,11 +179,11 @@ def suited(
     whole = options.sources is None and options.cutoff is None
     if whole and dtype == options.dtype:
         return options
-    held = options.held_in(dtype)
     if method.by_source:
-        return replace(held, answer=options.dtype)
+        return replace(options.held_in(dtype), answer=options.dtype)
     return replace(
-        held,
+        options,
+        dtype=dtype,
         answer=options.dtype,
         sources=None,
         cutoff=None,
@@ -232,7 +232,7 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
     )
     bound = distance_bound(graph)
     ranking = _ranking(asked, bound)
-    if ranking.depends and ranking.seconds > _WORTH * np.dot(_SOUNDING, (1, graph.m, graph.n)):
+    if ranking.depends and ranking.seconds > _WORTH * _sounding_seconds(graph):
         asked = asked._replace(facts=graph.sounded)
         ranking = _ranking(asked, bound)
     for proof, price in _PROOFS if ranking.gain else ():
@@ -241,6 +241,11 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
             if proved < bound:
                 bound, ranking = proved, _ranking(asked, proved)
     return ranking
+
+
+def _sounding_seconds(graph: Graph) -> float:
+    constant, arc, vertex = _SOUNDING
+    return constant + arc * graph.m + vertex * graph.n
 
 
 def _methods() -> tuple[type[AllPairsMethod], ...]:

@@ -275,13 +275,12 @@ def check_rows(request: Request, answer: Rows) -> None:
     graph, distances, sources = request.input, answer.distances, request.options.sources
     if answer.checked:
         return
+    if graph.has_negative:  # as a negative cycle has
+        check_diagonal(graph, distances.diagonal())
     if isinstance(distances, DeviceRows):
-        if graph.has_negative:  # as a negative cycle has
-            check_diagonal(graph, distances.diagonal())
         if not request.options.must_check(graph) or not _may_be_clipped(graph, distances):
             return
         distances = distances.get()
-    check_diagonal(graph, np.diagonal(distances))
     if request.options.must_check(graph):
         # Without negative weights, a clipped distance in one row cannot make another row wrong.
         everything = sources is None or graph.has_negative

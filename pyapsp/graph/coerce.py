@@ -46,18 +46,19 @@ def as_graph(source: Any, directed: bool = True, *, copy: bool = True) -> Graph:
 def _recognise(source: Any, copy: bool) -> Graph:
     if isinstance(source, Graph):
         return source
-    if isinstance(source, str | os.PathLike):
-        return read(source)
+    # the matrices come early, because the other tests take long beside a small graph
     if convert.is_sparse(source):
         return convert.from_scipy(source, copy=copy)
+    if isinstance(source, np.ndarray | list | tuple):
+        return Graph.from_dense(source) if copy else from_array(source)
+    if isinstance(source, str | os.PathLike):
+        return read(source)
     if convert.is_kind(source, "networkx", "Graph"):
         return convert.from_networkx(source)
     if convert.is_kind(source, "igraph", "Graph"):
         return convert.from_igraph(source)
     if any(convert.is_kind(source, library, "DataFrame") for library in ("pandas", "polars")):
         return frames.from_frame(source)
-    if isinstance(source, np.ndarray | list | tuple):
-        return Graph.from_dense(source) if copy else from_array(source)
     raise GraphError(
         f"an object of type {type(source).__name__} does not describe a graph: give a file name, "
         "a matrix of NumPy or SciPy, a graph of NetworkX or igraph, a data frame with a row for "

@@ -83,9 +83,11 @@ def probability(parameter: str, owner: str, value: Any) -> float:
 
 def flag(parameter: str, owner: str, value: Any) -> bool:
     """Return `value` as a bool; refuse strings and numbers, because ``bool("no")`` is True."""
+    if isinstance(value, bool):
+        return value
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if not isinstance(value, bool | np.bool_):
+    if not isinstance(value, np.bool_):
         raise ParameterError.of(parameter, owner, "True or False", value)
     return bool(value)
 

@@ -66,8 +66,9 @@ _ALIGNED = 128
 
 def suits(device: cl.Device, count: int) -> bool:
     """Return whether an array of the host of this many bytes is copied in pieces."""
-    shares = device.type & cl.device_type.CPU or device.host_unified_memory
-    return not shares and count >= _LARGE
+    if count < _LARGE:
+        return False
+    return not (device.type & cl.device_type.CPU or device.host_unified_memory)
 
 
 @cache
