@@ -82,7 +82,7 @@ def choices(request: Request) -> Iterator[Choice]:
     """
     graph, options, asked = request.input, request.options, request.method
     if isinstance(asked, AllPairsMethod):
-        error = asked.unmet(graph.facts, options)
+        error = asked.unmet(graph, options)
         if error is not None:
             raise error
         yield Choice(asked, suited(asked, graph, options, options.dtype), "as asked")
