@@ -21,6 +21,7 @@ import pyopencl as cl
 from pyapsp.dense.outofcore.part import Part
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.device import Device
+from pyapsp.host import share
 from pyapsp.precision import infinity
 
 __all__ = ["PinnedRows", "can_pin"]
@@ -49,23 +50,31 @@ class PinnedRows:
     def __init__(self, device: Device, matrix: Matrix) -> None:
         self._matrix, self._item = matrix, matrix.dtype.itemsize
         self._padding = np.array(infinity(matrix.dtype), matrix.dtype)
-        rows = max(1, device.capabilities.max_allocation // (matrix.n * self._item))
-        self._starts = range(matrix.first, matrix.last, rows)
-        self._buffers: list[cl.Buffer] = []
+        # by the first row of each
+        self._buffers: dict[int, cl.Buffer] = {}
+        most = max(1, device.capabilities.max_allocation // (matrix.n * self._item))
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+
+        def pin(low: int, high: int) -> None:
+            for start in range(matrix.first + low, matrix.first + high, most):
+                rows = self._host(start, min(start + most, matrix.first + high))
+                self._buffers[start] = cl.Buffer(device.context, flags, hostbuf=rows)
+
         try:
-            for start in self._starts:
-                memory = self._host(start, min(start + rows, matrix.last))
-                self._buffers.append(cl.Buffer(device.context, flags, hostbuf=memory))
+            share(pin, matrix.last - matrix.first, matrix.nbytes)
         except cl.Error:
             self.release()
             raise
 
     def release(self) -> None:
         """Unpin the rows; no copy may be on its way."""
-        buffers, self._buffers = self._buffers, []
-        for buffer in buffers:
-            buffer.release()
+        buffers, self._buffers = list(self._buffers.values()), {}
+
+        def unpin(low: int, high: int) -> None:
+            for buffer in buffers[low:high]:
+                buffer.release()
+
+        share(unpin, len(buffers), self._matrix.nbytes)
 
     def bring(self, queue: cl.CommandQueue, part: Part, slot: cl.Buffer) -> cl.Event:
         """Enqueue the copy of a part into a slot, padded with infinity; return its event."""
@@ -100,8 +109,8 @@ class PinnedRows:
 
     def _within(self, part: Part) -> Iterator[tuple[int, int]]:
         """Cut the rows of a part where a buffer ends."""
-        inner = (start for start in self._starts if part.first < start < part.last)
-        yield from pairwise([part.first, *inner, part.last])
+        inner = (start for start in self._buffers if part.first < start < part.last)
+        yield from pairwise([part.first, *sorted(inner), part.last])
 
     def _places(self, part: Part, first: int, last: int) -> dict[str, Any]:
         """Return where some rows of a part lie in its slot and in the matrix, in bytes."""

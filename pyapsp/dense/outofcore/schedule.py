@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 
+from pyapsp.dense.outofcore.shape import up_to
+
 __all__ = ["Schedule"]
 
 
 class Schedule:
     """Distributes ranges of rows to several devices until none are left.
 
-    The first device takes rows from the front, the others from the back. A device gets no range if
-    the other devices could update all remaining rows in less time than it needs for this range.
+    The first device takes rows from the front, the others from the back. Near the end ranges get
+    shorter. A device gets no range if the other devices could update all remaining rows in less
+    time than it needs for this range.
 
     Parameters
     ----------
@@ -103,9 +106,10 @@ class Schedule:
             if self._held or self._stopped or not self._left:
                 return None
             main = who == next(iter(self._rates))
+            rest = sum(b - a for a, b in self._left)
+            count = self._fewer(count, unit, who, rest)
             first, last = self._left.pop(0 if main else -1)
             if not main:
-                rest = sum(b - a for a, b in self._left) + last - first
                 others = sum(rate for name, rate in self._rates.items() if name != who)
                 wanted = min(count, last - first)
                 if wanted / self._rates[who] > rest / others:
@@ -123,6 +127,13 @@ class Schedule:
                     first = middle
             self._busy.add((first, last))
             return (first, last)
+
+    def _fewer(self, count: int, unit: int, who: object, rest: int) -> int:
+        """Return how many rows a device takes: near the end fewer, so that all end together."""
+        share = int(rest * self._rates[who] / sum(self._rates.values()))
+        if len(self._rates) == 1 or share >= 2 * count:
+            return count
+        return up_to(max(share // 2, count // 4), unit)
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

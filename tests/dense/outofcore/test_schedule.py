@@ -65,12 +65,28 @@ def test_a_helper_takes_from_the_back():
 
 
 def test_a_slow_device_leaves_the_end_to_the_others():
-    schedule = Schedule([(0, 200)], {"main": 10.0, "helper": 1.0})
-    # 32 rows take the helper as long as 320 take the main device
+    schedule = Schedule([(0, 64)], {"main": 10.0, "helper": 1.0})
+    # 8 rows take the helper as long as 80 take the main device
     assert list(schedule.ranges(32, 8, "helper")) == []
     assert not schedule.more("helper")
     assert schedule.more("main")
-    assert schedule.left == [(0, 200)]
+    assert schedule.left == [(0, 64)]
+
+
+def test_ranges_get_shorter_near_the_end():
+    schedule = Schedule([(0, 1000)], {"a": 1.0, "b": 1.0})
+    taken = {"a": [], "b": []}
+    while schedule.left:
+        for who, ranges in taken.items():
+            for first, last in schedule.ranges(128, 16, who):
+                schedule.done(first, last)
+                ranges.append(last - first)
+                break
+    for ranges in taken.values():
+        assert ranges[:2] == [128, 128]
+        assert ranges[-1] <= 32
+        assert ranges == sorted(ranges, reverse=True)
+    assert sum(map(sum, taken.values())) == 1000
 
 
 def test_many_threads_share_without_loss():
