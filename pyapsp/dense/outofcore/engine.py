@@ -9,7 +9,7 @@ Look-ahead: the rows of the next pivot block are updated first, and that block i
 devices update the other rows:
 
     first device   | rows of k+1 | close, panel k+1, beside the update with panel k | update, k+1
-    other devices  | update with panel k                              | fetch k+1   | update, k+1
+    other devices  | rows of k+1 | update with panel k                  | fetch k+1 | update, k+1
 
 Each device then has two workers, for even and odd passes, since it has two row panels at once.
 
@@ -22,9 +22,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 from pyapsp.dense.outofcore.checkpoint import Checkpoint
@@ -138,9 +137,8 @@ class Engine:
             rows = [(0, first), (last, self._matrix.n)]
             if left is not None:
                 rows, left = [(low, high) for low, high in left], None
-            if ahead:
-                rows = _sooner(rows, *self._pivots(self._number + 1))
-            self._schedule = schedule = Schedule(rows, dict(enumerate(self._rates)))
+            urgent = self._pivots(self._number + 1) if ahead else (0, 0)
+            self._schedule = schedule = Schedule(rows, dict(enumerate(self._rates)), urgent)
             if not ready:
                 self._wait([pool.submit(self._open, pool, self._number)])
             running = [
@@ -187,7 +185,7 @@ class Engine:
 
     def _open_next(self, pool: ThreadPoolExecutor, schedule: Schedule, number: int) -> None:
         """Open the block of the next pass, as soon as its rows are updated."""
-        if schedule.begin(*self._pivots(number)):
+        if schedule.begin():
             try:
                 self._open(pool, number)
             finally:
@@ -236,14 +234,3 @@ class Engine:
         state = {**self._decisive, "pass": self._number, "left": left, "opened": self._opened}
         cost = self._checkpoint.save(self._matrix, state)
         self._interval.saved(cost, time.monotonic())
-
-
-def _sooner(rows: Iterable[tuple[int, int]], low: int, high: int) -> list[tuple[int, int]]:
-    """Put those of some rows that are in a range before the others."""
-    inside, others = [], []
-    for first, last in rows:
-        cuts = [min(max(each, first), last) for each in (first, low, high, last)]
-        before, within, after = pairwise(cuts)
-        inside.append(within)
-        others += [before, after]
-    return inside + others

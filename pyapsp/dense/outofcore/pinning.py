@@ -4,15 +4,16 @@ A buffer with ``CL_MEM_USE_HOST_PTR`` on the rows of the array pins them as long
 command uses this buffer: copies name the memory of the host, which OpenCL allows as long as the
 buffer is not in use. So the driver need not give it memory of the device.
 
-On a host with two H100 GPUs, 4 GB were pinned in 0.11 s. Then each device copied 54 GB/s, rows as
-well as rectangles. Through memory that is not pinned it copied 8 to 14 GB/s; through smaller pinned
-memory, two devices copied 40 GB/s together, because the host read and wrote everything once more.
+On a host with two H100 GPUs each device copied 54 GB/s from and to such rows, also of rectangles.
+Through memory that is not pinned it copied 8 to 14 GB/s; through smaller pinned memory, two devices
+copied 40 GB/s together, because the host read and wrote everything once more. To pin rows takes as
+long as to copy them twice. So rows are pinned when they are first copied, beside kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ import pyopencl as cl
 from pyapsp.dense.outofcore.part import Part
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.device import Device
-from pyapsp.host import share
 from pyapsp.precision import infinity
 
 __all__ = ["PinnedRows", "can_pin"]
+
+# Bytes that are pinned at once. Others wait for the driver meanwhile: 3 to 6 ms for these.
+_PINNED = 2**27
 
 
 def can_pin(device: Device, matrix: Matrix) -> bool:
@@ -33,7 +36,9 @@ def can_pin(device: Device, matrix: Matrix) -> bool:
 
 
 class PinnedRows:
-    """The rows of a matrix, pinned for a device until `release`.
+    """The rows of a matrix, pinned for a device when it first copies them, until `release`.
+
+    Threads may copy different parts at the same time.
 
     Parameters
     ----------
@@ -44,37 +49,24 @@ class PinnedRows:
     Raises
     ------
     pyopencl.Error
-        If the driver does not pin them.
+        If the driver does not pin the first rows. If it refuses others, their copies are slower.
     """
 
     def __init__(self, device: Device, matrix: Matrix) -> None:
         self._matrix, self._item = matrix, matrix.dtype.itemsize
         self._padding = np.array(infinity(matrix.dtype), matrix.dtype)
-        # by the first row of each
-        self._buffers: dict[int, cl.Buffer] = {}
-        most = max(1, device.capabilities.max_allocation // (matrix.n * self._item))
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-
-        def pin(low: int, high: int) -> None:
-            for start in range(matrix.first + low, matrix.first + high, most):
-                rows = self._host(start, min(start + most, matrix.first + high))
-                self._buffers[start] = cl.Buffer(device.context, flags, hostbuf=rows)
-
-        try:
-            share(pin, matrix.last - matrix.first, matrix.nbytes)
-        except cl.Error:
-            self.release()
-            raise
+        self._context, self._lock = device.context, Lock()
+        most = min(_PINNED, device.capabilities.max_allocation)
+        self._rows = max(1, most // (matrix.n * self._item))
+        # by their first rows
+        self._buffers: dict[int, cl.Buffer | None] = {matrix.first: self._pin(matrix.first)}
 
     def release(self) -> None:
         """Unpin the rows; no copy may be on its way."""
-        buffers, self._buffers = list(self._buffers.values()), {}
-
-        def unpin(low: int, high: int) -> None:
-            for buffer in buffers[low:high]:
+        buffers, self._buffers = self._buffers, {}
+        for buffer in buffers.values():
+            if buffer is not None:
                 buffer.release()
-
-        share(unpin, len(buffers), self._matrix.nbytes)
 
     def bring(self, queue: cl.CommandQueue, part: Part, slot: cl.Buffer) -> cl.Event:
         """Enqueue the copy of a part into a slot, padded with infinity; return its event."""
@@ -107,10 +99,23 @@ class PinnedRows:
         rows: np.ndarray = self._matrix.array[first - own : last - own]
         return rows
 
+    def _pin(self, first: int) -> cl.Buffer:
+        rows = self._host(first, min(first + self._rows, self._matrix.last))
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+        return cl.Buffer(self._context, flags, hostbuf=rows)
+
     def _within(self, part: Part) -> Iterator[tuple[int, int]]:
-        """Cut the rows of a part where a buffer ends."""
-        inner = (start for start in self._buffers if part.first < start < part.last)
-        yield from pairwise([part.first, *sorted(inner), part.last])
+        """Cut the rows of a part where a buffer ends, and pin them."""
+        own = self._matrix.first
+        start = own + (part.first - own) // self._rows * self._rows
+        for first in range(start, part.last, self._rows):
+            with self._lock:
+                if first not in self._buffers:
+                    try:
+                        self._buffers[first] = self._pin(first)
+                    except cl.Error:
+                        self._buffers[first] = None
+            yield max(first, part.first), min(first + self._rows, part.last)
 
     def _places(self, part: Part, first: int, last: int) -> dict[str, Any]:
         """Return where some rows of a part lie in its slot and in the matrix, in bytes."""

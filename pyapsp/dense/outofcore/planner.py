@@ -211,11 +211,11 @@ def predict(shape: Shape, machine: Machine, *, separated: bool, gain: float = 0.
             taken = kernels + transfers + both.host + parts
         else:
             taken = max(kernels, transfers, both.host, parts) + way
-        if gain:  # devices wait for the last part of another, which is a short one
-            taken += update.kernels * min(1.0, shape.rows / max(others, 1)) / 8
+        if gain:  # devices wait for the last part of another, half of it in the mean
+            taken += 0.5 * update.kernels * min(1.0, shape.rows / max(others, 1))
         if ahead:
             # the rows of the next block are updated, and then it is opened, by half of the device
-            sooner = update.kernels * following / max(others, 1)
+            sooner = update.kernels / (1 + gain) * following / max(others, 1)
             taken = max(taken, sooner + after.kernels + after.alone)
         else:
             taken += after.alone

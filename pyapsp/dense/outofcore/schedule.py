@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-
-from pyapsp.dense.outofcore.shape import up_to
+from itertools import pairwise
 
 __all__ = ["Schedule"]
 
@@ -13,9 +12,9 @@ __all__ = ["Schedule"]
 class Schedule:
     """Distributes ranges of rows to several devices until none are left.
 
-    The first device takes rows from the front, the others from the back. Near the end ranges get
-    shorter. A device gets no range if the other devices could update all remaining rows in less
-    time than it needs for this range.
+    The first device takes urgent rows first, and so do others at least half as fast. Then it takes
+    rows from the front, the others from the back. A device gets no range if the other devices could
+    update all remaining rows in less time than it needs for this range.
 
     Parameters
     ----------
@@ -23,10 +22,18 @@ class Schedule:
         Rows to be updated: first, and one past the last.
     rates : dict
         Rows a second of each device, by what it calls itself; any unit. The first is the main one.
+    urgent : (int, int), optional
+        Those of the rows that are updated before the others.
     """
 
-    def __init__(self, ranges: Iterable[tuple[int, int]], rates: dict[object, float]) -> None:
-        self._left = [(first, last) for first, last in ranges if first < last]
+    def __init__(
+        self,
+        ranges: Iterable[tuple[int, int]],
+        rates: dict[object, float],
+        urgent: tuple[int, int] = (0, 0),
+    ) -> None:
+        self._urgent = urgent
+        self._left = _sooner([(first, last) for first, last in ranges if first < last], *urgent)
         self._rates = rates
         self._busy: set[tuple[int, int]] = set()
         self._changed = threading.Condition()
@@ -59,22 +66,22 @@ class Schedule:
             self._busy.remove((first, last))
             self._changed.notify_all()
 
-    def begin(self, first: int, last: int) -> bool:
-        """Wait until some rows are updated, and return whether their pivot block may be opened.
+    def begin(self) -> bool:
+        """Wait until the urgent rows are updated, and return whether they may be used.
 
-        Whoever opens it is at work until `end`. The answer is no after `stop`.
+        Whoever uses them is at work until `end`. The answer is no after `stop`.
         """
 
-        def updated() -> bool:
-            return all(high <= first or last <= low for low, high in (*self._left, *self._busy))
+        def ready() -> bool:
+            return not self._held and not any(map(self._is_urgent, (*self._left, *self._busy)))
 
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or (not self._held and updated()))
+            self._changed.wait_for(lambda: self._stopped or ready())
             self._opening = not self._stopped
             return self._opening
 
     def end(self) -> None:
-        """Note that the pivot block is open."""
+        """Note that the urgent rows have been used."""
         with self._changed:
             self._opening = False
 
@@ -106,10 +113,11 @@ class Schedule:
             if self._held or self._stopped or not self._left:
                 return None
             main = who == next(iter(self._rates))
-            rest = sum(b - a for a, b in self._left)
-            count = self._fewer(count, unit, who, rest)
-            first, last = self._left.pop(0 if main else -1)
-            if not main:
+            fast = 2 * self._rates[who] >= next(iter(self._rates.values()))
+            front = main or (fast and self._is_urgent(self._left[0]))
+            first, last = self._left.pop(0 if front else -1)
+            if not front:
+                rest = sum(b - a for a, b in self._left) + last - first
                 others = sum(rate for name, rate in self._rates.items() if name != who)
                 wanted = min(count, last - first)
                 if wanted / self._rates[who] > rest / others:
@@ -117,7 +125,7 @@ class Schedule:
                     self._retired.add(who)
                     return None
             if last - first > count:
-                if main:
+                if front:
                     self._left.insert(0, (first + count, last))
                     last = first + count
                 else:
@@ -128,12 +136,19 @@ class Schedule:
             self._busy.add((first, last))
             return (first, last)
 
-    def _fewer(self, count: int, unit: int, who: object, rest: int) -> int:
-        """Return how many rows a device takes: near the end fewer, so that all end together."""
-        share = int(rest * self._rates[who] / sum(self._rates.values()))
-        if len(self._rates) == 1 or share >= 2 * count:
-            return count
-        return up_to(max(share // 2, count // 4), unit)
+    def _is_urgent(self, rows: tuple[int, int]) -> bool:
+        return rows[0] < self._urgent[1] and self._urgent[0] < rows[1]
+
+
+def _sooner(rows: Iterable[tuple[int, int]], low: int, high: int) -> list[tuple[int, int]]:
+    """Put those of some rows that are in a range before the others."""
+    inside, others = [], []
+    for first, last in rows:
+        cuts = [min(max(each, first), last) for each in (first, low, high, last)]
+        before, within, after = pairwise(cuts)
+        inside.append(within)
+        others += [before, after]
+    return [(first, last) for first, last in inside + others if first < last]
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
@@ -78,38 +77,29 @@ class Team:
     notes: tuple[str, ...]
 
     def workers(self, matrix: Matrix, stack: ExitStack) -> list[list[Worker]]:
-        """Return the workers of each member, ready for as long as a stack is open.
+        """Return the workers of each member, ready for as long as a stack is open."""
+        return [list(self._turns(member, matrix, stack)) for member in self.members]
 
-        The matrix is pinned for members that copy it themselves, for all of them at once. Its pages
-        must be in memory: to pin others takes ten times as long.
-        """
-        with ThreadPoolExecutor(len(self.members)) as pool:
-            pinned = list(pool.map(lambda member: self._pinned(member, matrix), self.members))
-        for rows in pinned:
-            if rows is not None:
-                stack.callback(rows.release)
-        return [
-            [
-                stack.enter_context(
-                    Worker(
-                        member.device,
-                        member.machine.product,
-                        member.shape,
-                        matrix,
-                        separated=self._separates(member),
-                        pinned=rows,
-                    )
-                )
-                for _ in range(member.shape.workers)
-            ]
-            for member, rows in zip(self.members, pinned, strict=True)
-        ]
+    def _turns(self, member: Member, matrix: Matrix, stack: ExitStack) -> Iterator[Worker]:
+        pinned = self._pinned(member, matrix)
+        if pinned is not None:
+            stack.callback(pinned.release)
+        for _ in range(member.shape.workers):
+            worker = Worker(
+                member.device,
+                member.machine.product,
+                member.shape,
+                matrix,
+                separated=self._separates(member),
+                pinned=pinned,
+            )
+            yield stack.enter_context(worker)
 
     def _separates(self, member: Member) -> bool:
         return self.cut.separated and member is self.members[0]
 
     def _pinned(self, member: Member, matrix: Matrix) -> PinnedRows | None:
-        """Pin the matrix for a member, unless the host takes minima, or the driver refuses."""
+        """Pin the rows for a member, unless the host takes minima, or the driver refuses."""
         if self._separates(member) or not can_pin(member.device, matrix):
             return None
         try:

@@ -64,29 +64,24 @@ def test_a_helper_takes_from_the_back():
     assert next(schedule.ranges(100, 8, "main")) == (100, 200)
 
 
+def test_fast_devices_take_urgent_rows_first():
+    rates = {"main": 2.0, "helper": 1.0, "slow": 0.9}
+    schedule = Schedule([(0, 64), (80, 400)], rates, urgent=(48, 100))
+    taken = []
+    for who in ("helper", "slow", "main", "helper", "helper", "main"):
+        taken.append(next(schedule.ranges(16, 8, who)))
+        schedule.done(*taken[-1])
+    assert taken == [(48, 64), (384, 400), (80, 96), (96, 100), (368, 384), (0, 16)]
+    assert schedule.left == [(16, 48), (100, 368)]
+
+
 def test_a_slow_device_leaves_the_end_to_the_others():
-    schedule = Schedule([(0, 64)], {"main": 10.0, "helper": 1.0})
-    # 8 rows take the helper as long as 80 take the main device
+    schedule = Schedule([(0, 200)], {"main": 10.0, "helper": 1.0})
+    # 32 rows take the helper as long as 320 take the main device
     assert list(schedule.ranges(32, 8, "helper")) == []
     assert not schedule.more("helper")
     assert schedule.more("main")
-    assert schedule.left == [(0, 64)]
-
-
-def test_ranges_get_shorter_near_the_end():
-    schedule = Schedule([(0, 1000)], {"a": 1.0, "b": 1.0})
-    taken = {"a": [], "b": []}
-    while schedule.left:
-        for who, ranges in taken.items():
-            for first, last in schedule.ranges(128, 16, who):
-                schedule.done(first, last)
-                ranges.append(last - first)
-                break
-    for ranges in taken.values():
-        assert ranges[:2] == [128, 128]
-        assert ranges[-1] <= 32
-        assert ranges == sorted(ranges, reverse=True)
-    assert sum(map(sum, taken.values())) == 1000
+    assert schedule.left == [(0, 200)]
 
 
 def test_many_threads_share_without_loss():
@@ -113,12 +108,12 @@ def test_many_threads_share_without_loss():
 
 
 def test_a_block_is_opened_when_its_rows_are_updated_and_nothing_is_on_hold():
-    schedule = Schedule([(8, 16), (0, 8), (16, 64)], {"main": 1.0})
+    schedule = Schedule([(0, 64)], {"main": 1.0}, urgent=(8, 16))
     ranges = schedule.ranges(8, 8, "main")
     assert next(ranges) == (8, 16)
     schedule.hold()
     answers = []
-    opening = threading.Thread(target=lambda: answers.append(schedule.begin(8, 16)))
+    opening = threading.Thread(target=lambda: answers.append(schedule.begin()))
     opening.start()
     opening.join(0.05)
     assert opening.is_alive()  # the rows are at work
@@ -136,9 +131,9 @@ def test_a_block_is_opened_when_its_rows_are_updated_and_nothing_is_on_hold():
 
 
 def test_no_block_is_opened_after_a_stop():
-    schedule = Schedule([(0, 8), (8, 64)], {"main": 1.0})
+    schedule = Schedule([(0, 64)], {"main": 1.0}, urgent=(0, 8))
     answers = []
-    opening = threading.Thread(target=lambda: answers.append(schedule.begin(0, 8)))
+    opening = threading.Thread(target=lambda: answers.append(schedule.begin()))
     opening.start()
     schedule.stop()
     opening.join()
