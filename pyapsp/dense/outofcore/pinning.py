@@ -6,14 +6,14 @@ buffer is not in use. So the driver need not give it memory of the device.
 
 On a host with two H100 GPUs each device copied 54 GB/s from and to such rows, also of rectangles.
 Through memory that is not pinned it copied 8 to 14 GB/s; through smaller pinned memory, two devices
-copied 40 GB/s together, because the host read and wrote everything once more. To pin rows takes as
-long as to copy them twice. So rows are pinned when they are first copied, beside kernels.
+copied 40 GB/s together, because the host read and wrote everything once more. To pin 17 GB took 0.8
+s. Rows that were pinned in 128 buffers when they were first copied made passes slower by a fifth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from threading import Lock
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,6 @@ from pyapsp.precision import infinity
 
 __all__ = ["PinnedRows", "can_pin"]
 
-# Bytes that are pinned at once. Others wait for the driver meanwhile: 3 to 6 ms for these.
-_PINNED = 2**27
-
 
 def can_pin(device: Device, matrix: Matrix) -> bool:
     """Return whether it makes sense: the device has its own memory, and the rows are no file."""
@@ -36,9 +33,7 @@ def can_pin(device: Device, matrix: Matrix) -> bool:
 
 
 class PinnedRows:
-    """The rows of a matrix, pinned for a device when it first copies them, until `release`.
-
-    Threads may copy different parts at the same time.
+    """The rows of a matrix, pinned for a device until `release`.
 
     Parameters
     ----------
@@ -49,24 +44,30 @@ class PinnedRows:
     Raises
     ------
     pyopencl.Error
-        If the driver does not pin the first rows. If it refuses others, their copies are slower.
+        If the driver does not pin them.
     """
 
     def __init__(self, device: Device, matrix: Matrix) -> None:
         self._matrix, self._item = matrix, matrix.dtype.itemsize
         self._padding = np.array(infinity(matrix.dtype), matrix.dtype)
-        self._context, self._lock = device.context, Lock()
-        most = min(_PINNED, device.capabilities.max_allocation)
-        self._rows = max(1, most // (matrix.n * self._item))
-        # by their first rows
-        self._buffers: dict[int, cl.Buffer | None] = {matrix.first: self._pin(matrix.first)}
+        # few and large, because each buffer makes all commands slower
+        rows = max(1, device.capabilities.max_allocation // (matrix.n * self._item))
+        self._starts = range(matrix.first, matrix.last, rows)
+        self._buffers: list[cl.Buffer] = []
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+        try:
+            for start in self._starts:
+                memory = self._host(start, min(start + rows, matrix.last))
+                self._buffers.append(cl.Buffer(device.context, flags, hostbuf=memory))
+        except cl.Error:
+            self.release()
+            raise
 
     def release(self) -> None:
         """Unpin the rows; no copy may be on its way."""
-        buffers, self._buffers = self._buffers, {}
-        for buffer in buffers.values():
-            if buffer is not None:
-                buffer.release()
+        buffers, self._buffers = self._buffers, []
+        for buffer in buffers:
+            buffer.release()
 
     def bring(self, queue: cl.CommandQueue, part: Part, slot: cl.Buffer) -> cl.Event:
         """Enqueue the copy of a part into a slot, padded with infinity; return its event."""
@@ -99,23 +100,10 @@ class PinnedRows:
         rows: np.ndarray = self._matrix.array[first - own : last - own]
         return rows
 
-    def _pin(self, first: int) -> cl.Buffer:
-        rows = self._host(first, min(first + self._rows, self._matrix.last))
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-        return cl.Buffer(self._context, flags, hostbuf=rows)
-
     def _within(self, part: Part) -> Iterator[tuple[int, int]]:
-        """Cut the rows of a part where a buffer ends, and pin them."""
-        own = self._matrix.first
-        start = own + (part.first - own) // self._rows * self._rows
-        for first in range(start, part.last, self._rows):
-            with self._lock:
-                if first not in self._buffers:
-                    try:
-                        self._buffers[first] = self._pin(first)
-                    except cl.Error:
-                        self._buffers[first] = None
-            yield max(first, part.first), min(first + self._rows, part.last)
+        """Cut the rows of a part where a buffer ends."""
+        inner = (start for start in self._starts if part.first < start < part.last)
+        yield from pairwise([part.first, *inner, part.last])
 
     def _places(self, part: Part, first: int, last: int) -> dict[str, Any]:
         """Return where some rows of a part lie in its slot and in the matrix, in bytes."""

@@ -20,6 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from queue import SimpleQueue
+from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -226,6 +227,8 @@ class _Staging:
         self._values = min(values, shape.slot)
         count = min(-(-shape.slot // self._values), _PIECES)
         self._pool = ThreadPoolExecutor(count)
+        # PoCL 3.0 crashes now and then if two threads enqueue copies to a queue at once
+        self._lock = Lock()
         # with the copy that may still read it
         self._pieces = SimpleQueue[tuple[np.ndarray, cl.Event | None]]()
         self._free: list[Callable[[], None]] = []
@@ -249,10 +252,11 @@ class _Staging:
                 before.wait()
             _read(self._matrix, piece, piece.shaped(memory), alone=True)
             values = memory[: piece.values]
-            copied = cl.enqueue_copy(
-                self._queue, buffer, values, dst_offset=place, is_blocking=False
-            )
-            self._queue.flush()
+            with self._lock:
+                copied = cl.enqueue_copy(
+                    self._queue, buffer, values, dst_offset=place, is_blocking=False
+                )
+                self._queue.flush()
             self._pieces.put((memory, copied))
 
         self._all(copy, part)
@@ -268,11 +272,12 @@ class _Staging:
         def copy(place: int, piece: Part) -> None:
             memory, _ = self._pieces.get()
             values = memory[: piece.values]
-            # a copy that blocks would keep other threads out of the driver
-            copied = cl.enqueue_copy(
-                self._queue, values, buffer, src_offset=place, is_blocking=False
-            )
-            self._queue.flush()
+            with self._lock:
+                # a copy that blocks would keep other threads out of the driver
+                copied = cl.enqueue_copy(
+                    self._queue, values, buffer, src_offset=place, is_blocking=False
+                )
+                self._queue.flush()
             copied.wait()
             columns = slice(piece.low, piece.high)
             put(piece.first, piece.last, piece.shaped(memory), columns, alone=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
@@ -78,22 +79,27 @@ class Team:
 
     def workers(self, matrix: Matrix, stack: ExitStack) -> list[list[Worker]]:
         """Return the workers of each member, ready for as long as a stack is open."""
-        return [list(self._turns(member, matrix, stack)) for member in self.members]
-
-    def _turns(self, member: Member, matrix: Matrix, stack: ExitStack) -> Iterator[Worker]:
-        pinned = self._pinned(member, matrix)
-        if pinned is not None:
-            stack.callback(pinned.release)
-        for _ in range(member.shape.workers):
-            worker = Worker(
-                member.device,
-                member.machine.product,
-                member.shape,
-                matrix,
-                separated=self._separates(member),
-                pinned=pinned,
-            )
-            yield stack.enter_context(worker)
+        with ThreadPoolExecutor(len(self.members)) as pool:
+            pinned = list(pool.map(lambda member: self._pinned(member, matrix), self.members))
+        for rows in pinned:
+            if rows is not None:
+                stack.callback(rows.release)
+        return [
+            [
+                stack.enter_context(
+                    Worker(
+                        member.device,
+                        member.machine.product,
+                        member.shape,
+                        matrix,
+                        separated=self._separates(member),
+                        pinned=rows,
+                    )
+                )
+                for _ in range(member.shape.workers)
+            ]
+            for member, rows in zip(self.members, pinned, strict=True)
+        ]
 
     def _separates(self, member: Member) -> bool:
         return self.cut.separated and member is self.members[0]
