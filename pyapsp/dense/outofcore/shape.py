@@ -45,6 +45,11 @@ class Shape:
         """Values in a slot: a part of rows, and at least a few columns of a pivot block."""
         return max(self.rows * self.columns, self.rows * self.block)
 
+    @property
+    def queues(self) -> int:
+        """Queues for kernels: with two the next part fills the groups that end early in a part."""
+        return min(self.slots, 2)
+
     def panel_columns(self, unit: int) -> int:
         """Return how many columns of the pivot rows are multiplied at a time."""
         return min(max(self.slot // (4 * self.block) // unit, 1) * unit, self.size)
@@ -54,7 +59,7 @@ class Shape:
         return {
             "right": self.block * self.size,
             "slots": self.slots * self.slot,
-            "lefts": 2 * self.rows * self.block,
+            "lefts": 2 * self.queues * self.rows * self.block,
             # while a pivot block is closed, and while its rows are
             "pivot": self.block * self.block
             + max(

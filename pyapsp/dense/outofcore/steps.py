@@ -1,7 +1,7 @@
 """Steps of a device on a matrix in host memory: a part is uploaded, computed and downloaded.
 
 A *step* copies a part of the matrix into a slot, computes on it, and copies it back. A slot is a
-device buffer. There are several slots and three queues: while one step computes, the next is
+device buffer. There are several slots and queues: while one step computes, the next is
 uploaded and the previous one is downloaded. A device with memory of its own copies from and to the
 matrix itself if its rows are pinned. Those of a file are not: a part of them goes through pinned
 memory of some threads, in pieces, so that copies of the host and of the bus overlap.
@@ -57,6 +57,8 @@ class Step:
         The matrix is replaced by the minimum of it and what is taken back.
     finished : callable or None
         Called when the matrix has it.
+    turn : int
+        The queue for the kernels.
     """
 
     bring: Part | None
@@ -64,6 +66,7 @@ class Step:
     take: Part | None
     minimum: bool = False
     finished: Callable[[], None] | None = None
+    turn: int = 0
 
 
 class Steps:
@@ -80,8 +83,8 @@ class Steps:
 
     Attributes
     ----------
-    queue : pyopencl.CommandQueue
-        For the kernels of a step.
+    queues : tuple of pyopencl.CommandQueue
+        For the kernels of steps.
     moved : int
         Bytes that came and went.
     """
@@ -90,7 +93,8 @@ class Steps:
         self, device: Device, matrix: Matrix, shape: Shape, pinned: PinnedRows | None = None
     ) -> None:
         self.device, self.matrix, self.pinned = device, matrix, pinned
-        self.queue, self.up, self.down = (device.queue() for _ in range(3))
+        self.up, self.down, *queues = (device.queue() for _ in range(2 + shape.queues))
+        self.queues: tuple[cl.CommandQueue, ...] = tuple(queues)
         self.item = matrix.dtype.itemsize
         self.infinity = np.array(infinity(matrix.dtype), matrix.dtype)
         self.moved = 0
@@ -147,10 +151,11 @@ class Steps:
 
     def _enqueue(self, step: Step, slot: _Slot, brought: cl.Event | None) -> cl.Event:
         """Enqueue the kernels of a step, and return the event of the last one."""
+        queue = self.queues[step.turn]
         if brought is not None:
-            cl.enqueue_barrier(self.queue, wait_for=[brought])
+            cl.enqueue_barrier(queue, wait_for=[brought])
         computed = step.compute(slot.buffer)[-1]
-        self.queue.flush()
+        queue.flush()
         return computed
 
 

@@ -56,15 +56,18 @@ class Worker:
         self.unit = product.unit(product.p)
         self._item = product.dtype.itemsize
         self._buffers: dict[str, cl.Buffer] = {}
-        self._first = self._depth = 0
+        self._first = self._depth = self._turn = 0
 
     def __enter__(self) -> Worker:
         with device_errors(self.device, self.bytes):
             values = self.shape.buffers(self.product)
             self._buffers = {
                 "right": self._allocate(values["right"]),
-                "old": self._allocate(values["lefts"] // 2),
-                "left": self._allocate(values["lefts"] // 2),
+                **{
+                    f"{name} {turn}": self._allocate(values["lefts"] // (2 * self.shape.queues))
+                    for name in ("old", "left")
+                    for turn in range(self.shape.queues)
+                },
             }
             self._steps = Steps(self.device, self._matrix, self.shape, self._pinned)
         return self
@@ -84,7 +87,7 @@ class Worker:
 
     @property
     def _queue(self) -> cl.CommandQueue:
-        return self._steps.queue
+        return self._steps.queues[0]
 
     @property
     def bytes(self) -> int:
@@ -177,16 +180,17 @@ class Worker:
             return Part(first, last, low, min(low + width, self.shape.n), height, width)
 
         if wide >= size and not self._separated:
-            here = part(0, size)
+            here, turn = part(0, size), self._turn
+            self._turn = (turn + 1) % self.shape.queues
 
             def whole(block: cl.Buffer) -> list[cl.Event]:
                 rows = here.on(block)
-                events = self._left(rows.part(pivot, depth))
+                events = self._left(rows.part(pivot, depth), turn)
                 for low, width in self._beside(size):
-                    events += self._multiply(rows.part(low, width), low)
+                    events += self._multiply(rows.part(low, width), low, turn)
                 return events
 
-            yield Step(here, whole, here, finished=finished)
+            yield Step(here, whole, here, finished=finished, turn=turn)
             return
 
         pivots = part(pivot, depth)
@@ -214,10 +218,11 @@ class Worker:
             for low in range(start, stop, wide):
                 yield low, min(wide, stop - low)
 
-    def _left(self, columns: Rectangle) -> list[cl.Event]:
+    def _left(self, columns: Rectangle, turn: int = 0) -> list[cl.Event]:
         """Multiply the pivot columns of some rows by the closed pivot, and pack them."""
-        left, queue, product = self._buffers["left"], self._queue, self.product
-        old = Rectangle(self._buffers["old"], self._depth, columns.rows, self._depth)
+        left, product = self._buffers[f"left {turn}"], self.product
+        queue = self._steps.queues[turn]
+        old = Rectangle(self._buffers[f"old {turn}"], self._depth, columns.rows, self._depth)
         events = product.pack_left(queue, columns, left)
         events += product.copy(queue, columns, old)
         events += product.multiply(queue, old, left, self._right.at(0, self._first))
@@ -225,10 +230,10 @@ class Worker:
         events += product.pack_left(queue, old, left)
         return events
 
-    def _multiply(self, columns: Rectangle, low: int) -> list[cl.Event]:
+    def _multiply(self, columns: Rectangle, low: int, turn: int = 0) -> list[cl.Event]:
         """Update columns of some rows: those of the matrix from `low` on."""
-        right = self._right.at(0, low)
-        return self.product.multiply(self._queue, columns, self._buffers["left"], right)
+        left, right = self._buffers[f"left {turn}"], self._right.at(0, low)
+        return self.product.multiply(self._steps.queues[turn], columns, left, right)
 
     def _pivot_parts(self, first: int, depth: int) -> Iterator[Part]:
         """Cut a pivot block into ranges of rows that fit a slot."""
