@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,13 +181,10 @@ class FwOutofcore(AllPairsMethod):
             # reserve the disk space now, so that an error comes before the passes
             predecessors = None if prepared.recovery is None else _room(matrix)
             started = time.perf_counter()
-            # to pin the matrix takes as long as to fill it
-            with ThreadPoolExecutor(1) as pool:
-                preparing = pool.submit(prepared.team.workers, matrix, stack)
-                state = None if checkpoint is None else checkpoint.load(matrix)
-                if state is None:
-                    fill(matrix, graph)
-            workers = preparing.result()
+            state = None if checkpoint is None else checkpoint.load(matrix)
+            if state is None:
+                fill(matrix, graph)
+            workers = prepared.team.workers(matrix, stack)
             filled = time.perf_counter()
             engine = Engine(
                 matrix,

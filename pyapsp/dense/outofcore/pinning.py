@@ -7,7 +7,8 @@ buffer is not in use. So the driver need not give it memory of the device.
 On a host with two H100 GPUs each device copied 54 GB/s from and to such rows, also of rectangles.
 Through memory that is not pinned it copied 8 to 14 GB/s; through smaller pinned memory, two devices
 copied 40 GB/s together, because the host read and wrote everything once more. To pin 17 GB took 0.8
-s. Rows that were pinned in 128 buffers when they were first copied made passes slower by a fifth.
+s, and 4 s if its pages were not in memory yet, or filled meanwhile. Rows that were pinned in 128
+buffers, when they were first copied, made passes slower by a fifth.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class PinnedRows:
     ----------
     device : Device
     matrix : Matrix
-        In memory.
+        In memory; filled.
 
     Raises
     ------

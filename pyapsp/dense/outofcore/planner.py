@@ -11,7 +11,6 @@ download of the last part, copies on the host, and memory.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import add
@@ -192,39 +191,45 @@ def predict(shape: Shape, machine: Machine, *, separated: bool, gain: float = 0.
     if machine.pins and not separated:
         free = replace(machine.speeds, read=math.inf, write=math.inf)
         machine = replace(machine, speeds=free)
-    speeds, ahead = machine.speeds, shape.workers > 1
-    depths = [min(shape.block, shape.size - first) for first in range(0, shape.n, shape.block)]
-    # the first part comes, and the last one goes, while nothing is computed
-    one = shape.rows * shape.columns * machine.item
-    way = one * (1 / min(speeds.up, speeds.read) + 1 / min(speeds.down, speeds.write))
-    total, spent = _opened(shape, machine, depths[0], gain).alone, _Work()
-    # passes of the same depth, followed by the same, are alike
-    alike = Counter(zip(depths, [*depths[1:], 0], strict=True))
-    for (depth, following), count in alike.items():
-        others = shape.size - depth
-        update = _update(shape, machine, depth, separated=separated)
-        after = _opened(shape, machine, following, gain)
-        both = update.plus(after) if ahead else update
-        kernels, transfers = both.kernels / (1 + gain), both.transfers / (1 + gain)
-        parts = -(-others // shape.rows) * -(-shape.size // shape.columns) * _PART / (1 + gain)
-        if speeds.shared:
-            taken = kernels + transfers + both.host + parts
-        else:
-            taken = max(kernels, transfers, both.host, parts) + way
-        if gain:  # devices wait for the last part of another, half of it in the mean
-            taken += 0.5 * update.kernels * min(1.0, shape.rows / max(others, 1))
-        if ahead:
-            # the rows of the next block are updated, and then it is opened, by half of the device
-            sooner = update.kernels / (1 + gain) * following / max(others, 1)
-            taken = max(taken, sooner + after.kernels + after.alone)
-        else:
-            taken += after.alone
-        total += count * (taken + _PASS)
-        each = update.plus(_opening(shape, machine, depth))
+    passes, depth = -(-shape.n // shape.block), min(shape.block, shape.size)
+    last = min(depth, shape.size - (passes - 1) * shape.block)
+    # most passes are alike: so many pivots, then as many again
+    kinds = [(passes - 2, depth, depth), (1, depth, last), (1, last, 0)]
+    total, spent = _opened(shape, machine, depth, gain).alone, _Work()
+    for count, pivots, following in kinds if passes > 1 else kinds[2:]:
+        update = _update(shape, machine, pivots, separated=separated)
+        total += count * _pass_seconds(shape, machine, update, pivots, following, gain)
+        each = update.plus(_opening(shape, machine, pivots))
         spent = spent.plus(_Work(*(count * some for some in each)))
     bound = max(("kernels", "transfers", "host"), key=lambda name: float(getattr(spent, name)))
     copying = min(1.0, spent.host / total)
     return Cut(shape, separated, total, int(spent.moved), machine.needed(shape), bound, copying)
+
+
+def _pass_seconds(
+    shape: Shape, machine: Machine, update: _Work, pivots: int, following: int, gain: float
+) -> float:
+    """Return the seconds of a pass, from an open block until the next one is open, too."""
+    speeds, ahead = machine.speeds, shape.workers > 1
+    others = max(shape.size - pivots, 1)
+    after = _opened(shape, machine, following, gain)
+    both = update.plus(after) if ahead else update
+    kernels, transfers = both.kernels / (1 + gain), both.transfers / (1 + gain)
+    parts = -(-others // shape.rows) * -(-shape.size // shape.columns) * _PART / (1 + gain)
+    if speeds.shared:
+        taken = kernels + transfers + both.host + parts
+    else:
+        # the first part comes, and the last one goes, while nothing is computed
+        one = shape.rows * shape.columns * machine.item
+        taken = max(kernels, transfers, both.host, parts)
+        taken += one * (1 / min(speeds.up, speeds.read) + 1 / min(speeds.down, speeds.write))
+    if gain:  # devices wait for the last part of another, half of it in the mean
+        taken += 0.5 * update.kernels * min(1.0, shape.rows / others)
+    if ahead:
+        # the rows of the next block are updated, and then it is opened, by half of the device
+        sooner = update.kernels / (1 + gain) * following / others
+        return _PASS + max(taken, sooner + after.kernels + after.alone)
+    return _PASS + taken + after.alone
 
 
 def _work(
