@@ -36,17 +36,19 @@ def cut_of(product, speeds=FAST, *, separated=False, **shape):
     return predict(Shape(**shape), machine, separated=separated)
 
 
-def test_all_updates_and_all_bytes_are_counted(product):
-    n, block = 4096, 512
+@pytest.mark.parametrize("last", [512, 64])
+def test_all_updates_and_all_bytes_are_counted(last, product):
+    n, depths = 3584 + last, [512] * 7 + [last]
     slow = Speeds(((16, 1e9),), math.inf, math.inf, math.inf, math.inf, shared=True)
-    cut = cut_of(product, slow, n=n, size=n, block=block, rows=64, columns=n)
-    closing = 8 * block**3 * (1 / planner._CLOSING - 1)
-    beside = 8 * planner._PASS + 8 * (n - block) // 64 * planner._PART
+    cut = cut_of(product, slow, n=n, size=n, block=512, rows=64, columns=n)
+    closing = sum(depth**3 for depth in depths) * (1 / planner._CLOSING - 1)
+    parts = sum((n - depth) // 64 for depth in depths)
+    beside = 8 * planner._PASS + parts * planner._PART
     assert cut.seconds == pytest.approx((n**3 + closing) / 1e9 + beside)
     assert cut.bound == "kernels"
-    rows = 8 * (n - block) * n  # in all passes; they come and go
-    panels = 2 * 8 * block * n
-    pivots = 2 * 8 * block**2
+    rows = sum((n - depth) * n for depth in depths)  # they come and go
+    panels = 2 * n * n
+    pivots = 2 * sum(depth**2 for depth in depths)
     assert cut.moved == 4 * (2 * rows + panels + pivots)
 
 
@@ -156,6 +158,33 @@ def test_look_ahead_hides_what_a_block_takes(product):
     assert best_cut(n, UNIT, small, Asked(**given), 1.0).shape.workers == 1
     with pytest.raises(DeviceMemoryError):
         best_cut(n, UNIT, small, Asked(**given, ahead=True), 1.0)
+
+
+def test_look_ahead_takes_as_long_as_its_own_block(product):
+    """With many helpers a pass is short, and the next block is not open in time."""
+    n, block = 8192, 2048
+    speeds = replace(FREE, products=((16, 1e11),))
+    machine = Machine(product, speeds, 2**32, 2**32)
+    shape = Shape(n=n, size=n, block=block, rows=256, columns=n, workers=2)
+    alone, helped = (
+        predict(shape, machine, separated=False, gain=gain).seconds for gain in (0.0, 1e6)
+    )
+    panel = block * block * (n - block) / 1e11
+    assert 3 * 2 * panel < helped < alone
+
+
+def test_the_host_has_no_work_with_pinned_rows_unless_it_takes_minima(product):
+    slow = Speeds(((16, 1e12),), 50e9, 50e9, 1e9, 1e9, shared=False)
+    shape = Shape(n=8192, size=8192, block=1024, rows=512, columns=8192)
+    seconds = {
+        (pins, separated): predict(
+            shape, Machine(product, slow, 2**32, 2**32, pins=pins), separated=separated
+        ).seconds
+        for pins in (False, True)
+        for separated in (False, True)
+    }
+    assert seconds[True, False] < seconds[False, False] / 4
+    assert seconds[True, True] == seconds[False, True]
 
 
 def test_look_ahead_is_not_for_a_device_that_is_the_host(product):
