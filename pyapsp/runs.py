@@ -16,11 +16,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 import scipy
 
 from pyapsp import __version__
 from pyapsp.device import let_go
+from pyapsp.device.loader import opencl
 from pyapsp.errors import DeviceError, DeviceMemoryError, StallError
 from pyapsp.precision import name_of
 from pyapsp.registry import Choice, Method, Plan, Request
@@ -248,6 +248,6 @@ def _environment() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
-        "pyopencl": cl.VERSION_TEXT,
+        "pyopencl": opencl().VERSION_TEXT,
         "os": platform.platform(),
     }

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyopencl as cl
 import pytest
+from scipy.sparse import csgraph
 
 from pyapsp import Result, verify
 from pyapsp.graph import Graph, generators
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsOptions
 from pyapsp.result import NO_PREDECESSOR as NONE
-from pyapsp.verify import scipy_csgraph
 
 
 def block_of(graph, costs, device, sources=None):
@@ -36,7 +36,7 @@ def block_of(graph, costs, device, sources=None):
 def test_rows_of_every_width(width, dtype, device):
     graph = generators.random_graph(67, 300, seed=width)
     sources = np.random.default_rng(1).integers(0, 67, width)
-    costs = scipy_csgraph.dijkstra(graph.to_scipy().astype(float), indices=sources)
+    costs = csgraph.dijkstra(graph.to_scipy().astype(float), indices=sources)
     reached = np.isfinite(costs)
     largest = np.inf if dtype == "float64" else np.iinfo(dtype).max // 2
     costs = np.where(reached, costs, largest).astype(dtype)

@@ -232,7 +232,7 @@ class _Staging:
         self._values = min(values, shape.slot)
         count = min(-(-shape.slot // self._values), _PIECES)
         self._pool = ThreadPoolExecutor(count)
-        # PoCL 3.0 crashes now and then if two threads enqueue copies to a queue at once
+        # a driver for CPUs crashes now and then if two threads enqueue copies to a queue at once
         self._lock = Lock()
         # with the copy that may still read it
         self._pieces = SimpleQueue[tuple[np.ndarray, cl.Event | None]]()
