@@ -210,10 +210,10 @@ class _Slot:
             elif steps.staging is not None:
                 steps.staging[1].take(part, self.buffer, computed, put)
             else:
+                # one driver waits in the mapping on a core that the kernels need
+                computed.wait()
                 dtype, read = steps.matrix.dtype, cl.map_flags.READ
-                memory, unmap = map_buffer(
-                    steps.down, self.buffer, read, part.values, dtype, [computed]
-                )
+                memory, unmap = map_buffer(steps.down, self.buffer, read, part.values, dtype)
                 try:
                     put(part.first, part.last, part.shaped(memory), slice(part.low, part.high))
                 finally:
