@@ -252,17 +252,19 @@ class _Staging:
         """Copy a part of the matrix into a slot, and return the event of the last command."""
 
         def copy(place: int, piece: Part) -> None:
-            memory, before = self._pieces.get()
-            if before is not None:
-                before.wait()
-            _read(self._matrix, piece, piece.shaped(memory), alone=True)
-            values = memory[: piece.values]
-            with self._lock:
-                copied = cl.enqueue_copy(
-                    self._queue, buffer, values, dst_offset=place, is_blocking=False
-                )
-                self._queue.flush()
-            self._pieces.put((memory, copied))
+            memory, copied = self._pieces.get()
+            try:
+                if copied is not None:
+                    copied.wait()
+                _read(self._matrix, piece, piece.shaped(memory), alone=True)
+                values = memory[: piece.values]
+                with self._lock:
+                    copied = cl.enqueue_copy(
+                        self._queue, buffer, values, dst_offset=place, is_blocking=False
+                    )
+                    self._queue.flush()
+            finally:  # after an error others still wait for it
+                self._pieces.put((memory, copied))
 
         self._all(copy, part)
         event: cl.Event = cl.enqueue_marker(self._queue)
@@ -276,17 +278,19 @@ class _Staging:
 
         def copy(place: int, piece: Part) -> None:
             memory, _ = self._pieces.get()
-            values = memory[: piece.values]
-            with self._lock:
-                # a copy that blocks would keep other threads out of the driver
-                copied = cl.enqueue_copy(
-                    self._queue, values, buffer, src_offset=place, is_blocking=False
-                )
-                self._queue.flush()
-            copied.wait()
-            columns = slice(piece.low, piece.high)
-            put(piece.first, piece.last, piece.shaped(memory), columns, alone=True)
-            self._pieces.put((memory, None))
+            try:
+                values = memory[: piece.values]
+                with self._lock:
+                    # a copy that blocks would keep other threads out of the driver
+                    copied = cl.enqueue_copy(
+                        self._queue, values, buffer, src_offset=place, is_blocking=False
+                    )
+                    self._queue.flush()
+                copied.wait()
+                columns = slice(piece.low, piece.high)
+                put(piece.first, piece.last, piece.shaped(memory), columns, alone=True)
+            finally:
+                self._pieces.put((memory, None))
 
         computed.wait()
         self._all(copy, part)

@@ -21,8 +21,9 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import errors, verify
+from pyapsp.dense import fw_outofcore
 from pyapsp.dense.fw_minplus import FORMS, FwMinplus
-from pyapsp.dense.outofcore import steps, team
+from pyapsp.dense.outofcore import steps, storage, team
 from pyapsp.dense.outofcore.engine import Engine
 from pyapsp.dense.outofcore.pinning import PinnedRows
 from pyapsp.dense.outofcore.schedule import Schedule
@@ -105,6 +106,27 @@ def test_every_cut_on_a_device_with_its_own_memory(cut, n, kept, apart, tmp_path
     np.testing.assert_array_equal(result.distances, expected)
     fused = result.stats["parameters"]["split"] == "fused"
     assert len(pinned) == (fused and kept == "memory")
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("operation", ["preadv", "pwritev"])
+def test_an_error_of_the_file_ends_all_copies(operation, apart, tmp_path, monkeypatch):
+    """No thread waits for pinned memory that another had when it failed."""
+    monkeypatch.setattr(steps, "_PIECE", 2**12)  # more pieces of a part than threads
+    graph = generators.random_graph(257, 1285, seed=1)
+    out = np.lib.format.open_memmap(tmp_path / "out.npy", "w+", np.float64, (257, 257))
+    method = outofcore(block=64, rows=64)
+    plan = method.plan(graph, AllPairsOptions(apart, np.dtype("float64"), out=out))
+
+    def broken(*_):
+        raise OSError(5, "simulated")
+
+    def no_fill(*_):
+        monkeypatch.setattr(storage.os, operation, broken)
+
+    monkeypatch.setattr(fw_outofcore, "fill", no_fill)
+    with pytest.raises(OSError, match="simulated"):
+        method.run(plan)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16", "uint16"])
