@@ -86,6 +86,15 @@ def test_facts_agree_with_numpy(seed: int, dtype: type) -> None:
     np.testing.assert_array_equal(graph.to_scipy().toarray() != 0, graph.to_dense(no_arc=0) != 0)
 
 
+@pytest.mark.parametrize("place", [0, 1023, 1024, 4999])
+def test_one_fraction_anywhere_is_seen(place):
+    weights = np.arange(1.0, 5001.0)
+    whole = Graph.from_arcs(5000, np.arange(5000), np.roll(np.arange(5000), 1), weights)
+    weights[place] += 0.5
+    assert whole.is_integer
+    assert not whole.with_weights(weights).is_integer
+
+
 def test_a_small_graph_keeps_its_reversed_graph(monkeypatch):
     graph = Graph.from_arcs(3, [0, 1], [1, 2], [5, 6])
     assert graph.reversed() is graph.reversed()
