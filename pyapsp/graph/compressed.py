@@ -33,7 +33,7 @@ __all__ = [
 _LARGE, _BYTES = 2**21, 8  # values from which several threads share them, and bytes of a value
 _FEW = 2**10  # values among which there mostly is a fraction, if there is any
 _BLOCK = 2**17  # values of a block that stays in the CPU cache while it is read several times
-_FEW, _DEEP = 2**17, 16  # arcs and levels of a search without SciPy
+_SMALL, _DEEP = 2**17, 16  # arcs and levels of a search without SciPy
 
 
 def sparse(matrix: Any) -> tuple[int, NDArray[np.int64] | None]:
@@ -266,7 +266,7 @@ def depth(
     NumPy takes twice as long as SciPy, but the import of SciPy's module takes as long as a hundred
     searches of a small graph.
     """
-    found = _shallow(indptr, indices, vertex, backwards) if indices.size <= _FEW else None
+    found = _shallow(indptr, indices, vertex, backwards) if indices.size <= _SMALL else None
     if found is not None:
         return found
     n = indptr.size - 1
