@@ -237,12 +237,19 @@ class Moving(Slot):
     ) -> None:
         super().__init__(options, n, graphs, pool, search)
         size = graphs * n * n * options.dtype.itemsize
-        sizes = [size] if search is None else [size, graphs * n * n * _INT.itemsize]
-        self._values = [self._buffer(each) for each in sizes]
-        sizes.append(graphs * _INT.itemsize)
-        self._pinned = [_Pinned.of(self._queue, each) for each in sizes]
-        # the search needs both the weights and the distances
-        self._weights = self._values[0] if search is None else self._buffer(size)
+        answers = [size] if search is None else [size, graphs * n * n * _INT.itemsize]
+        self._own: list[cl.Buffer] = []
+        self._pinned: list[_Pinned] = []
+        try:
+            # the search needs both the weights and the distances
+            for each in answers if search is None else [*answers, size]:
+                self._own.append(self._buffer(each))
+            for each in [*answers, graphs * _INT.itemsize]:
+                self._pinned.append(_Pinned.of(self._queue, each))
+        except BaseException:
+            self.release()
+            raise
+        self._values, self._weights = self._own[: len(answers)], self._own[-1]
 
     def _told(self, m: int) -> np.ndarray:
         # a copy to memory that is not pinned would wait for all earlier commands
@@ -284,7 +291,7 @@ class Moving(Slot):
     def release(self) -> None:
         """Free the buffers, after whatever still uses them; the pinned memory is kept."""
         super().release()
-        for each in {*self._values, self._weights}:
+        for each in self._own:
             each.release()
         for memory in self._pinned:
             memory.keep()
