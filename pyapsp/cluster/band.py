@@ -81,18 +81,10 @@ class Band:
         self._first = first
         return received
 
-    def read(
-        self,
-        first: int,
-        last: int,
-        into: np.ndarray,
-        columns: slice = slice(None),
-        *,
-        alone: bool = False,
-    ) -> None:
+    def read(self, first: int, last: int, into: np.ndarray, columns: slice = slice(None)) -> None:
         """Copy rows of the rank, or received rows."""
         if self.holds(first) or first == last:
-            self.own.read(first, last, into, columns, alone=alone)
+            self.own.read(first, last, into, columns)
             return
         assert self._received is not None
         start, stop, _ = columns.indices(self.n)
@@ -100,25 +92,13 @@ class Band:
         into[: len(rows), : stop - start] = rows
 
     def write(
-        self,
-        first: int,
-        last: int,
-        source: np.ndarray,
-        columns: slice = slice(None),
-        *,
-        alone: bool = False,
+        self, first: int, last: int, source: np.ndarray, columns: slice = slice(None)
     ) -> None:
         """As `Matrix.write`."""
-        self.own.write(first, last, source, columns, alone=alone)
+        self.own.write(first, last, source, columns)
 
     def minimum(
-        self,
-        first: int,
-        last: int,
-        source: np.ndarray,
-        columns: slice = slice(None),
-        *,
-        alone: bool = False,
+        self, first: int, last: int, source: np.ndarray, columns: slice = slice(None)
     ) -> None:
         """As `Matrix.minimum`."""
-        self.own.minimum(first, last, source, columns, alone=alone)
+        self.own.minimum(first, last, source, columns)

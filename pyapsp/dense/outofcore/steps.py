@@ -256,7 +256,7 @@ class _Staging:
             try:
                 if copied is not None:
                     copied.wait()
-                _read(self._matrix, piece, piece.shaped(memory), alone=True)
+                _read(self._matrix, piece, piece.shaped(memory))
                 values = memory[: piece.values]
                 with self._lock:
                     copied = cl.enqueue_copy(
@@ -288,7 +288,7 @@ class _Staging:
                     self._queue.flush()
                 copied.wait()
                 columns = slice(piece.low, piece.high)
-                put(piece.first, piece.last, piece.shaped(memory), columns, alone=True)
+                put(piece.first, piece.last, piece.shaped(memory), columns)
             finally:
                 self._pieces.put((memory, None))
 
@@ -307,10 +307,10 @@ class _Staging:
             each.result()
 
 
-def _read(matrix: Matrix, part: Part, memory: np.ndarray, *, alone: bool = False) -> None:
+def _read(matrix: Matrix, part: Part, memory: np.ndarray) -> None:
     """Copy a part of the matrix, padded with infinity."""
     height, width = part.last - part.first, part.high - part.low
-    matrix.read(part.first, part.last, memory, slice(part.low, part.high), alone=alone)
+    matrix.read(part.first, part.last, memory, slice(part.low, part.high))
     padding = infinity(matrix.dtype)
     memory[height:] = padding
     memory[:height, width:] = padding

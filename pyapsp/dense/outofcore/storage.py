@@ -115,15 +115,7 @@ class Matrix:
         if self._file is not None:
             self._file.close()
 
-    def read(
-        self,
-        first: int,
-        last: int,
-        into: np.ndarray,
-        columns: slice = slice(None),
-        *,
-        alone: bool = False,
-    ) -> None:
+    def read(self, first: int, last: int, into: np.ndarray, columns: slice = slice(None)) -> None:
         """Copy rows from the matrix.
 
         Parameters
@@ -135,8 +127,6 @@ class Matrix:
             Its corner is written.
         columns : slice, optional
             Which `width` columns, with step 1; all of them by default.
-        alone : bool
-            Copy in this thread alone, for a caller that has several.
 
         Raises
         ------
@@ -153,16 +143,10 @@ class Matrix:
             else:
                 self._move(os.preadv, some, start, memory)
 
-        self._share(copy, first, into, alone)
+        self._share(copy, first, into)
 
     def write(
-        self,
-        first: int,
-        last: int,
-        source: np.ndarray,
-        columns: slice = slice(None),
-        *,
-        alone: bool = False,
+        self, first: int, last: int, source: np.ndarray, columns: slice = slice(None)
     ) -> None:
         """Copy rows into the matrix: `read` in the other direction.
 
@@ -183,16 +167,10 @@ class Matrix:
             else:
                 self._move(os.pwritev, some, start, memory)
 
-        self._share(copy, first, source, alone)
+        self._share(copy, first, source)
 
     def minimum(
-        self,
-        first: int,
-        last: int,
-        source: np.ndarray,
-        columns: slice = slice(None),
-        *,
-        alone: bool = False,
+        self, first: int, last: int, source: np.ndarray, columns: slice = slice(None)
     ) -> None:
         """Replace rows of the matrix by the minimum of them and `source`, entry by entry.
 
@@ -215,7 +193,7 @@ class Matrix:
                 np.minimum(old, new, out=old)
                 self._move(os.pwritev, rows, start, old)
 
-        self._share(update, first, source, alone)
+        self._share(update, first, source)
 
     def flush(self) -> None:
         """Sync everything written so far, so that it survives a power loss."""
@@ -299,15 +277,11 @@ class Matrix:
                 transfer(operation, self._file, place, memory[number : number + 1])
 
     def _share(
-        self,
-        work: Callable[[slice, np.ndarray], None],
-        first: int,
-        memory: np.ndarray,
-        alone: bool,
+        self, work: Callable[[slice, np.ndarray], None], first: int, memory: np.ndarray
     ) -> None:
         """Do the work in parts, of neighbouring rows each, in several threads if it is large."""
         rows = len(memory)
-        parts = 1 if alone else max(1, min(self._threads, rows, memory.nbytes // _PART))
+        parts = max(1, min(self._threads, rows, memory.nbytes // _PART))
         bounds = [rows * part // parts for part in range(parts + 1)]
         shares = [
             (slice(first + begin, first + end), memory[begin:end])
