@@ -109,8 +109,8 @@ class DeviceRows:
         """Return a copy of the rows on the host."""
         rows, queue = np.empty(self.shape, self.dtype), self.device.queue()
         if self._whole is self and staging.suits(queue.device, rows.nbytes):
-            given = self._buffer, self.dtype, self.shape[1]
-            with staging.stage(queue.context).fetching(queue, *given, rows, _place):
+            given = [(self._buffer, 0, rows)], self.dtype, self.shape[1], _place
+            with staging.stage(queue.context).fetching(queue, *given):
                 pass
         elif rows.size:
             start = self.dtype.itemsize * self._first * self.shape[1]

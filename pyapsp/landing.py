@@ -164,7 +164,7 @@ def arriving(
         with watch.by_the_host("transfer"):
             _end(rows)
             stage, place = staging.stage(queue.context), decode or convert
-            given = queue, matrix, dtype, columns, rows, place
+            given = queue, [(matrix, 0, rows)], dtype, columns, place
             stack.enter_context(stage.fetching(*given, whole=decode is not None))
         yield wait
         wait()

@@ -3,7 +3,8 @@
  * Purpose   The matrix of a graph with few arcs is mostly infinity. To fill it on the device, and to
  *           copy the arcs alone, takes a fraction of the time of copying the matrix.
  *
- * Layout    Row v of the matrix begins at v * columns. The arcs of v are first[v] .. first[v + 1].
+ * Layout    Rows of vertices from `begin` on follow each other in the matrix from `at` on. Row r of
+ *           them begins at at + r * columns, and the arcs of its vertex are first[r] .. first[r + 1].
  *
  *             heads    2 5 | 0 |         matrix   0 . 3 . . 7
  *             weights  3 7 | 4 |                  4 0 . . . .
@@ -35,22 +36,24 @@
 typedef PYAPSP_WORD word_t;
 
 /* 0 on the diagonal. */
-__kernel GROUP void arcs_diagonal(__global word_t *matrix, const int n, const long columns)
+__kernel GROUP void arcs_diagonal(__global word_t *matrix, const int rows, const long columns,
+                                  const int begin, const long at)
 {
-    const int v = get_global_id(0);
-    if (v < n)
-        matrix[v * columns + v] = 0;
+    const int r = get_global_id(0);
+    if (r < rows)
+        matrix[at + r * columns + begin + r] = 0;
 }
 
 /* The weights of the arcs. A loop only if it is negative: then it is a negative cycle. */
 __kernel GROUP void arcs_write(__global const long *first, __global const int *heads,
-                               __global const word_t *weights, __global word_t *matrix, const int n,
-                               const long columns)
+                               __global const word_t *weights, __global word_t *matrix,
+                               const int rows, const long columns, const int begin,
+                               const long at)
 {
-    const int v = get_global_id(0) / PYAPSP_LANES, lane = get_global_id(0) % PYAPSP_LANES;
-    if (v >= n)
+    const int r = get_global_id(0) / PYAPSP_LANES, lane = get_global_id(0) % PYAPSP_LANES;
+    if (r >= rows)
         return;
-    for (long a = first[v] + lane; a < first[v + 1]; a += PYAPSP_LANES)
-        if (heads[a] != v || weights[a] >> (8 * sizeof(word_t) - 1))
-            matrix[v * columns + heads[a]] = weights[a];
+    for (long a = first[r] + lane; a < first[r + 1]; a += PYAPSP_LANES)
+        if (heads[a] != begin + r || weights[a] >> (8 * sizeof(word_t) - 1))
+            matrix[at + r * columns + heads[a]] = weights[a];
 }

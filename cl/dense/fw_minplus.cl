@@ -426,17 +426,17 @@ __kernel void fw_minplus_add(__global value_t *distances, const int size, const 
     distances[at] = SHORTER(candidate, current);
 }
 
-/* Rectangles of matrices that do not fit in device memory. left[k][i] <- block[i][column + k], in
- * tiles of 32 x 32 through local memory. */
+/* Rectangles: rows of a block from `top` on. left[k][i] <- block[top + i][column + k], in tiles of
+ * 32 x 32 through local memory. */
 __kernel __attribute__((reqd_work_group_size(32, 4, 1))) void
-fw_minplus_pack_left(__global const value_t *block, const int pitch, const int column,
-                     __global value_t *left, const int rows)
+fw_minplus_pack_left(__global const value_t *block, const int pitch, const int top,
+                     const int column, __global value_t *left, const int rows)
 {
     __local value_t tile[32][33];
     const int x = get_local_id(0), y = get_local_id(1);
     const int k = get_group_id(0) * 32, row = get_group_id(1) * 32;
     for (int r = y; r < 32; r += 4)
-        tile[r][x] = block[(size_t)(row + r) * pitch + column + k + x];
+        tile[r][x] = block[(size_t)(top + row + r) * pitch + column + k + x];
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int r = y; r < 32; r += 4)
         left[(size_t)(k + r) * rows + row + x] = tile[x][r];
@@ -453,10 +453,10 @@ __kernel void fw_minplus_copy(__global const value_t *from, const int from_pitch
         from[(size_t)(from_row + row) * from_pitch + from_column + column];
 }
 
-/* The columns of a block from `first` on <- min(these columns, left (x) right), with the columns of
- * the right factor from `at` on; the factors are `rows` and `width` values wide. */
-__kernel GROUP void fw_minplus_rectangle(__global value_t *block, const int pitch, const int first,
-                                         const int depth, const int rows,
+/* The columns of a rectangle from `first` on <- min(these columns, left (x) right), with the columns
+ * of the right factor from `at` on; the factors are `rows` and `width` values wide. */
+__kernel GROUP void fw_minplus_rectangle(__global value_t *block, const int pitch, const int top,
+                                         const int first, const int depth, const int rows,
                                          __global const value_t *left,
                                          __global const value_t *right, const int width,
                                          const int at)
@@ -465,7 +465,7 @@ __kernel GROUP void fw_minplus_rectangle(__global value_t *block, const int pitc
     __local word_t rights[2 * SLICE * TILE_WORDS] __attribute__((aligned(32)));
     const int column = (int)get_group_id(0) * TILE_WORDS * PER_WORD;
     const int row = (int)get_group_id(1) * TILE_ROWS;
-    __global word_t *tile = (__global word_t *)(block + (size_t)row * pitch + first + column);
+    __global word_t *tile = (__global word_t *)(block + (size_t)(top + row) * pitch + first + column);
     multiply(left + row, rows, (__global const word_t *)(right + at + column), width / PER_WORD,
              tile, pitch / PER_WORD, tile, pitch / PER_WORD, depth, 0, lefts, rights);
 }

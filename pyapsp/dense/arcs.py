@@ -7,7 +7,7 @@ import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.graph import Graph
-from pyapsp.kernels import Stopwatch, build, upload
+from pyapsp.kernels import Stopwatch, build, fill, upload
 
 __all__ = ["ArcWriter"]
 
@@ -15,8 +15,6 @@ _GROUP, _LANES = 64, 8
 _WORDS = {2: "ushort", 4: "uint", 8: "ulong"}
 # A matrix is made from arcs if they have at most one in so many of its bytes.
 _PART = 4
-# Bytes that a command fills: some drivers do not return from a fill of very many elements.
-_FILLED = 2**30
 
 
 class ArcWriter:
@@ -71,20 +69,43 @@ class ArcWriter:
         watch : Stopwatch
             The time of the copies is added to its phase "transfer".
         """
-        pattern = np.full(1, infinity, self._dtype)
-        for start in range(0, matrix.size, _FILLED):
-            count = min(_FILLED, matrix.size - start)
-            cl.enqueue_fill_buffer(queue, matrix, pattern, start, count)
+        fill(self._device, queue, matrix, self._dtype.type(infinity))
+        self.write_rows(queue, graph, (0, graph.n), matrix, columns, 0, watch)
+
+    def write_rows(
+        self,
+        queue: cl.CommandQueue,
+        graph: Graph,
+        rows: tuple[int, int],
+        matrix: cl.Buffer,
+        columns: int,
+        row: int,
+        watch: Stopwatch,
+    ) -> None:
+        """Enqueue the commands that write the arcs of some vertices into rows that are infinity.
+
+        Parameters
+        ----------
+        queue, graph, matrix, columns, watch
+            As for `write`.
+        rows : (int, int)
+            The first vertex, and one past the last.
+        row : int
+            The row of the matrix for the first vertex.
+        """
+        first, last = rows
+        low, high = int(graph.indptr[first]), int(graph.indptr[last])
+        starts = graph.indptr[first : last + 1]
         arcs = [
-            upload(queue, graph.indptr, watch),
-            upload(queue, graph.indices, watch),
-            upload(queue, graph.weights, watch, self._dtype),
+            upload(queue, starts - low if low else starts, watch),
+            upload(queue, graph.indices[low:high], watch),
+            upload(queue, graph.weights[low:high], watch, self._dtype),
         ]
-        n = np.int32(graph.n), np.int64(columns)
+        place = np.int32(last - first), np.int64(columns), np.int32(first), np.int64(row * columns)
 
         def launch(name: str, items: int, *arguments: cl.Buffer) -> None:
             shape = (-(-items // _GROUP) * _GROUP,), (_GROUP,)
-            self._program.kernel(name)(queue, *shape, *arguments, matrix, *n)
+            self._program.kernel(name)(queue, *shape, *arguments, matrix, *place)
 
-        launch("arcs_diagonal", graph.n)
-        launch("arcs_write", graph.n * _LANES, *arcs)
+        launch("arcs_diagonal", last - first)
+        launch("arcs_write", (last - first) * _LANES, *arcs)

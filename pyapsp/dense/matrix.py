@@ -14,7 +14,7 @@ from pyapsp.dense.arcs import ArcWriter
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.host import aligned, copy, is_aligned
-from pyapsp.kernels import Stopwatch, staging
+from pyapsp.kernels import Stopwatch, fill, staging
 from pyapsp.kernels.transfer import awaited, hand_back, in_place, read_back, shared
 from pyapsp.landing import arriving
 from pyapsp.precision import infinity
@@ -127,7 +127,7 @@ class DeviceMatrix:
             self._arcs.write(queue, graph, buffer, columns, infinity, self._watch)
             return buffer
 
-        def fill(first: int, last: int, piece: np.ndarray) -> None:
+        def write(first: int, last: int, piece: np.ndarray) -> None:
             if self._encode is None:
                 initial_rows(graph, first, last, piece[:, :n])
                 piece[:, n:] = layout.padding
@@ -139,11 +139,9 @@ class DeviceMatrix:
             piece[:, words.shape[1] :] = layout.padding
 
         with self._watch.by_the_host("transfer"):
-            rest = layout.dtype.itemsize * n * layout.columns
-            if rest < self._bytes:
-                pattern = np.array(layout.padding, layout.dtype)
-                cl.enqueue_fill_buffer(queue, buffer, pattern, rest, self._bytes - rest)
-            self._stage.send(queue, buffer, layout.dtype, (n, layout.columns), fill)
+            padding = layout.dtype.type(layout.padding)
+            fill(self._device, queue, buffer, padding, n * layout.columns)
+            self._stage.send(queue, buffer, layout.dtype, (n, layout.columns), write)
         return buffer
 
     @contextmanager

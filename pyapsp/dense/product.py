@@ -63,7 +63,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Rectangle:
-    """The first rows, and some columns, of a row-major matrix in device memory.
+    """Some rows and columns of a row-major matrix in device memory.
 
     Attributes
     ----------
@@ -72,8 +72,8 @@ class Rectangle:
         Values of the matrix from row to row.
     rows, columns : int
         How many there are.
-    column : int
-        The first column.
+    column, row : int
+        The first column and the first row.
     """
 
     buffer: cl.Buffer
@@ -81,6 +81,7 @@ class Rectangle:
     rows: int
     columns: int
     column: int = 0
+    row: int = 0
 
     def part(self, column: int, columns: int) -> Rectangle:
         """Return some of its columns, counted from its first."""

@@ -206,7 +206,7 @@ class Panels(Product):
         """Enqueue the packing of a left factor."""
         kernel = self.program.kernel("fw_minplus_pack_left")
         groups = (source.rows // self.p["rows"], -(-source.columns // self.p["block"]))
-        place = ints(source.pitch, source.column, source.columns)
+        place = ints(source.pitch, source.row, source.column, source.columns)
         return [kernel(queue, groups, (1, 1), source.buffer, *place, left)]
 
     def pack_right(
@@ -227,14 +227,15 @@ class Panels(Product):
         """Enqueue the kernel that packs a rectangle into a right factor, or its reverse."""
         kernel = self.program.kernel(name)
         groups = (plain.columns // (self.p["strips"] * self.p["width"]),)
-        here = ints(plain.pitch, plain.column, plain.rows)
+        here = ints(plain.pitch, plain.row, plain.column, plain.rows)
         there = ints(right.depth, right.width, right.row, right.column)
         return [kernel(queue, groups, (1,), plain.buffer, *here, right.buffer, *there)]
 
     def copy(self, queue: cl.CommandQueue, source: Rectangle, target: Rectangle) -> list[cl.Event]:
         """Enqueue a copy of a rectangle."""
         kernel = self.program.kernel("fw_minplus_copy")
-        here, there = ints(source.pitch, source.column), ints(target.pitch, target.column)
+        here = ints(source.pitch, source.row, source.column)
+        there = ints(target.pitch, target.row, target.column)
         rows, last = (source.rows,), np.int32(source.columns)
         return [kernel(queue, rows, (1,), source.buffer, *here, target.buffer, *there, last)]
 
@@ -243,7 +244,8 @@ class Panels(Product):
     ) -> list[cl.Event]:
         """Enqueue the product of two packed factors into a rectangle."""
         kernel = self.program.kernel("fw_minplus_rectangle")
-        place = ints(target.pitch, target.column, target.rows, target.columns, right.depth)
+        place = ints(target.pitch, target.row, target.column, target.rows, target.columns)
+        place += ints(right.depth)
         at, groups = ints(right.width, right.column), self._groups(target.rows, target.columns)
         block, factors = target.buffer, (left, right.buffer)
         return [kernel(queue, groups, (1, 1), block, *place, *factors, *at)]

@@ -304,7 +304,8 @@ class Tiles(Product):
     ) -> list[cl.Event]:
         """Enqueue the packing of a left factor."""
         kernel = self.program.kernel("fw_minplus_pack_left")
-        items, place = (source.columns, source.rows // 8), ints(source.pitch, source.column)
+        items = (source.columns, source.rows // 8)
+        place = ints(source.pitch, source.row, source.column)
         return [kernel(queue, items, (32, 4), source.buffer, *place, left, np.int32(source.rows))]
 
     def pack_right(
@@ -339,14 +340,14 @@ class Tiles(Product):
     ) -> list[cl.Event]:
         """Enqueue the product of two packed factors into a rectangle."""
         kernel = self.program.kernel("fw_minplus_rectangle")
-        place = ints(target.pitch, target.column, right.depth, target.rows)
+        place = ints(target.pitch, target.row, target.column, right.depth, target.rows)
         at, items = ints(right.width, right.column), _items(self.p, target.rows, target.columns)
         group, block = _group(self.p), target.buffer
         return [kernel(queue, items, group, block, *place, left, right.buffer, *at)]
 
 
 def _of_rectangle(rectangle: Rectangle) -> _Place:
-    return (rectangle.buffer, *ints(rectangle.pitch, 0, rectangle.column))
+    return (rectangle.buffer, *ints(rectangle.pitch, rectangle.row, rectangle.column))
 
 
 def _of_factor(factor: RightFactor) -> _Place:

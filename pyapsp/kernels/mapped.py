@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-__all__ = ["map_buffer", "pinned"]
+from pyapsp.device import Device
+
+__all__ = ["map_buffer", "pin", "pinned"]
 
 
 def map_buffer(
@@ -62,3 +64,25 @@ def pinned(
         buffer.release()
 
     return array, release
+
+
+def pin(device: Device, memory: np.ndarray) -> Callable[[], None]:
+    """Pin memory of the host for a device, so that it copies from and to it without a detour.
+
+    A buffer with ``CL_MEM_USE_HOST_PTR`` pins it as long as the buffer lives. No command uses this
+    buffer: copies name the memory of the host, which OpenCL allows as long as the buffer is not in
+    use. So the driver need not give it memory of the device.
+
+    Returns
+    -------
+    release : callable
+        Ends this; no copy may be on its way.
+
+    Raises
+    ------
+    pyopencl.Error
+        If the driver does not pin it.
+    """
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+    buffer = cl.Buffer(device.context, flags, hostbuf=memory)
+    return buffer.release

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import cache
@@ -94,15 +94,14 @@ class Stage:
     def fetching(
         self,
         queue: cl.CommandQueue,
-        matrix: cl.Buffer,
+        matrices: Sequence[tuple[cl.Buffer, int, np.ndarray]],
         dtype: np.dtype,
         columns: int,
-        rows: np.ndarray,
         place: Place,
         *,
         whole: bool = False,
     ) -> Iterator[None]:
-        """Copy the first rows of a matrix of the device to the host, during the block.
+        """Copy rows of matrices of the device to the host, during the block.
 
         At the end of the block this thread helps, and waits for the rest. The block must not use
         the stage.
@@ -111,37 +110,44 @@ class Stage:
         ----------
         queue : pyopencl.CommandQueue
             Its earlier commands end first.
-        matrix : pyopencl.Buffer
+        matrices : sequence of (pyopencl.Buffer, int, (k, n) ndarray)
+            Matrix, its first row to copy, and the rows where `place` puts the values. All rows have
+            one type and one n.
         dtype : numpy.dtype
-            The type of its values.
+            The type of the values of the matrices.
         columns : int
-            The number of values in a row of the matrix.
-        rows : (k, n) ndarray
-            Where `place` puts them.
+            The number of values in a row of a matrix.
         place : callable
             Threads call it, at the same time for different rows.
         whole : bool
             Whether a piece must be whole rows. Otherwise it may be a part of a row that is longer
             than a piece.
         """
-        height, width = rows.shape
-        wider = max(dtype.itemsize, rows.itemsize) / dtype.itemsize
+        targets = [rows for *_, rows in matrices]
+        height, width, answer = sum(map(len, targets)), targets[0].shape[1], targets[0].dtype
+        wider = max(dtype.itemsize, answer.itemsize) / dtype.itemsize
         count = int(wider * dtype.itemsize * columns * height)
-        converts = rows.dtype != dtype
+        converts = answer != dtype
         piece = (2 if converts and count >= _HUGE else 1) * _PIECE
         size = _size(int(piece / wider), dtype.itemsize * columns if whole else 0)
-        parts = _parts(height, width, columns, size // dtype.itemsize)
+        most = size // dtype.itemsize
+        parts = (
+            (matrix, first_row, rows, some)
+            for matrix, first_row, rows in matrices
+            for some in _parts(len(rows), width, columns, most)
+        )
         pieces = -(-count // piece)
         coming = deque[tuple[cl.Event, np.ndarray, np.ndarray, np.ndarray]]()
         lock, link = threading.Lock(), self._queue
 
         def start(slot: np.ndarray) -> None:
-            if (some := next(parts, None)) is None:
+            if (part := next(parts, None)) is None:
                 return
+            matrix, first_row, rows, some = part
             target = rows[some]
             across = columns if target.shape[1] == width else target.shape[1]
             piece = _shaped(slot, dtype, (len(target), across))
-            first = dtype.itemsize * (some[0].start * columns + some[1].start)
+            first = dtype.itemsize * ((first_row + some[0].start) * columns + some[1].start)
             event = cl.enqueue_copy(link, piece, matrix, src_offset=first, is_blocking=False)
             link.flush()
             coming.append((event, piece, target, slot))
@@ -172,17 +178,21 @@ class Stage:
         dtype: np.dtype,
         shape: tuple[int, int],
         fill: Fill,
+        first_row: int = 0,
     ) -> None:
-        """Write the first rows of a matrix of the device.
+        """Write rows of a matrix of the device.
 
         Parameters
         ----------
-        queue, matrix, dtype
+        queue, dtype
             As for `fetching`.
+        matrix : pyopencl.Buffer
         shape : tuple of int
             The number of rows to write, and the values in a row of the matrix.
         fill : callable
             Threads call it, at the same time for different rows. The piece has all columns.
+        first_row : int
+            The row of the matrix that is row 0 for `fill`.
         """
         height, columns = shape
         row = dtype.itemsize * columns
@@ -204,7 +214,11 @@ class Stage:
                 fill(first, last, piece)
                 with lock:
                     event = cl.enqueue_copy(
-                        queue, matrix, piece, dst_offset=row * first, is_blocking=False
+                        queue,
+                        matrix,
+                        piece,
+                        dst_offset=row * (first_row + first),
+                        is_blocking=False,
                     )
                     queue.flush()
                     free.append((slot, event))

@@ -68,8 +68,8 @@ def _place(piece, target):
     target[...] = piece[:, : target.shape[1]]
 
 
-def _fetch(stage, *given, **options):
-    with stage.fetching(*given, **options):
+def _fetch(stage, queue, buffer, dtype, columns, rows, place, **options):
+    with stage.fetching(queue, [(buffer, 0, rows)], dtype, columns, place, **options):
         pass
 
 
@@ -83,6 +83,36 @@ def test_rows_arrive_in_any_pieces(height, width, columns, dtype, whole, device,
     rows = np.full((height, width), -1.0)
     _fetch(stage, queue, buffer, values.dtype, columns, rows, _place, whole=whole)
     np.testing.assert_array_equal(rows, values[:, :width])
+
+
+@_in_any_pieces
+def test_rows_of_several_matrices_arrive(device, stage):
+    values = [np.random.default_rng(k).integers(0, 99, (k, 64)).astype("int32") for k in (9, 5)]
+    given = [_buffer(device, each) for each in values]
+    rows = np.full((11, 61), -1.0)
+    # matrix, its first row, and the rows of the answer
+    parts = [(0, 3, (4, 10)), (1, 0, (0, 3)), (1, 4, (3, 4)), (0, 0, (10, 11))]
+    matrices = [(given[matrix][1], first, rows[slice(*some)]) for matrix, first, some in parts]
+    with stage.fetching(given[0][0], matrices, values[0].dtype, 64, _place):
+        pass
+    for matrix, first, (low, high) in parts:
+        expected = values[matrix][first : first + high - low, :61]
+        np.testing.assert_array_equal(rows[low:high], expected)
+
+
+@_in_any_pieces
+def test_rows_of_a_matrix_are_sent(device, stage):
+    values = np.random.default_rng(1).integers(0, 99, (9, 64)).astype("int32")
+    queue, buffer = _buffer(device, values)
+
+    def write(first, last, piece):
+        piece[...] = 1000 + np.arange(first, last)[:, None]
+
+    stage.send(queue, buffer, values.dtype, (4, 64), write, 3)
+    found = np.empty_like(values)
+    cl.enqueue_copy(queue, found, buffer)
+    values[3:7] = 1000 + np.arange(4)[:, None]
+    np.testing.assert_array_equal(found, values)
 
 
 def test_a_piece_is_small_where_its_values_become_wide(device, stage):

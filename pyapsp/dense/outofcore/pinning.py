@@ -1,9 +1,5 @@
 """A matrix in host memory, pinned, so that a device copies parts of it without the host's help.
 
-A buffer with ``CL_MEM_USE_HOST_PTR`` on the rows of the array pins them as long as it lives. No
-command uses this buffer: copies name the memory of the host, which OpenCL allows as long as the
-buffer is not in use. So the driver need not give it memory of the device.
-
 On a host with two H100 GPUs each device copied 54 GB/s from and to such rows, also of rectangles.
 Through memory that is not pinned it copied 8 to 14 GB/s; through smaller pinned memory, two devices
 copied 40 GB/s together, because the host read and wrote everything once more. To pin 17 GB took 0.8
@@ -13,7 +9,7 @@ buffers, when they were first copied, made passes slower by a fifth.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +19,7 @@ import pyopencl as cl
 from pyapsp.dense.outofcore.part import Part
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.device import Device
+from pyapsp.kernels.mapped import pin
 from pyapsp.precision import infinity
 
 __all__ = ["PinnedRows", "can_pin"]
@@ -54,21 +51,20 @@ class PinnedRows:
         # few and large, because each buffer makes all commands slower
         rows = max(1, device.capabilities.max_allocation // (matrix.n * self._item))
         self._starts = range(matrix.first, matrix.last, rows)
-        self._buffers: list[cl.Buffer] = []
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+        self._pins: list[Callable[[], None]] = []
         try:
             for start in self._starts:
                 memory = self._host(start, min(start + rows, matrix.last))
-                self._buffers.append(cl.Buffer(device.context, flags, hostbuf=memory))
+                self._pins.append(pin(device, memory))
         except cl.Error:
             self.release()
             raise
 
     def release(self) -> None:
         """Unpin the rows; no copy may be on its way."""
-        buffers, self._buffers = self._buffers, []
-        for buffer in buffers:
-            buffer.release()
+        pins, self._pins = self._pins, []
+        for release in pins:
+            release()
 
     def bring(self, queue: cl.CommandQueue, part: Part, slot: cl.Buffer) -> cl.Event:
         """Enqueue the copy of a part into a slot, padded with infinity; return its event."""
