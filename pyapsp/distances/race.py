@@ -126,7 +126,7 @@ def _after_calls(request: Request, ranking: Ranking, past: _Past) -> tuple[Candi
     }
     if past.spent <= _ENOUGH or len(near) < 2:
         return ranking.choices
-    for form, each in list(near.items())[:_MOST]:
+    for form, each in _rivals(near):
         if len(past.times.get(form, ())) < _TURNS:
             others = (other for other in ranking.choices if other is not each)
             return told([each, *others])
@@ -135,7 +135,24 @@ def _after_calls(request: Request, ranking: Ranking, past: _Past) -> tuple[Candi
         for form, each in near.items()
         if form in past.times
     }
+    # what answered no call is taken to err as the others of its kind
+    kinds: dict[str, float] = {}
+    for form, ratio in ratios.items():
+        kind = _kind(near[form].method)
+        kinds[kind] = min(ratio, kinds.get(kind, ratio))
+    for each in ranking.choices:
+        if (kind := _kind(each.method)) in kinds:
+            ratios.setdefault(_form(each), kinds[kind])
     return _corrected(request, ranking, ratios, _form, _CLEAR_CALLS)
+
+
+def _rivals(near: Mapping[str, Candidate]) -> list[tuple[str, Candidate]]:
+    """Return the forms that answer calls in turns: the first of each kind, then the others."""
+    kinds: dict[str, str] = {}
+    for form, each in near.items():
+        kinds.setdefault(_kind(each.method), form)
+    forms = [*kinds.values(), *(form for form in near if form not in kinds.values())]
+    return [(form, near[form]) for form in forms[:_MOST]]
 
 
 def _form(each: Candidate) -> str:
@@ -176,6 +193,8 @@ def _near(
     first, near = ranking.choices[0], dict[str, Candidate]()
     for each in ranking.choices:
         close = each.seconds is not None and each.seconds <= _NEAR * (first.seconds or 0.0)
+        # the kernels of a matrix in host memory are those of another candidate, and cannot win
+        close = close and (each is first or not each.method.outofcore)
         if close and _comparable(request, each, first):
             near.setdefault(kind(each), each)
     return near

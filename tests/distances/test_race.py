@@ -131,6 +131,22 @@ def test_each_candidate_answers_calls_of_a_short_problem(rows, calls, slow, devi
     assert _methods(1, graph, device=device, keep="device") == ["apsp-tasks"]
 
 
+def test_each_kind_has_a_turn_before_others_of_a_kind(rows, calls, device, monkeypatch):
+    """Four forms of a matrix are predicted to be faster than the search."""
+    matrix = {"fw_minplus": 4e9, "fw_blocked": 3.9e9, "fw_mm": 3.8e9, "fw_recursive": 3.7e9}
+    rows(**matrix, near_far=2e9)
+    seconds = {"near-far": 0.1}
+    add = race._Past.add
+    monkeypatch.setattr(
+        race._Past, "add", lambda past, form, _: add(past, form, seconds.get(form.split()[0], 1.0))
+    )
+    found = _methods(2 * race._MOST + 3, whole(), device=device)
+    assert found[-2:] == ["near-far"] * 2
+    # what had no turn is taken to be as slow as the others of its kind
+    assert "fw-recursive" not in found
+    assert len(set(found)) > 2
+
+
 def test_the_first_of_the_ranking_stays_if_it_is_nearly_as_fast(rows, calls, device, monkeypatch):
     rows(apsp_tasks=4e9, near_far=2e9)
     seconds = {"apsp-tasks": 1.0, "near-far": 0.91}
