@@ -25,7 +25,12 @@ __all__ = [
 
 TOP = Path(__file__).resolve().parents[1]
 # Methods that are not named after their kernel file, or have none.
-_KERNELS = {"fw-outofcore": "fw_minplus", "dijkstra-cpu": None, "bfs-helix": "bfs_helix"}
+_KERNELS = {
+    "fw-multidevice": "fw_minplus",
+    "fw-outofcore": "fw_minplus",
+    "dijkstra-cpu": None,
+    "bfs-helix": "bfs_helix",
+}
 
 
 def files(method: type[Method]) -> tuple[list[Path], list[Path]]:

@@ -236,9 +236,10 @@ class AllPairsMethod(PathMethod):
 
     Attributes
     ----------
+    multidevice : bool
+        Whether it can use several devices.
     outofcore : bool
-        Whether it can use several devices, writes checkpoints, and keeps a memory-mapped matrix on
-        disk.
+        Whether it writes checkpoints, and keeps a memory-mapped matrix on disk.
     by_source : bool
         Whether it computes only the rows of the sources, a block at a time. It is a
         `pyapsp.sparse.source_blocks.SourceBlocks`.
@@ -248,6 +249,7 @@ class AllPairsMethod(PathMethod):
     """
 
     problem = "all-pairs"
+    multidevice: ClassVar[bool] = False
     outofcore: ClassVar[bool] = False
     by_source: ClassVar[bool] = False
     batched: ClassVar[bool] = False
@@ -257,7 +259,7 @@ class AllPairsMethod(PathMethod):
         error = super().unmet(about, options)
         if error is None and options.checkpoint is not None and not self.outofcore:
             return CapabilityError(f"{self.id} writes no checkpoints")
-        if error is None and options.helpers and not self.outofcore:
+        if error is None and options.helpers and not self.multidevice:
             return CapabilityError(f"{self.id} uses one device")
         return error
 

@@ -265,7 +265,7 @@ def _dry_run(
     print(f"answer: {answer / 2**20:,.1f} MiB {where}")
     if seconds is not None:
         print(f"predicted time: {seconds:.3g} s")
-    elif not chosen.outofcore:  # an out-of-core plan prints its own time
+    elif not chosen.multidevice:  # such a plan prints its own time
         hint = f"; 'pyapsp tune {chosen.id}' finds out" if chosen.tunable else ""
         print(f"predicted time: not known here{hint}")
     return 0

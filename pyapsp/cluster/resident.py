@@ -19,9 +19,10 @@ import pyopencl as cl
 
 from pyapsp.cluster.band import Band
 from pyapsp.cluster.ranks import Ranks
+from pyapsp.dense.multidevice.panel import Lane, RowPanel, panel_values
 from pyapsp.dense.outofcore.schedule import Schedule
 from pyapsp.dense.outofcore.shape import up_to
-from pyapsp.dense.product import Product, Rectangle, RightFactor
+from pyapsp.dense.product import Product, Rectangle
 from pyapsp.device import Device, device_errors
 from pyapsp.kernels.mapped import pinned
 from pyapsp.precision import infinity
@@ -36,8 +37,8 @@ def bytes_of(product: Product, rows: int, n: int, block: int) -> int:
     """Return the device memory that a rank needs for its rows."""
     unit = product.unit(product.p)
     size, depth = up_to(n, unit) + unit, up_to(block, unit)
-    values = up_to(rows, block) * size + 3 * depth * size
-    values += 2 * (3 * depth * depth + sum(product.scratch(depth)))
+    values = up_to(rows, block) * size + depth * size
+    values += 2 * (sum(panel_values(product, size, depth)) + 2 * depth * depth)
     return values * product.dtype.itemsize
 
 
@@ -150,40 +151,24 @@ class ResidentWorker:
     """
 
     def __init__(self, residence: Residence) -> None:
-        self._at, self.unit, self.product = residence, residence.unit, residence.product
+        self._at, self.unit = residence, residence.unit
         self._queue = residence.device.queue()
         depth = residence.depth
-        self._right = residence.buffer(depth * residence.size)
-        self._left, self._old, self._pivot = (residence.buffer(depth * depth) for _ in range(3))
-        self._scratch = [residence.buffer(count) for count in self.product.scratch(depth)]
-        self._first = self._depth = 0
+        self._panel = RowPanel(residence.product, residence.size, depth, residence.buffer)
+        self._lane = Lane(self._queue, *(residence.buffer(depth * depth) for _ in range(2)))
 
     def close(self, first: int, depth: int) -> None:
         """Run Floyd-Warshall inside a pivot block."""
-        product, queue = self.product, self._queue
-        block = self._at.rows(first).part(first, depth)
-        block = Rectangle(block.buffer, block.pitch, depth, depth, first)
-        pivot = Rectangle(self._pivot, depth, depth, depth)
         with self._errors():
-            product.copy(queue, block, pivot)
-            for number in range(-(-depth // product.p["block"])):
-                product.round(queue, [self._pivot, *self._scratch], depth, number)
-            product.copy(queue, pivot, block)
-            queue.finish()
+            self._panel.close(self._queue, self._at.rows(first), first, depth)
+            self._queue.finish()
 
     def panel(self, first: int, depth: int) -> None:
         """Multiply the rows of a closed pivot block by it, and keep them as a right factor."""
-        product, queue, size = self.product, self._queue, self._at.size
-        self._first, self._depth = first, depth
-        rows = Rectangle(self._at.parts[first], size, depth, size)
+        size = self._at.size
         with self._errors():
-            product.pack_left(queue, Rectangle(self._pivot, depth, depth, depth), self._left)
-            product.pack_right(queue, rows, self._factor)
-            for low, width in self._beside():
-                columns = rows.part(low, width)
-                product.multiply(queue, columns, self._left, self._factor.at(0, low))
-            product.pack_right(queue, rows, self._factor)
-            queue.finish()
+            self._panel.multiply(self._queue, Rectangle(self._at.parts[first], size, depth, size))
+            self._queue.finish()
 
     def publish(self, first: int, depth: int) -> None:
         """Download the rows of a pivot block for the broadcast."""
@@ -197,14 +182,13 @@ class ResidentWorker:
     def fetch(self, first: int, depth: int) -> None:
         """Upload received rows of a pivot block, as a right factor."""
         at = self._at
-        self._first, self._depth = first, depth
         memory = at.panel(first, depth)
         with self._errors():
             sent = cl.enqueue_copy(at.queue, at.incoming, memory, is_blocking=False)
             at.queue.flush()
             cl.enqueue_barrier(self._queue, wait_for=[sent])
             rows = Rectangle(at.incoming, at.size, depth, at.size)
-            self.product.pack_right(self._queue, rows, self._factor)
+            self._panel.take(self._queue, rows, first, depth)
             self._queue.finish()
         at.moved += memory.nbytes
 
@@ -213,33 +197,10 @@ class ResidentWorker:
         with self._errors():
             while schedule.more(mine):
                 for first, last in schedule.ranges(self._at.block, 1, mine):
-                    self._update(first)
+                    self._panel.update(self._lane, self._at.rows(first))
+                    self._queue.flush()
                     schedule.done(first, last)
             self._queue.finish()
-
-    @property
-    def _factor(self) -> RightFactor:
-        return RightFactor(self._right, self._depth, self._at.size)
-
-    def _update(self, first: int) -> None:
-        """Enqueue the update of a part."""
-        product, queue, rows = self.product, self._queue, self._at.rows(first)
-        columns, left = rows.part(self._first, self._depth), self._left
-        old = Rectangle(self._old, self._depth, columns.rows, self._depth)
-        product.pack_left(queue, columns, left)
-        product.copy(queue, columns, old)
-        product.multiply(queue, old, left, self._factor.at(0, self._first))
-        product.copy(queue, old, columns)
-        product.pack_left(queue, old, left)
-        for low, width in self._beside():
-            product.multiply(queue, rows.part(low, width), left, self._factor.at(0, low))
-        queue.flush()
-
-    def _beside(self) -> list[tuple[int, int]]:
-        """Return the columns beside the pivots: the first, how many."""
-        end = self._first + self._depth
-        ranges = ((0, self._first), (end, self._at.size - end))
-        return [(low, width) for low, width in ranges if width > 0]
 
     def _errors(self) -> AbstractContextManager[None]:
         return device_errors(self._at.device, self._at.bytes)

@@ -6,6 +6,7 @@ Each published algorithm is one module and one kernel file of the same name.
 from pyapsp.dense.fw_blocked import FwBlocked
 from pyapsp.dense.fw_minplus import FwMinplus
 from pyapsp.dense.fw_mm import FwMm
+from pyapsp.dense.fw_multidevice import FwMultidevice
 from pyapsp.dense.fw_multikernel import FwMultikernel
 from pyapsp.dense.fw_naive import FwNaive
 from pyapsp.dense.fw_outofcore import FwOutofcore
@@ -18,6 +19,7 @@ __all__ = [
     "FwBlocked",
     "FwMinplus",
     "FwMm",
+    "FwMultidevice",
     "FwMultikernel",
     "FwNaive",
     "FwOutofcore",

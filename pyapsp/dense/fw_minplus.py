@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pyopencl as cl
@@ -11,11 +12,11 @@ from pyapsp.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.dense.product import Product
 from pyapsp.dense.product_panels import Panels
 from pyapsp.dense.product_tiles import Tiles
-from pyapsp.graph import Graph
+from pyapsp.graph import Facts, Graph
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import register
 
-__all__ = ["FORMS", "FwMinplus"]
+__all__ = ["FORMS", "FwMinplus", "seconds_together"]
 
 #: The forms of the product, by name.
 FORMS: dict[str, type[Product]] = {"panels": Panels, "tiles": Tiles}
@@ -150,3 +151,20 @@ class FwMinplus(FloydWarshall):
         if isinstance(product, Tiles) and configuration.parameters["ahead"]:
             return product.ahead(queue, buffers, configuration.size)
         return super().enqueue_rounds(configuration, queue, buffers)
+
+
+def seconds_together(graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+    """Return the predicted time of `FwMinplus` with the rates of all devices; None if one has none.
+
+    Parameters
+    ----------
+    graph, options, rows
+        As for `AllPairsMethod.predict`.
+    """
+    rate = 0.0
+    for device in (options.device, *options.helpers):
+        seconds = FwMinplus().predict(graph, replace(options, device=device, helpers=()), rows)
+        if seconds is None:
+            return None
+        rate += 1 / seconds
+    return 1 / rate

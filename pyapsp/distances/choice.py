@@ -31,9 +31,9 @@ from pyapsp.tuning.database import Databases, Unchanging, databases
 
 __all__ = ["Candidate", "Ranking", "candidates", "ranked", "suited", "told"]
 
-# The methods for a device without tuning rows: for the matrix, and for selected rows. The last
-# method is used if no other can run.
-_DEFAULT, _DEFAULT_ROWS, _LAST = "fw-minplus", "johnson", "fw-outofcore"
+# The methods for a device without tuning rows: for the matrix, and for selected rows; and that for
+# several devices. The last method is used if no other can run.
+_DEFAULT, _DEFAULT_ROWS, _SEVERAL, _LAST = "fw-minplus", "johnson", "fw-multidevice", "fw-outofcore"
 # For a device without tuning rows: a search spends the time of this many updates of a matrix on
 # one arc and one source.
 _UPDATES = 64
@@ -269,6 +269,8 @@ def _ranking(asked: _Asked, bound: int | float) -> Ranking:
     """Rank the candidates, if no distance exceeds a bound."""
     facts, options = asked.facts, asked.held_in(asked.dtype)
     default = _method(_DEFAULT_ROWS if asked.alone or asked.few else _DEFAULT)
+    if asked.helpers and not asked.alone:
+        default = _method(_SEVERAL)
     types = [Candidate(default, options.dtype)]
     held = narrower(facts, options.dtype, bound)
     if held is not None:
@@ -296,7 +298,7 @@ def _ranking(asked: _Asked, bound: int | float) -> Ranking:
         unknown = []
     first = asked.few and not any(choice.method.by_source for choice in found)
     found = [*unknown, *found] if first else [*found, *unknown]
-    if not asked.alone:
+    if not asked.alone and (_LAST, options.dtype) not in there:
         found.append(Candidate(_method(_LAST), options.dtype))
     return Ranking(asked, told(found), gain)
 

@@ -82,7 +82,7 @@ def solve(
         undefined.
     device : str, int, Device or pyopencl object, or a list of these, optional
         Which device; see `pyapsp.device.choose`. The first device of a list is the main one. Only
-        ``fw-outofcore`` can use several.
+        ``fw-multidevice`` and ``fw-outofcore`` can use several.
     memory_limit : int, optional
         Bytes of device memory the run may use.
     checkpoint : path-like, optional

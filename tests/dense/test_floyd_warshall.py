@@ -25,7 +25,7 @@ DENSE = [method for method in pyapsp.methods("all-pairs") if not method.by_sourc
 REQUIRES = {method.id: method.requires for method in DENSE}
 METHODS = list(REQUIRES)
 # those with the whole matrix on the device
-IN_CORE = [method.id for method in DENSE if not method.outofcore]
+IN_CORE = [method.id for method in DENSE if not method.multidevice]
 # the default tile is 64 on CPUs and 32 on GPUs: both sides of both, and a prime
 SIZES = [0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 131]
 

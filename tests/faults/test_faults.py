@@ -36,7 +36,10 @@ GRAPH = generators.random_graph(24, seed=1)
 ONES = GRAPH.with_weights(np.ones(GRAPH.m, np.int64))
 BATCH = np.random.default_rng(0).integers(0, 5, (6, 9, 9)).astype(np.float32)
 NUMBERS = np.random.default_rng(0).normal(size=(40, 32)).astype(np.float32)
-PARAMETERS = {"fw-outofcore": {"block": 16, "rows": 16}}
+PARAMETERS = {
+    "fw-outofcore": {"block": 16, "rows": 16},
+    "fw-multidevice": {"block": 16, "helpers": "all"},
+}
 # It plans once more, with other kernels, if an allocation fails while it measures the tuned ones.
 PLANS_AGAIN = "fw-outofcore", ("allocation", "late allocation")
 
@@ -49,7 +52,8 @@ def by_method(each):
 
     def run(device):
         method = pyapsp.method(each.id, **PARAMETERS.get(each.id, {}))
-        request = problem.ask(given, method, device=device, **more)
+        several = [device, device] if each.id == "fw-multidevice" else device
+        request = problem.ask(given, method, device=several, **more)
         answer = vars(runs.solve(request).answer)
         found = {name: value for name, value in answer.items() if isinstance(value, np.ndarray)}
         if more:
@@ -112,7 +116,15 @@ RUNS = {
     "sweep": swept,
 }
 # Where device and host do not share a memory, other code moves the values.
-MOVING = ["fw-outofcore", "near-far", "ms-bfs", "solve_many", "solve_many, rounds", "diameter"]
+MOVING = [
+    "fw-outofcore",
+    "fw-multidevice",
+    "near-far",
+    "ms-bfs",
+    "solve_many",
+    "solve_many, rounds",
+    "diameter",
+]
 
 
 def places(calls):

@@ -74,8 +74,8 @@ def reasons_for(n: int, arcs: dict, method, options: dict) -> dict[type[Exceptio
         because(needs.non_negative and negative, errors.NegativeWeightError)
         because(needs.integer and not whole, errors.PrecisionError)
         because(needs.unweighted and any(each != 1 for each in weights), errors.GraphError)
-        alone = not method.outofcore and (leader is not device or "checkpoint" in options)
-        because(alone, errors.CapabilityError)
+        because(leader is not device and not method.multidevice, errors.CapabilityError)
+        because("checkpoint" in options and not method.outofcore, errors.CapabilityError)
         for each in needs.capabilities:
             because(not getattr(leader.capabilities, each), errors.CapabilityError)
         if needs.largest_distance is not None:

@@ -26,6 +26,7 @@ METHODS = (
     "fw-naive",
     "fw-minplus",
     "fw-outofcore",
+    "fw-multidevice",
     "near-far",
     "ms-bfs",
     "dijkstra-cpu",

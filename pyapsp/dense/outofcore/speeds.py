@@ -16,7 +16,7 @@ from pyapsp.dense.product import Product, Rectangle, RightFactor
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.kernels.mapped import pinned
 
-__all__ = ["Speeds", "measure"]
+__all__ = ["Speeds", "measure", "measure_device"]
 
 # Bytes that are moved to see how fast that goes, and of the right factor of a product; the seconds
 # after which no larger product is timed, how often each is, and for how many rows.
@@ -62,14 +62,8 @@ def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Sp
 
     Values of the matrix are read and written back.
     """
-    queue = device.queue()
-    item, unit = product.dtype.itemsize, product.unit(product.p)
-    heights = sorted({up_to(some, unit) for some in _SAMPLED})
-    with device_errors(device, memory):
-        rates = _product_rates(queue, product, unit, heights, matrix.n, memory)
-        up = down = float("inf")
-        if not device.capabilities.unified_memory:
-            up, down = _bus_rates(queue)
+    item = product.dtype.itemsize
+    rates, (up, down) = measure_device(device, product, matrix.n, memory)
     rows = min(matrix.last - matrix.first, max(1, _SAMPLE // (matrix.n * item)))
     sample = np.zeros((rows, matrix.n), product.dtype)
     seconds = []
@@ -79,6 +73,27 @@ def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Sp
         seconds.append(time.perf_counter() - started)
     read, write = (sample.nbytes / max(each, 1e-9) for each in seconds[2:])
     return Speeds(rates, up, down, read, write, shared=device.kind == "cpu")
+
+
+def measure_device(
+    device: Device, product: Product, n: int, memory: int
+) -> tuple[tuple[tuple[int, float], ...], tuple[float, float]]:
+    """Measure a device alone, for a matrix of n columns.
+
+    Returns
+    -------
+    products : tuple of (int, float)
+        As in `Speeds`.
+    bus : (float, float)
+        Its `up` and `down`.
+    """
+    queue, unit = device.queue(), product.unit(product.p)
+    heights = sorted({up_to(some, unit) for some in _SAMPLED})
+    with device_errors(device, memory):
+        rates = _product_rates(queue, product, unit, heights, n, memory)
+        if device.capabilities.unified_memory:
+            return rates, (float("inf"), float("inf"))
+        return rates, _bus_rates(queue)
 
 
 def _bus_rates(queue: cl.CommandQueue) -> tuple[float, float]:

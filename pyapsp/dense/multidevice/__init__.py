@@ -1,0 +1,1 @@
+"""Floyd-Warshall on several devices that hold the matrix together."""
