@@ -410,3 +410,13 @@ def test_negative_weights_may_be_searched(rows, device, dtype):
     assert result.stats["method"] == "johnson"
     found = np.where(result.distances == result.infinity, np.inf, result.distances)
     np.testing.assert_array_equal(found, csgraph.johnson(lifted.to_scipy()))
+
+
+def test_a_matrix_in_host_memory_is_predicted(rows, device):
+    """It is taken before a search that takes longer, if the device does not hold the matrix."""
+    graph = random_graph(600, 4000, 9, seed=1)
+    graph = graph.with_weights(graph.weights + 0.1)
+    for search, expected in ((1e7, "fw-outofcore"), (9e9, "near-far")):
+        rows(("fw-minplus", "float64", 600, 1e9), ("near-far", "float64", 600, search))
+        result = pyapsp.solve(graph, device=device, memory_limit=2_500_000)
+        assert result.stats["method"] == expected
