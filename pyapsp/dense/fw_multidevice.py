@@ -18,17 +18,17 @@ from pyapsp.dense.multidevice.division import Division, Rate, divided
 from pyapsp.dense.multidevice.exchange import Exchange
 from pyapsp.dense.multidevice.passes import each_share, run_passes
 from pyapsp.dense.multidevice.share import Share, buffers
+from pyapsp.dense.outofcore.recovery import recover
 from pyapsp.dense.outofcore.shape import up_to
 from pyapsp.dense.outofcore.speeds import measure_device
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.team import limits, products_for
 from pyapsp.dense.predecessors import Recovery
 from pyapsp.dense.product import Product
-from pyapsp.device import Device, device_errors
+from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Facts, Graph
 from pyapsp.host import aligned, available_memory, empty_beside
-from pyapsp.kernels import Stopwatch
 from pyapsp.landing import expected
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import largest_finite
@@ -57,8 +57,8 @@ class FwMultidevice(AllPairsMethod):
     other rows with it. The next panel is made and travels meanwhile (look-ahead).
 
     Source: P. Sao et al., Scalable all-pairs shortest paths for huge graphs on multi-GPU clusters,
-    HPDC 2021, section 3 (look-ahead), doi:10.1145/3431379.3460651. They have a grid of processes;
-    here devices have rows, because they are few.
+    HPDC 2021, doi:10.1145/3431379.3460651. They have a grid of processes; here each device has
+    whole rows, because there are few devices.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class FwMultidevice(AllPairsMethod):
         products = tuple(products[number] for number in division.members)
         needed, on_host = [], 0
         for number, (device, product) in enumerate(zip(devices, products, strict=True)):
-            each = buffers(product, division, device, number)
+            each = buffers(product, division, device, number, graph)
             check_memory(each, replace(options, device=device))
             needed.append(sum(each))
             on_host += sum(each) if device.capabilities.unified_memory else 0
@@ -153,7 +153,7 @@ class FwMultidevice(AllPairsMethod):
         started = time.perf_counter()
         with ExitStack() as stack:
             shares = [
-                stack.enter_context(Share(device, product, division, number))
+                stack.enter_context(Share(device, product, division, number, plan.device_bytes))
                 for number, (device, product) in enumerate(
                     zip(prepared.devices, products, strict=True)
                 )
@@ -171,7 +171,9 @@ class FwMultidevice(AllPairsMethod):
         # a negative diagonal is a negative cycle, for which `solve` raises an error
         if prepared.recovery is not None and not np.any(distances.diagonal() < 0):
             before = empty_beside(distances, "predecessors", np.int32)
-            seconds += _recover(prepared.recovery, distances, before, options)
+            largest = largest_finite(distances) if options.dtype.kind == "f" else 0.0
+            with Matrix(distances) as matrix:
+                seconds += recover(prepared.recovery, matrix, before, options, largest)
         return Rows(
             distances,
             before,
@@ -236,18 +238,3 @@ def _notes(division: Division, devices: Sequence[Device], rates: Sequence[Rate])
         f"{len(division.owners)} passes over {division.block:,} pivots; {', '.join(shared)}",
         f"predicted: {division.seconds:,.3g} s; measured: {measured}",
     ]
-
-
-def _recover(
-    recovery: Recovery, distances: np.ndarray, predecessors: np.ndarray, options: AllPairsOptions
-) -> float:
-    """Compute the predecessors, and return the seconds that the device took for them."""
-    queue, watch = options.device.queue(), Stopwatch()
-    largest = largest_finite(distances) if options.dtype.kind == "f" else 0.0
-    with (
-        Matrix(distances) as source,
-        Matrix(predecessors) as target,
-        device_errors(options.device, sum(recovery.buffers)),
-    ):
-        recovery.run_slabs(queue, source.read, target.write, watch, largest_distance=largest)
-    return watch.seconds("recovery")

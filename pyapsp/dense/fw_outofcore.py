@@ -19,14 +19,13 @@ from pyapsp.dense.outofcore.engine import Engine
 from pyapsp.dense.outofcore.initial import fill
 from pyapsp.dense.outofcore.interval import Interval
 from pyapsp.dense.outofcore.preparation import agreed, prepare
+from pyapsp.dense.outofcore.recovery import recover
 from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.team import Team, limits, product_for
 from pyapsp.dense.predecessors import Recovery
-from pyapsp.device import device_errors
 from pyapsp.errors import DeviceMemoryError, PrecisionError
 from pyapsp.graph import Facts, Graph
 from pyapsp.host import available_memory, mapped_file
-from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import largest_finite
 from pyapsp.registry import Plan, register
@@ -216,7 +215,7 @@ class FwOutofcore(AllPairsMethod):
                     checkpoint.remove()
                 raise
             if prepared.recovery is not None and predecessors is not None:
-                seconds += _recover(prepared.recovery, matrix, predecessors, options, largest)
+                seconds += recover(prepared.recovery, matrix, predecessors, options, largest)
             if checkpoint is not None:
                 matrix.flush()
                 checkpoint.remove()
@@ -282,20 +281,6 @@ def _room(matrix: Matrix) -> np.ndarray:
     return mapped_file(
         path.with_name(f"{path.name}.predecessors.npy"), np.int32, matrix.array.shape
     )
-
-
-def _recover(
-    recovery: Recovery,
-    matrix: Matrix,
-    predecessors: np.ndarray,
-    options: AllPairsOptions,
-    largest: float,
-) -> float:
-    """Compute the predecessors, and return the seconds that the device took for them."""
-    queue, watch = options.device.queue(), Stopwatch()
-    with Matrix(predecessors) as file, device_errors(options.device, sum(recovery.buffers)):
-        recovery.run_slabs(queue, matrix.read, file.write, watch, largest_distance=largest)
-    return watch.seconds("recovery")
 
 
 def _allocate(n: int, options: AllPairsOptions) -> np.ndarray:

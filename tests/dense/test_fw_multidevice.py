@@ -321,8 +321,17 @@ def test_progress_and_its_exception(device, monkeypatch):
     def stop(done, total):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        pyapsp.solve(graph, multidevice(block=32), device=[device, device], progress=stop)
+    updates, update = [], Share.update
+    monkeypatch.setattr(
+        Share,
+        "update",
+        lambda self, *given: (updates.append(0), time.sleep(0.01), update(self, *given)),
+    )
+    for count in (1, 2):
+        updates.clear()
+        with pytest.raises(KeyboardInterrupt):
+            pyapsp.solve(graph, multidevice(block=32), device=[device] * count, progress=stop)
+        assert len(updates) < passes_of_all
 
 
 def test_what_it_tells(device):

@@ -24,7 +24,7 @@ __all__ = ["Exchange", "StoppedError"]
 
 
 class StoppedError(Exception):
-    """Another device has failed, so that a panel will not come."""
+    """The run has ended: another device has failed, or it was interrupted."""
 
 
 class Exchange:
@@ -103,8 +103,18 @@ class Exchange:
             self._copies.setdefault(number, []).append(event)
             self._changed.notify_all()
 
+    def check(self) -> None:
+        """Raise the error of a run that has ended.
+
+        Raises
+        ------
+        StoppedError
+            After `stop`.
+        """
+        self._wait(lambda: True)
+
     def stop(self) -> None:
-        """End all waits: a device has failed."""
+        """End all waits: a device has failed, or the run was interrupted."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()

@@ -97,6 +97,7 @@ def run_passes(
             share.open(0)
         bring(0, device, share)
         for number in range(total):
+            exchange.check()
             following = number + 1
             rest = [block for block in share.blocks if block != number]
             if following < total and division.owners[following] == device:

@@ -41,15 +41,24 @@ __all__ = ["Share", "buffers"]
 _LANES = 2
 
 
-def buffers(product: Product, division: Division, device: Device, member: int) -> list[int]:
-    """Return the bytes of the buffers of a share."""
+def buffers(
+    product: Product, division: Division, device: Device, member: int, graph: Graph
+) -> list[int]:
+    """Return the bytes of the buffers of a share, with those of the arcs that its rows have."""
     size, depth, item = division.size, division.block, product.dtype.itemsize
     slabs = _slabs(division, device, member, item)
     values = [len(blocks) * depth * size for blocks in slabs]
     values += [depth * size] * (len(division.members) > 1)
     values += [max(map(len, slabs)) * depth * depth] * (2 * _LANES)
     values += 2 * panel_values(product, size, depth)
-    return [item * count for count in values]
+    found = [item * count for count in values]
+    if ArcWriter.suits(graph, product.dtype, item * graph.n**2):
+        arcs = 0
+        for first, last in map(division.rows, division.blocks(member)):
+            arcs += int(graph.indptr[last] - graph.indptr[first])
+            found.append(8 * (last - first + 1))
+        found += [4 * arcs, item * arcs]
+    return found
 
 
 def _slabs(division: Division, device: Device, member: int, item: int) -> list[list[int]]:
@@ -72,11 +81,14 @@ class Share:
     division : Division
     member : int
         Which of the members of the division it is.
+    needed : int
+        Bytes of device memory, for the message of an error.
     """
 
-    def __init__(self, device: Device, product: Product, division: Division, member: int) -> None:
-        self.device, self.blocks = device, division.blocks(member)
-        self.bytes = sum(buffers(product, division, device, member))
+    def __init__(
+        self, device: Device, product: Product, division: Division, member: int, needed: int
+    ) -> None:
+        self.device, self.blocks, self.bytes = device, division.blocks(member), needed
         self._product, self._division = product, division
         self._item, self._dtype = product.dtype.itemsize, product.dtype
         self._slabs = _slabs(division, device, member, self._item)
