@@ -1,4 +1,4 @@
-"""A matrix larger than the device: both forms of the product on rectangles, against SciPy."""
+"""A matrix larger than a device: both forms of the product on rectangles, against SciPy."""
 
 import functools
 
@@ -7,9 +7,11 @@ from pyapsp import verify
 from pyapsp.dense.fw_minplus import FwMinplus
 from pyapsp.dense.outofcore import speeds, team
 from pyapsp.graph import generators
+from pyapsp.kernels import filling
 
 # an interpreter takes seconds for what a device does meanwhile
 speeds._TURNS, speeds._SAMPLE, speeds._SAMPLED = 1, 2**16, (32,)
+filling._COUNTED = 100  # a kernel fills what has more values
 graph = generators.random_graph(70, seed=1)
 tails, heads, weights = graph.arcs()
 broken = graph.with_weights(weights - 30)
@@ -36,6 +38,9 @@ for form in forms:
             result = pyapsp.solve(graph, method, dtype="float32", predecessors=True)
             assert verify.certificate(graph, result).ok, (form, cut, split)
             assert verify.against_scipy(graph, result).ok, (form, cut, split)
+    # one device, because the tool runs one kernel at a time
+    result = pyapsp.solve(graph, pyapsp.method("fw-multidevice", block=32), dtype="float32")
+    assert verify.against_scipy(graph, result).ok, form
     try:
         pyapsp.solve(broken, pyapsp.method("fw-outofcore", block=32, rows=32), dtype="int32")
     except pyapsp.errors.NegativeCycleError:
