@@ -23,6 +23,7 @@ __all__ = [
     "csr",
     "depth",
     "extremes",
+    "in_blocks",
     "most_arcs",
     "rows",
     "sparse",
@@ -123,7 +124,7 @@ def _falls(starts: NDArray[np.int64]) -> bool:
         # much faster than `any` for a small array
         return bool(np.count_nonzero(starts[start + 1 : stop + 1] < starts[start:stop]))
 
-    return any(_in_blocks(falls_in, starts.size - 1))
+    return any(in_blocks(falls_in, starts.size - 1))
 
 
 def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
@@ -188,7 +189,7 @@ def rows(starts: NDArray[np.int64], heads: NDArray[Any], columns: int) -> tuple[
         fall = begin + int(falls.argmax()) if np.count_nonzero(falls) else None
         return in_range(heads[start:stop], columns), fall
 
-    found = _in_blocks(look, heads.size)
+    found = in_blocks(look, heads.size)
     inside = all(inside for inside, _ in found)
     return inside, next((fall for _, fall in found if fall is not None), None)
 
@@ -199,7 +200,7 @@ def most_arcs(starts: NDArray[np.int64]) -> int:
     def most_in(start: int, stop: int) -> int:
         return int((starts[start + 1 : stop + 1] - starts[start:stop]).max())
 
-    return max(_in_blocks(most_in, starts.size - 1))
+    return max(in_blocks(most_in, starts.size - 1))
 
 
 def squared_arcs(starts: NDArray[np.int64]) -> int:
@@ -209,7 +210,7 @@ def squared_arcs(starts: NDArray[np.int64]) -> int:
         part = starts[start + 1 : stop + 1] - starts[start:stop]
         return int(np.dot(part, part))
 
-    return sum(_in_blocks(squared_in, starts.size - 1))
+    return sum(in_blocks(squared_in, starts.size - 1))
 
 
 def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
@@ -221,7 +222,7 @@ def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
         part = values[start:stop]
         return part.min(), part.max()
 
-    found = _in_blocks(ends_of, values.size)
+    found = in_blocks(ends_of, values.size)
     if len(found) == 1:
         return found[0]
     return np.min([low for low, _ in found]), np.max([high for _, high in found])
@@ -236,10 +237,10 @@ def whole(values: NDArray[Any]) -> bool:
 
     if values.size > _FEW and not whole_in(0, _FEW):
         return False
-    return all(_in_blocks(whole_in, values.size))
+    return all(in_blocks(whole_in, values.size))
 
 
-def _in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
+def in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
     """Return ``function(start, stop)`` for each block of an array, in order.
 
     The cores share the blocks of a large array. NumPy lets them run at the same time.

@@ -18,6 +18,7 @@ from pyapsp.graph.facts import Facts, family_of, soundings
 from pyapsp.graph.rows import (
     frozen,
     narrow,
+    placed,
     sealed,
     sorted_rows,
     starts_among,
@@ -210,10 +211,12 @@ class Graph:
         directed = validation.flag("directed", "Graph.from_arcs", directed)
         tail = validation.vertices("tails", tails, n)
         head = validation.vertices("heads", heads, n)
-        given = np.ones(tail.size, np.int64) if weights is None else validation.weights(weights)
-        if not tail.shape == head.shape == given.shape:
+        # equal weights need no array
+        given = np.ones(1, np.int64) if weights is None else validation.weights(weights)
+        shape = tail.shape if weights is None else given.shape
+        if not tail.shape == head.shape == shape:
             raise GraphError(
-                f"{tail.size} tails, {head.size} heads and weights of shape {given.shape} "
+                f"{tail.size} tails, {head.size} heads and weights of shape {shape} "
                 "do not make a list of arcs"
             )
         spread = compressed.extremes(given)
@@ -221,10 +224,8 @@ class Graph:
         if keep is not None:
             tail, head, given = tail[keep], head[keep], given[keep]
             spread = compressed.extremes(given)
-        if not directed:
-            tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
-            given = np.concatenate([given, given])
-        rows = sorted_rows(n, tail, head, given, spread)
+        arcs = [(tail, head)] if directed else [(tail, head), (head, tail)]
+        rows = sorted_rows(n, placed(n, *arcs), given, spread)
         return cls(*rows, directed=directed, labels=labels, name=name)
 
     @classmethod
@@ -450,10 +451,10 @@ class Graph:
             rows = union(self.indptr, self.indices, self.weights, self._extremes)
             if rows is None:
                 starts, heads, weights = self._reverse(self.weights)
+                arcs = (tails_of(self.indptr), self.indices), (tails_of(starts), heads)
                 rows = sorted_rows(
                     self.n,
-                    np.concatenate([tails_of(self.indptr), tails_of(starts)], dtype=np.int64),
-                    np.concatenate([self.indices, heads], dtype=np.int64),
+                    placed(self.n, *arcs),
                     np.concatenate([self.weights, weights]),
                     self._extremes,
                     in_runs=True,

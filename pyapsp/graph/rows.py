@@ -7,13 +7,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["frozen", "narrow", "sealed", "sorted_rows", "starts_among", "starts_of", "tails_of"]
+__all__ = [
+    "distinct",
+    "frozen",
+    "narrow",
+    "placed",
+    "sealed",
+    "sorted_rows",
+    "starts_among",
+    "starts_of",
+    "tails_of",
+]
+
+_BLOCK = 2**17  # arcs for which temporary arrays stay in the CPU cache
+
+
+def placed(n: int, *arcs: tuple[NDArray[Any], NDArray[Any]]) -> NDArray[np.int64]:
+    """Return tail and head of each arc in one number: the tail in the high bits.
+
+    Parameters
+    ----------
+    n : int
+    *arcs : tuple of ndarray
+        Tails and heads of some arcs, int32 or int64. All numbers are in one array.
+    """
+    places = np.empty(sum(tails.size for tails, _ in arcs), np.int64)
+    start = 0
+    for tails, heads in arcs:
+        part = places[start : start + tails.size]
+        np.left_shift(tails, n.bit_length(), out=part, dtype=np.int64)
+        part |= heads
+        start += tails.size
+    return places
 
 
 def sorted_rows(
     n: int,
-    tails: NDArray[np.int64],
-    heads: NDArray[np.int64],
+    places: NDArray[np.int64],
     weights: NDArray[Any],
     spread: tuple[Any, Any],
     *,
@@ -24,29 +54,95 @@ def sorted_rows(
     Parameters
     ----------
     n : int
-    tails, heads, weights : ndarray, shape (arcs,)
+    places : ndarray, shape (arcs,)
+        The arcs as `placed` returns them. It is overwritten: the arcs may take most of the memory.
+    weights : ndarray, shape (arcs,)
+        If there are fewer, they repeat. If all are equal, only their type is used.
     spread : tuple
         The extremes of the weights.
     in_runs : bool
         Whether the arcs are a few sequences that are sorted: to merge them takes less time.
     """
     kind: Any = "stable" if in_runs else None
-    # tail and head in one number: the tail in the high bits
     bits = n.bit_length()
-    places = tails << bits
-    places |= heads
-    if not (places[1:] > places[:-1]).all():
-        if spread[0] == spread[1]:  # the weights need not follow the arcs
+    alike = spread[0] == spread[1]  # the weights need not follow the arcs
+    if not _rise(places):
+        if alike:
             places.sort(kind=kind)
-            places = places[np.flatnonzero(np.diff(places, prepend=-1))]
-            weights = np.full(places.size, spread[0], weights.dtype)
         else:
-            order = np.argsort(places, kind=kind)
-            places, weights = places[order], weights[order]
-            firsts = np.flatnonzero(np.diff(places, prepend=-1))
-            places, weights = places[firsts], np.minimum.reduceat(weights, firsts)
-    ends = (places & ((1 << bits) - 1)).astype(np.int32)
-    return starts_of(places >> bits, n), sealed(ends), weights
+            weights = _sort(places, 2 * bits, weights, spread, kind)
+        count = _merge(places, None if alike else weights)
+        places = places[:count]
+        if not alike:
+            weights.resize(count, refcheck=False)  # without a copy
+            sealed(weights)
+    elif weights.size < places.size and not alike:
+        weights = np.resize(weights, places.size)
+    ends = np.empty(places.size, np.int32)
+    np.bitwise_and(places, (1 << bits) - 1, out=ends, casting="unsafe")
+    places >>= bits
+    starts = starts_of(places, n)
+    del places
+    if alike:
+        weights = sealed(np.full(ends.size, spread[0], weights.dtype))
+    return sealed(starts), sealed(ends), weights
+
+
+def _sort(
+    places: NDArray[np.int64], bits: int, weights: NDArray[Any], spread: tuple[Any, Any], kind: Any
+) -> NDArray[Any]:
+    """Sort numbers of so many bits in their array, and return the weights in the same order."""
+    if weights.dtype.kind == "i":
+        low = (int(spread[1]) - int(spread[0])).bit_length()
+        if bits + low < 64:
+            # with the weight in its low bits, a number takes half of the time of an order
+            places <<= low
+            repeated = places.reshape(-1, weights.size)
+            repeated |= weights - spread[0]
+            places.sort(kind=kind)
+            found = places & ((1 << low) - 1)
+            found += spread[0]
+            places >>= low
+            return found
+    order = np.argsort(places, kind=kind)
+    places[...] = places[order]
+    return weights.take(order, mode="wrap")
+
+
+def _rise(places: NDArray[np.int64]) -> bool:
+    """Return whether each number is above the one before it."""
+    after = places[1:]
+    return all(
+        (after[start : start + _BLOCK] > places[:-1][start : start + _BLOCK]).all()
+        for start in range(0, after.size, _BLOCK)
+    )
+
+
+def _merge(places: NDArray[np.int64], weights: NDArray[Any] | None) -> int:
+    """Move the distinct of sorted numbers to the front, and the smallest weight of each.
+
+    The return value is how many they are.
+    """
+    start = count = 0
+    while start < places.size:
+        stop = places.size
+        if stop - start > _BLOCK:  # equal ones are in one block
+            stop = int(places.searchsorted(places[start + _BLOCK - 1], side="right"))
+        block = places[start:stop]
+        firsts = distinct(block).nonzero()[0]
+        kept = slice(count, count + firsts.size)
+        if weights is not None:
+            weights[kept] = np.minimum.reduceat(weights[start:stop], firsts)
+        places[kept] = block[firsts]
+        start, count = stop, kept.stop
+    return count
+
+
+def distinct(ordered: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which of sorted numbers are not equal to the one before."""
+    first = np.ones(ordered.size, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return first
 
 
 def starts_of(tails: NDArray[Any], n: int) -> NDArray[np.int64]:

@@ -109,15 +109,15 @@ def square(shape: tuple[int, ...]) -> int:
     return shape[0]
 
 
-def vertices(what: str, values: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Return vertex numbers as a one-dimensional int64 array with all values in [0, n)."""
+def vertices(what: str, values: ArrayLike, n: int) -> NDArray[Any]:
+    """Return vertex numbers as a one-dimensional int32 or int64 array, all values in [0, n)."""
     found = integers(f"the {what} of the arcs", values)
     if not in_range(found, n):
         arc = int(((found < 0) | (found >= n)).argmax())
         raise GraphError(
             f"the {what} of the arcs must lie in 0..{n - 1}: arc number {arc} has {found[arc]}"
         )
-    return found.astype(np.int64, copy=False)
+    return found if found.dtype == np.int32 else found.astype(np.int64, copy=False)
 
 
 def integers(what: str, values: ArrayLike) -> NDArray[Any]:
