@@ -67,13 +67,13 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     content, name = text.read_bytes(path), text.name_of(path)
     quick = _quick(path, content, weighted)
     if quick is not None:
+        del content  # the graph takes as much memory
         found, tails, heads, weights = quick
-        if spelling.may_differ(content, found.columns):
-            spelling.refuse_two(path, text.lines(path, content), found)
-        labels, rows, columns = relabel(tails, heads)
-        _refuse_doubtful(path, found, labels, rows, columns)
+        del quick
+        labels, tails, heads = relabel(tails, heads)
+        _refuse_doubtful(path, found, labels, tails, heads)
         return Graph.from_arcs(
-            len(labels), rows, columns, weights, directed=found.directed, labels=labels, name=name
+            len(labels), tails, heads, weights, directed=found.directed, labels=labels, name=name
         )
     lines = text.lines(path, content)
     layout_found = layout.decide(path, _suffix(path), lines, weighted)
@@ -118,7 +118,7 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
 
 def _quick(
     path: Path, content: bytes, weighted: bool | None
-) -> tuple[Layout, NDArray[Any], NDArray[Any], NDArray[Any]] | None:
+) -> tuple[Layout, NDArray[Any], NDArray[Any], NDArray[Any] | None] | None:
     """Return layout, tails, heads and weights of a long file of plain numbers; None of others."""
     head = plain.head(content)
     if head is None:
@@ -136,10 +136,12 @@ def _quick(
     if weight not in (None, 2):
         return None
     start = sum(len(line) for line in head.splitlines(keepends=True)[: found.start])
-    parsed = plain.columns(content[start:], found.separator, found.columns.width)
+    parsed = plain.columns(content, start, found.separator, found.columns.width)
     if parsed is None:
         return None
-    weights = np.ones(len(parsed[0]), np.int64) if weight is None else parsed[weight]
+    if spelling.may_differ(content, found.columns):
+        spelling.refuse_two(path, text.lines(path, content), found)
+    weights = None if weight is None else parsed[weight]
     return found, parsed[ends[0]], parsed[ends[1]], weights
 
 
@@ -283,8 +285,8 @@ def _refuse_doubtful(
     path: Path,
     found: Layout,
     labels: NDArray[Any],
-    tails: NDArray[np.int64],
-    heads: NDArray[np.int64],
+    tails: NDArray[np.integer[Any]],
+    heads: NDArray[np.integer[Any]],
 ) -> None:
     """Raise an error if the first line can be read in more than one way."""
     what = None

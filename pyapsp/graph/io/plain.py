@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,18 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["HEAD", "columns", "head"]
+__all__ = ["BLOCK", "HEAD", "columns", "head"]
 
 #: Bytes at the start of a file by which its layout is decided. Files less than twice as long are
 #: parsed line by line.
 HEAD = 2**16
 
+#: Bytes that are parsed at once. Their numbers take several times as much memory, until they are
+#: written into the columns of all rows.
+BLOCK = 2**22
+
 _DIGITS, _ENDS = b"0123456789+-.eE", b"\r\n"
+_INT32 = np.iinfo(np.int32)
 # float64 counts in ones up to here; an integer above it may have been rounded.
 _COUNTED = 2.0**53
 
@@ -43,13 +49,17 @@ def _single_returns(content: bytes) -> bool:
     return b"\r" in content and content.count(b"\r") != content.count(b"\r\n")
 
 
-def columns(body: bytes, separator: str | None, width: int) -> list[NDArray[np.generic]] | None:
+def columns(
+    content: bytes, start: int, separator: str | None, width: int
+) -> list[NDArray[np.generic]] | None:
     """Parse rows of two integers and, if there are three columns, a weight.
 
     Parameters
     ----------
-    body : bytes
-        The rows.
+    content : bytes
+        The file.
+    start : int
+        Where the rows begin.
     separator : str or None
         Between columns; None is white space.
     width : int
@@ -58,8 +68,64 @@ def columns(body: bytes, separator: str | None, width: int) -> list[NDArray[np.g
     Returns
     -------
     list of ndarray or None
-        int64, int64, and int64 or float64. None if something is not such a number.
+        Ids of int32, or of int64 if a column has one beyond int32; weights of int64 or float64.
+        None if something is not such a number.
     """
+    size = _count(content, b"\n", start) + 1
+    kinds: list[Any] = [np.int32, np.int32, np.int64]
+    found: list[NDArray[Any]] = [np.empty(size, kind) for kind in kinds[:width]]
+    rows = 0
+    for block in _blocks(content, start):
+        parsed = _columns(block, separator, width)
+        if parsed is None:
+            return None
+        after = rows + len(parsed[0])
+        for place, values in enumerate(parsed):
+            found[place] = _wide_enough(found[place], values)
+            found[place][rows:after] = values
+        rows = after
+    found = [column[:rows] for column in found]
+    return found if found[-1].dtype.kind == "i" or _sure(found[-1]) else None
+
+
+def _blocks(content: bytes, start: int) -> Iterator[bytes]:
+    """Yield the lines from a place on, some at a time; blank ones may be left out."""
+    while start < len(content):
+        stop = content.find(b"\n", start + BLOCK - 1) + 1 or len(content)
+        block = content[start:stop]
+        if not block.isspace():
+            yield block
+        start = stop
+
+
+def _count(content: bytes, byte: bytes, start: int = 0) -> int:
+    """Return how often a byte occurs from a place on; `bytes.count` takes five times as long."""
+    found = np.frombuffer(content, np.uint8)
+    return sum(
+        int(np.count_nonzero(found[first : first + BLOCK] == ord(byte)))
+        for first in range(start, len(content), BLOCK)
+    )
+
+
+def _wide_enough(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    """Return a column in a type that also holds these values, of int64 or float64."""
+    kind = np.result_type(column, values)
+    if column.dtype == np.int32 and values.min() >= _INT32.min and values.max() <= _INT32.max:
+        return column
+    return column.astype(kind, copy=False)
+
+
+def _sure(weights: NDArray[np.float64]) -> bool:
+    """Return whether no weight may have been rounded from an integer, or to zero.
+
+    Of a zero, only the text shows whether it is one.
+    """
+    within = weights.min() > -_COUNTED and weights.max() < _COUNTED
+    return bool(within and np.count_nonzero(weights) == weights.size)
+
+
+def _columns(body: bytes, separator: str | None, width: int) -> list[NDArray[Any]] | None:
+    """Return columns of int64, and weights of int64 or float64; None as `columns`."""
     between = b" \t" if separator is None else separator.encode()
     if body.translate(None, _DIGITS + _ENDS + between):
         return None
@@ -69,7 +135,7 @@ def columns(body: bytes, separator: str | None, width: int) -> list[NDArray[np.g
         frame = _parsed(body, single, width)
     if separator is None:
         # a row with a blank more than columns need is read in another way
-        blanks = 0 if single is None else body.count(single.encode())
+        blanks = 0 if single is None else _count(body, single.encode())
         if frame is None or blanks != len(frame) * (width - 1):
             frame = _parsed(body, r"\s+", width)
     if frame is None:
@@ -82,9 +148,7 @@ def columns(body: bytes, separator: str | None, width: int) -> list[NDArray[np.g
         texts = _parsed(body, separator or r"\s+", width, usecols=[2], dtype=str)
         assert texts is not None
         found[2] = texts[2].to_numpy(dtype=object).astype(np.float64)
-        # of a zero, only the text shows whether it is one
-        sure = (np.abs(found[2]) < _COUNTED) & (found[2] != 0)
-        return found if sure.all() else None
+        return found
     return found if found[-1].dtype == np.int64 else None
 
 
@@ -103,6 +167,8 @@ def _parsed(body: bytes, separator: str, width: int, **form: Any) -> pandas.Data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pandas.errors.DtypeWarning)  # such a column is refused
         try:
-            return pandas.read_csv(io.BytesIO(body), **form)
+            found = pandas.read_csv(io.BytesIO(body), **form)
         except ValueError:
             return None
+    # if the first row has more columns, pandas makes an index of the first ones
+    return found if isinstance(found.index, pandas.RangeIndex) else None

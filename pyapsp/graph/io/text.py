@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import os
 import re
 import zlib
@@ -93,16 +94,16 @@ def read_bytes(path: Path) -> bytes:
         check_size(path, os.fstat(file.fileno()).st_size)
         if path.suffix != ".gz":
             return file.read()
-        content = bytearray()
+        content = io.BytesIO()
         try:
             with gzip.GzipFile(fileobj=file) as unpacked:
                 # a few compressed bytes may become very many
                 while part := unpacked.read(_CHUNK):
-                    content += part
-                    check_size(path, len(content))
+                    content.write(part)
+                    check_size(path, content.tell())
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise FormatError(path, None, f"damaged gzip data: {error}") from None
-    return bytes(content)
+    return content.getvalue()  # without a copy
 
 
 def read_lines(path: Path) -> list[str]:
