@@ -149,6 +149,7 @@ FAULTS = {
     "another spelling": (ROWS, "07 3", "the ids '7' and '07' would be one vertex"),
     "no number": (COSTS, "7 3 nan", "the weight is nan"),
     "an infinite weight": (COSTS, "7 3 1e999", "does not fit into float64"),
+    "a weight that becomes zero": (COSTS, "7 3 1e-999", "is too small for float64"),
     "a weight that is rounded": (
         [*COSTS[:5], "1 1 9007199254740993", *COSTS[5:]],
         "7 3 0.5",
