@@ -69,6 +69,17 @@ def test_arcs_that_are_sorted(block, weights, directed):
     assert given is None or given.flags.writeable
 
 
+def test_numbers_of_arcs_beyond_int32():
+    """Tail and head are int32, and the number of both is not."""
+    rng, n = np.random.default_rng(3), 2**20
+    tails, heads = rng.integers(0, n, (2, 500), np.int32)
+    weights = rng.integers(1, 9, 500)
+    graph = Graph.from_arcs(n, tails, heads, weights)
+    found = zip(*(each.tolist() for each in graph.arcs()), strict=True)
+    expected = merged(tails, heads, weights, True)
+    assert [*found] == [(*ends, expected[ends]) for ends in sorted(expected)]
+
+
 @pytest.mark.parametrize("spread", [2**40, 2**43, 2**44, 2**45, 2**62])
 def test_weights_beside_the_numbers_of_arcs(spread):
     """Tail, head and weight may just fit into 63 bits."""
