@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from scipy.sparse import csgraph
 
@@ -69,13 +70,13 @@ def copies(request, monkeypatch):
 def test_every_division_gives_the_same(n, m, form, copies, device):
     graph = fractions(n, m * n, seed=n)
     expected = csgraph.floyd_warshall(graph.to_scipy()) if graph.m else np.zeros((n, n))
-    alone = None
     for block, count in ((32, 1), (32, 2), (64, 3), (96, 2), (4096, 2)):
         found = pyapsp.solve(graph, multidevice(block=block), device=[device] * count).distances
         if graph.m:
             np.testing.assert_allclose(found, expected, rtol=1e-12)
-        if block == 32:  # the same steps on one device and on two
-            alone = found if alone is None else alone
+        if block == 32:  # the same steps on one device and on two, and those of fw-outofcore
+            streamed = pyapsp.method("fw-outofcore", block=block)
+            alone = pyapsp.solve(graph, streamed, device=device).distances
             np.testing.assert_array_equal(found, alone)
 
 
@@ -260,6 +261,46 @@ def test_a_device_that_is_late(step, slow, device, monkeypatch):
     monkeypatch.setattr(Share, step, late)
     found = pyapsp.solve(graph, multidevice(block=32), device=[device] * 3).distances
     np.testing.assert_allclose(found, csgraph.dijkstra(graph.to_scipy()), rtol=1e-12)
+
+
+def test_a_copy_to_the_host_that_is_late(device, monkeypatch):
+    graph, original = fractions(300, 1500), Share.send
+
+    def late(self, number, memory):
+        gate = cl.UserEvent(self.device.context)
+        cl.enqueue_barrier(self._link, wait_for=[gate])
+        threading.Timer(0.02, gate.set_status, [cl.command_execution_status.COMPLETE]).start()
+        return original(self, number, memory)
+
+    monkeypatch.setattr(Share, "send", late)
+    found = pyapsp.solve(graph, multidevice(block=32), device=[device] * 2).distances
+    np.testing.assert_allclose(found, csgraph.dijkstra(graph.to_scipy()), rtol=1e-12)
+
+
+def test_a_panel_stays_until_the_updates_with_it_have_ended(device):
+    """The panels of even passes have one memory."""
+    graph, method = fractions(600, 3000), multidevice(block=32)
+    plan = method.plan(graph, _options(device))
+    cut, product = plan.state.division, plan.state.products[1]
+    panel = np.zeros(cut.block * cut.size)
+    with Share(device, product, cut, 1, plan.device_bytes) as share:
+        share.fill(graph)
+        share.receive(0, panel)
+        gate = cl.UserEvent(device.context)
+        for lane in share._lanes:
+            cl.enqueue_barrier(lane.queue, wait_for=[gate])
+        share.update(0, share.blocks)
+        share.end(0)
+        for number in (1, 2):
+            share.receive(number, panel)
+            share.update(number, [])
+            share._ended[number] = []
+        time.sleep(0.05)
+        complete = cl.command_execution_status.COMPLETE
+        status = [share._ready[number].command_execution_status for number in (1, 2)]
+        gate.set_status(complete)
+        assert status[0] == complete
+        assert status[1] != complete
 
 
 def test_memory_of_a_panel_is_free_when_all_have_copied_it(device):
