@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
 
 from pyapsp.dense.multidevice.division import Division
-from pyapsp.dense.multidevice.exchange import Exchange, StoppedError
+from pyapsp.dense.multidevice.exchange import Exchange
 from pyapsp.dense.multidevice.share import Share
 from pyapsp.device import device_errors
 
@@ -50,10 +49,8 @@ def each_share(
             left: set[Future[None]] = set(running)
             while left:
                 done, left = wait(left, _LOOK, FIRST_EXCEPTION)
-                # one that was stopped by the failure of another is not the reason
                 for future in done:
-                    with suppress(StoppedError):
-                        future.result()
+                    future.result()
                 look()
         except BaseException:
             stop()
