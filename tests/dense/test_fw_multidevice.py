@@ -142,6 +142,16 @@ def test_auto_takes_it_for_several_devices(device, monkeypatch):
         pyapsp.solve(graph, multidevice(), device=[device, device])
 
 
+def test_a_narrow_type_and_predecessors(device):
+    """The rows are held in uint16, from which predecessors are found, and become float64."""
+    graph = generators.random_graph(300, 2000, 9, seed=1)
+    result = pyapsp.solve(graph, device=[device, device], predecessors=True)
+    assert (result.stats["method"], result.stats["held_dtype"]) == ("fw-multidevice", "uint16")
+    assert result.distances.dtype == np.float64
+    assert verify.certificate(graph, result).ok
+    assert verify.against_scipy(graph, result).ok
+
+
 def test_memory_that_does_not_hold_the_rows(device):
     graph, limit = fractions(1500, 8000), 11_000_000
     with pytest.raises(errors.DeviceMemoryError):

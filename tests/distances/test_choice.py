@@ -76,6 +76,11 @@ def test_without_rows_it_is_the_default(halves, rows, device):
     assert chosen(halves, device) == [("fw-minplus", "float64")]
 
 
+def test_several_devices_without_rows(halves, rows, device):
+    result = pyapsp.solve(halves, device=[device, device])
+    assert result.stats["method"] == "fw-multidevice"
+
+
 def test_the_fastest_at_this_size(halves, rows, device):
     rows(
         ("fw-blocked", "float64", 32, 2e9),

@@ -147,6 +147,12 @@ def test_each_kind_has_a_turn_before_others_of_a_kind(rows, calls, device, monke
     assert len(set(found)) > 2
 
 
+def test_a_matrix_in_host_memory_has_no_turn(rows, calls, device):
+    """Its kernels are those of fw-minplus."""
+    rows(fw_minplus=4e9)
+    assert set(_methods(12, halves(), device=device)) == {"fw-minplus"}
+
+
 def test_the_first_of_the_ranking_stays_if_it_is_nearly_as_fast(rows, calls, device, monkeypatch):
     rows(apsp_tasks=4e9, near_far=2e9)
     seconds = {"apsp-tasks": 1.0, "near-far": 0.91}

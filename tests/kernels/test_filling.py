@@ -17,6 +17,8 @@ def test_values_of_a_range(first, last, dtype, counted, device, monkeypatch):
     queue, values = device.queue(), np.arange(1000, dtype=dtype)
     buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, values.nbytes)
     cl.enqueue_copy(queue, buffer, values)
+    if counted == 100 and (last is None or last > counted):
+        monkeypatch.setattr(cl, "enqueue_fill_buffer", None)
     fill(device, queue, buffer, values.dtype.type(60_000), first, last)
     found = np.empty_like(values)
     cl.enqueue_copy(queue, found, buffer)
