@@ -263,9 +263,11 @@ def _dry_run(
     print(*reasons, sep="\n")
     where = "on disk" if _is_mapped(arguments) else "of the host"
     print(f"answer: {answer / 2**20:,.1f} MiB {where}")
+    if chosen.multidevice:
+        return 0  # its plan has told its own time
     if seconds is not None:
         print(f"predicted time: {seconds:.3g} s")
-    elif not chosen.multidevice:  # such a plan prints its own time
+    else:
         hint = f"; 'pyapsp tune {chosen.id}' finds out" if chosen.tunable else ""
         print(f"predicted time: not known here{hint}")
     return 0
