@@ -130,19 +130,18 @@ def _after_calls(request: Request, ranking: Ranking, past: _Past) -> tuple[Candi
         if len(past.times.get(form, ())) < _TURNS:
             others = (other for other in ranking.choices if other is not each)
             return told([each, *others])
-    ratios = {
-        form: min(past.times[form]) / (each.seconds or math.inf)
-        for form, each in near.items()
-        if form in past.times
-    }
-    # what answered no call is taken to err as the others of its kind
-    kinds: dict[str, float] = {}
-    for form, ratio in ratios.items():
-        kind = _kind(near[form].method)
-        kinds[kind] = min(ratio, kinds.get(kind, ratio))
+    ratios: dict[str, float] = {}
+    kinds: dict[str, list[float]] = {}
+    for each in ranking.choices:
+        if each.seconds and (form := _form(each)) in past.times:
+            ratios[form] = min(past.times[form]) / each.seconds
+            kinds.setdefault(_kind(each.method), []).append(ratios[form])
+    # what answered no call is taken to err as the others of its kind; the matrix in host memory as
+    # the slowest of them, so that it does not come before the same kernels
     for each in ranking.choices:
         if (kind := _kind(each.method)) in kinds:
-            ratios.setdefault(_form(each), kinds[kind])
+            known = kinds[kind]
+            ratios.setdefault(_form(each), max(known) if each.method.outofcore else min(known))
     return _corrected(request, ranking, ratios, _form, _CLEAR_CALLS)
 
 

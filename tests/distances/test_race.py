@@ -147,10 +147,17 @@ def test_each_kind_has_a_turn_before_others_of_a_kind(rows, calls, device, monke
     assert len(set(found)) > 2
 
 
-def test_a_matrix_in_host_memory_has_no_turn(rows, calls, device):
-    """Its kernels are those of fw-minplus."""
+def test_a_matrix_in_host_memory_has_no_turn(rows, calls, device, monkeypatch):
+    """Its kernels are those of fw-minplus, however fast another method was."""
     rows(fw_minplus=4e9)
     assert set(_methods(12, halves(), device=device)) == {"fw-minplus"}
+    race._past.cache_clear()
+    rows(fw_minplus=4e9, fw_blocked=2e9)
+    add, seconds = race._Past.add, {"fw-minplus": 1.0, "fw-blocked": 1.2}
+    monkeypatch.setattr(
+        race._Past, "add", lambda past, form, _: add(past, form, seconds[form.split()[0]])
+    )
+    assert set(_methods(16, halves(), device=device)) == {"fw-minplus", "fw-blocked"}
 
 
 def test_the_first_of_the_ranking_stays_if_it_is_nearly_as_fast(rows, calls, device, monkeypatch):
