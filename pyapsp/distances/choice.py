@@ -198,9 +198,9 @@ def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
 
     First come the methods with a prediction for this device (`Method.predict`), in the dtype asked
     for and in a narrower type that holds every distance. Then comes the default method, if it has
-    no prediction. Last comes the method whose matrix need not fit on the device. A proof of short
-    distances is computed only if that takes less time than the narrower type saves. Reach and depth
-    are estimated by a few searches, if these take little time beside the solution.
+    no prediction. The method whose matrix need not fit on the device comes last if it has none. A
+    proof of short distances is computed only if that takes less time than the narrower type saves.
+    Reach and depth are estimated by a few searches, if these take little time beside the solution.
 
     If selected rows are wanted and the host cannot hold all rows, only methods that compute just
     these rows are returned. If few rows of a graph with few arcs are wanted, and no such method has

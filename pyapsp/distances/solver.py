@@ -77,9 +77,9 @@ def solve(
     out : ndarray, optional
         Array for the distances: shape (n, n), or (k, n) for k sources, C-contiguous, of the dtype
         of the distances. If `dtype` is None, the dtype of this array is used. It may be a memory
-        map. Then ``fw-outofcore`` and the sparse methods write predecessors into a file beside it,
-        ``NAME.predecessors.npy``, and keep no n x n array in memory. After an error the content is
-        undefined.
+        map. Then ``fw-outofcore``, ``fw-multidevice`` and the sparse methods write predecessors
+        into a file beside it, ``NAME.predecessors.npy``, and keep no n x n array in memory. After
+        an error the content is undefined.
     device : str, int, Device or pyopencl object, or a list of these, optional
         Which device; see `pyapsp.device.choose`. The first device of a list is the main one. Only
         ``fw-multidevice`` and ``fw-outofcore`` can use several.
