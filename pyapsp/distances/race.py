@@ -33,6 +33,9 @@ __all__ = ["choices"]
 # above _SHORT, else with _TURNS calls of each of the first _MOST candidates if it is above _TINY.
 _NEAR, _SHORT, _ENOUGH = 3.0, 0.05, 1.0
 _TINY, _TURNS, _MOST = 2e-3, 5, 4
+# Calls after which the candidates are sorted again, by the times of the last ones; to sort takes as
+# long as a tenth of a small call.
+_AGAIN = 20
 # The first of the ranking loses to a candidate that takes less than this part of its time: by the
 # time of a part, and of calls.
 _CLEAR, _CLEAR_CALLS = 0.85, 0.9
@@ -54,17 +57,32 @@ class _Past:
         The seconds of the last calls that each form has answered.
     failed : set of str
         The forms that could not answer a call.
+    settled : (Ranking, tuple of Candidate) or None
+        The candidates of a ranking in the order of their times, after the race of calls; for
+        `_AGAIN` calls.
+    left : int
+        The number of calls for which this order is kept.
     """
 
     spent: float = 0.0
     ratios: Mapping[str, float] | None = None
     times: dict[str, deque[float]] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
+    settled: tuple[Ranking, tuple[Candidate, ...]] | None = None
+    left: int = _AGAIN
 
     def add(self, form: str, seconds: float) -> None:
         """Add a call that a form has answered."""
         self.spent += seconds
         self.times.setdefault(form, deque(maxlen=_TURNS)).append(seconds)
+        self.left -= 1
+        if self.left <= 0:
+            self.settled, self.left = None, _AGAIN
+
+    def fail(self, form: str) -> None:
+        """Add a call that a form could not answer."""
+        self.failed.add(form)
+        self.settled = None
 
 
 @lru_cache(maxsize=_KEPT)
@@ -99,7 +117,7 @@ def choices(request: Request) -> Iterator[Choice]:
         tell = None if calls is None else partial(calls.add, _form(each))
         yield Choice(each.method, given, each.reason, each.seconds, tell)
         if calls is not None:  # the next one is asked for
-            calls.failed.add(_form(each))
+            calls.fail(_form(each))
 
 
 def _past_of(request: Request, ranking: Ranking) -> _Past:
@@ -119,12 +137,16 @@ def _after_parts(request: Request, ranking: Ranking, past: _Past) -> tuple[Candi
 
 def _after_calls(request: Request, ranking: Ranking, past: _Past) -> tuple[Candidate, ...]:
     """Sort the candidates by a race of calls; until its end, by whose turn it is."""
+    if past.settled is not None and past.settled[0] is ranking:
+        return past.settled[1]
+    if past.spent <= _ENOUGH:
+        return ranking.choices
     near = {
         form: each
         for form, each in _near(request, ranking, _form).items()
         if form not in past.failed
     }
-    if past.spent <= _ENOUGH or len(near) < 2:
+    if len(near) < 2:
         return ranking.choices
     for form, each in _rivals(near):
         if len(past.times.get(form, ())) < _TURNS:
@@ -142,7 +164,9 @@ def _after_calls(request: Request, ranking: Ranking, past: _Past) -> tuple[Candi
         if (kind := _kind(each.method)) in kinds:
             known = kinds[kind]
             ratios.setdefault(_form(each), max(known) if each.method.outofcore else min(known))
-    return _corrected(request, ranking, ratios, _form, _CLEAR_CALLS)
+    order = _corrected(request, ranking, ratios, _form, _CLEAR_CALLS)
+    past.settled, past.left = (ranking, order), _AGAIN
+    return order
 
 
 def _rivals(near: Mapping[str, Candidate]) -> list[tuple[str, Candidate]]:

@@ -10,7 +10,8 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import errors
-from pyapsp.distances import parts, race
+from pyapsp.distances import choice, parts, race
+from pyapsp.distances.request import requested
 from pyapsp.graph import Graph
 from pyapsp.graph.generators import random_graph
 from pyapsp.paths import AllPairsMethod
@@ -113,6 +114,12 @@ def calls(always, monkeypatch):
     monkeypatch.setattr(race, "ratios", lambda found: pytest.fail("a part was measured"))
 
 
+def _asked(graph, device):
+    """Return a request and its ranking."""
+    request = requested(graph, "auto", device=device)
+    return request, choice.ranked(request.input, request.options)
+
+
 def _methods(count, graph, **asked):
     return [pyapsp.solve(graph, **asked).stats["method"] for _ in range(count)]
 
@@ -171,6 +178,31 @@ def test_the_first_of_the_ranking_stays_if_it_is_nearly_as_fast(rows, calls, dev
     race._past.cache_clear()
     seconds["near-far"] = 0.89
     assert _methods(7, halves(), device=device)[-2:] == ["near-far"] * 2
+
+
+def test_after_the_race_the_order_is_kept_for_some_calls(rows, calls, device, monkeypatch):
+    """To sort the candidates takes as long as a tenth of a small call."""
+    rows(apsp_tasks=4e9, near_far=2e9)
+    seconds, sorts, add, again = {"apsp-tasks": 1.0, "near-far": 0.5}, [], race._Past.add, 6
+    monkeypatch.setattr(race, "_AGAIN", again)
+    monkeypatch.setattr(
+        race._Past, "add", lambda past, form, _: add(past, form, seconds[form.split()[0]])
+    )
+    sort = race._corrected
+    monkeypatch.setattr(race, "_corrected", lambda *given: (sorts.append(given), sort(*given))[1])
+    graph = halves()
+    _methods(2 * race._TURNS, graph, device=device)
+    assert _methods(1, graph, device=device) == ["near-far"]
+    assert len(sorts) == 1
+    seconds["near-far"] = 3.0
+    assert _methods(again - 1, graph, device=device) == ["near-far"] * (again - 1)
+    assert len(sorts) == 1
+    assert _methods(again - 1, graph, device=device) == ["apsp-tasks"] * (again - 1)
+    assert len(sorts) == 2
+    past = race._past_of(*_asked(graph, device))
+    assert past.settled is not None
+    past.fail("apsp-tasks float64")
+    assert past.settled is None
 
 
 def test_what_fails_has_one_turn(rows, calls, device, monkeypatch):
