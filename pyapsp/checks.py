@@ -260,6 +260,9 @@ def convert(distances: np.ndarray, target: np.ndarray) -> None:
         n is at most m; further columns are ignored.
     """
     width = target.shape[1]
+    if distances.dtype == target.dtype:
+        target[...] = distances[:, :width]
+        return
     before, after = infinity(distances.dtype), infinity(target.dtype)
     rows = max(1, _BLOCK // max(width, 1))
     for start in range(0, len(target), rows):

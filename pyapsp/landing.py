@@ -46,15 +46,17 @@ class _Stretch:
             pass
 
 
-# The stretches of the rows that are expected, by their address.
-_coming: dict[int, list[_Stretch]] = {}
+# The stretches of the rows that are expected, by their addresses: the first byte, and after the
+# last.
+_coming: dict[tuple[int, int], _Stretch] = {}
 
 
 @contextmanager
 def expected(device: Device, *rows: np.ndarray | DeviceRows | None) -> Iterator[None]:
     """Clear the pages of new rows in other threads, during the block or until they are downloaded.
 
-    In the block only `download` and `arriving` may write to the rows.
+    In the block only `download` and `arriving` may write to the rows, or to some of them. Inside
+    such a block, another one for the same rows does nothing.
 
     Parameters
     ----------
@@ -67,11 +69,9 @@ def expected(device: Device, *rows: np.ndarray | DeviceRows | None) -> Iterator[
     if not new:
         yield
         return
-    parts = [_stretches(each) for each in new]
-    known = [each.ctypes.data for each in new]
-    _coming.update(zip(known, parts, strict=True))
-    stretches = [stretch for part in parts for stretch in part]
-    rest = iter(stretches)  # threads may share the iterator of a list
+    stretches = {place: stretch for each in new for place, stretch in _stretches(each)}
+    _coming.update(stretches)
+    rest = iter(list(stretches.values()))  # threads may share the iterator of a list
 
     def clear() -> None:
         for stretch in rest:
@@ -82,9 +82,8 @@ def expected(device: Device, *rows: np.ndarray | DeviceRows | None) -> Iterator[
             threads().submit(clear)
         yield
     finally:
-        for address in known:
-            _coming.pop(address, None)
-        for stretch in stretches:
+        for place, stretch in stretches.items():
+            _coming.pop(place, None)
             stretch.end()
 
 
@@ -172,17 +171,26 @@ def arriving(
 
 def _end(rows: np.ndarray) -> None:
     """End the clearing of rows."""
-    for stretch in _coming.pop(rows.ctypes.data, ()):
+    for stretch in _among(rows):
         stretch.end()
+
+
+def _among(rows: np.ndarray) -> list[_Stretch]:
+    """Return the stretches that hold some of these rows."""
+    start = rows.ctypes.data
+    stop = start + rows.nbytes
+    coming = list(_coming.items())  # other threads may have rows to come, too
+    return [stretch for (first, last), stretch in coming if first < stop and last > start]
 
 
 def _is_new(device: Device, rows: np.ndarray) -> bool:
     own = rows.flags.c_contiguous and not isinstance(rows, np.memmap)
     # also those of half the size, which may come in pieces if they are made of few arcs
-    return own and staging.suits(device.handle, 2 * rows.nbytes)
+    return own and staging.suits(device.handle, 2 * rows.nbytes) and not _among(rows)
 
 
-def _stretches(rows: np.ndarray) -> list[_Stretch]:
-    memory = rows.reshape(-1).view(np.uint8)
-    starts = range(0, memory.size, _STRETCH)
-    return [_Stretch(memory[start : start + _STRETCH]) for start in starts]
+def _stretches(rows: np.ndarray) -> Iterator[tuple[tuple[int, int], _Stretch]]:
+    memory, address = rows.reshape(-1).view(np.uint8), rows.ctypes.data
+    for start in range(0, memory.size, _STRETCH):
+        part = memory[start : start + _STRETCH]
+        yield (address + start, address + start + part.size), _Stretch(part)

@@ -54,6 +54,7 @@
 
 #define PYAPSP_VALUE uint
 #define PYAPSP_INTEGER 1
+#include "common/peek.h"
 #include "common/types.h"
 
 #define SPAN (PYAPSP_STRIPS * PYAPSP_WIDTH)
@@ -65,7 +66,9 @@ typedef strip_t bits_t;
 
 /* What a level reports to the host and to the next level. ENTRIES: vertices in the next frontier,
  * if there is a list. WIDEST: the largest degree among them. ARCS and PAIRS, 64-bit numbers in two
- * halves: their arcs and the pairs found. ALIVE: a bit for each source that found a vertex. */
+ * halves: their arcs and the pairs found. ALIVE: a bit for each source that found a vertex. There
+ * are three such states: `before` of the level before, `state` of this one, and `spare`, which a
+ * level clears for the next one. */
 #define ENTRIES 0
 #define WIDEST 1
 #define ARCS 2
@@ -80,17 +83,6 @@ static inline void add_long(__global uint *number, const ulong value)
     const uint high = (uint)(value >> 32) + (before + low < before);
     if (high)
         atomic_add(number + 1, high);
-}
-
-/* Put a row into the list of the next frontier, unless its mark shows that it is in the list. */
-static inline void enlist(__global int *marks, __global uint *list, __global uint *state,
-                          const uint row, const int level, const long degree)
-{
-    if (atomic_max(&marks[row], level) >= level)
-        return;
-    list[atomic_inc(&state[ENTRIES])] = row;
-    atomic_max(&state[WIDEST], (uint)degree);
-    add_long(&state[ARCS], (ulong)degree);
 }
 
 /* The number of bits that are set. In vectors it is computed by sums of larger and larger parts of
@@ -129,19 +121,45 @@ static inline uint ones(const bits_t bits)
          row < min((size_t)(count), (get_global_id(1) + 1) * share); row++)
 #endif
 
-/* One work-item for each (v and word, block). Clear the bits of all sources, and set the bits
- * without a source, so that no row is searched for these. */
-__kernel void ms_bfs_clear(__global uint *seen, const int n, const int count)
+/* Set a range of words to 0. */
+static inline void zero(__global uint *words, const size_t from, const size_t to)
 {
-    const size_t i = get_global_id(0), block = get_global_id(1);
-    if (i >= (size_t)n * WORDS)
-        return;
-    const int sources = count - (int)(block * WORDS + i % WORDS) * 32;
-    const uint none = 0xffffffffu;
-    seen[block * n * WORDS + i] = sources >= 32 ? 0 : sources <= 0 ? none : none << sources;
+    for (size_t i = from; i < to; i++)
+        words[i] = 0;
 }
 
-/* One work-item for each source; level 0. Frontiers and marks are zero before. */
+/* One work-item for each (strip of words of the rows, block). Clear the bits of all sources, and
+ * set those without a source, so that no row is searched for these. Clear frontiers, marks, the
+ * first `digits` planes, and two states of `numbers` numbers. All cores do this, because the pages
+ * of new memory take one core as long as the search. */
+__kernel void ms_bfs_clear(__global uint *seen, __global uint *frontier, __global uint *next,
+                           __global uint *planes, __global int *marks, __global uint *state,
+                           __global uint *spare, const int n, const int count, const int strip,
+                           const int digits, const ulong plane, const int numbers)
+{
+    const size_t size = (size_t)n * WORDS, first = get_global_id(0) * (size_t)strip;
+    const size_t block = get_global_id(1);
+    if (first == 0 && block == 0) {
+        zero(state, 0, numbers);
+        zero(spare, 0, numbers);
+    }
+    if (first >= size)
+        return;
+    const size_t from = block * size + first, to = block * size + min(first + strip, size);
+    for (size_t i = from; i < to; i++) {
+        const int sources = count - (int)(block * WORDS + i % WORDS) * 32;
+        const uint none = 0xffffffffu;
+        seen[i] = sources >= 32 ? 0 : sources <= 0 ? none : none << sources;
+        if (i % WORDS == 0)
+            marks[i / WORDS] = 0;
+    }
+    zero(frontier, from, to);
+    zero(next, from, to);
+    for (int digit = 0; digit < digits; digit++)
+        zero(planes, digit * plane + from, digit * plane + to);
+}
+
+/* One work-item for each source; level 0. */
 __kernel void ms_bfs_start(__global const int *sources, __global uint *seen,
                            __global uint *frontier, __global int *marks, __global uint *list,
                            __global uint *state, __global const long *leaving, const int n,
@@ -156,7 +174,12 @@ __kernel void ms_bfs_start(__global const int *sources, __global uint *seen,
     atomic_or(&seen[word], bit);
     atomic_or(&frontier[word], bit);
     atomic_or(&state[ALIVE + s / 32], bit);
-    enlist(marks, list, state, row, 1, leaving[sources[s] + 1] - leaving[sources[s]]);
+    if (atomic_max(&marks[row], 1) >= 1)
+        return;
+    const long degree = leaving[sources[s] + 1] - leaving[sources[s]];
+    list[atomic_inc(&state[ENTRIES])] = row;
+    atomic_max(&state[WIDEST], (uint)degree);
+    add_long(&state[ARCS], (ulong)degree);
 }
 
 /* What a work-item reports of a level: the pairs found and their sources; the arcs of the rows that
@@ -188,6 +211,24 @@ static inline void gather(__local uint *number, const ulong value)
         atomic_add(number + 1, high);
 }
 
+/* Set bits of a word of the state. Most are set already, and only changes are slow. */
+static inline void alive(__global uint *word, const uint bits)
+{
+#if __OPENCL_C_VERSION__ >= 200
+    if (bits & ~(uint)PEEK_INT(word))
+#else
+    if (bits)
+#endif
+        atomic_or(word, bits);
+}
+
+/* Clear the state of the next level. */
+#define CLEAR(spare, numbers)                                                                      \
+    if (get_group_id(1) == 0 && get_group_id(2) == 0)                                              \
+        for (int i = get_local_id(1) * PYAPSP_LANES + get_local_id(0); i < (numbers);              \
+             i += PYAPSP_LANES * PYAPSP_ROWS)                                                      \
+            (spare)[i] = 0;
+
 /* Report for the sources of a block. All work-items of a group must call this. */
 static inline void tell(__global uint *state, const uint block, const int lane,
                         const bits_t *living, const ulong pairs, const ulong arcs,
@@ -199,32 +240,34 @@ static inline void tell(__global uint *state, const uint block, const int lane,
         uint each[PYAPSP_WIDTH] ALIGNED;
         *(bits_t *)each = living[k];
         for (int i = 0; i < PYAPSP_WIDTH; i++)
-            if (each[i])
-                atomic_or(&state[ALIVE + block * WORDS + (lane + k) * PYAPSP_WIDTH + i], each[i]);
+            alive(&state[ALIVE + block * WORDS + (lane + k) * PYAPSP_WIDTH + i], each[i]);
     }
     const int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
     if (leader)
         sum[0] = sum[1] = sum[2] = sum[3] = sum[4] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (pairs) {
+    if (pairs)
         gather(&sum[0], pairs);
+    if (arcs) {
         gather(&sum[2], arcs);
         atomic_max(&sum[4], widest);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (leader && (sum[0] || sum[1])) {
+    if (leader && (sum[0] || sum[1]))
         add_long(&state[PAIRS], ((ulong)sum[1] << 32) | sum[0]);
+    if (leader && (sum[2] || sum[3])) {
         add_long(&state[ARCS], ((ulong)sum[3] << 32) | sum[2]);
         atomic_max(&state[WIDEST], sum[4]);
     }
 }
 
-/* Count the arcs of a row that found something, once. */
-#define COUNT(row, v)                                                                              \
+/* Count the arcs of a row that found something, once, and do more for the first that does. */
+#define COUNT(row, v, more)                                                                        \
     if (atomic_max(&marks[row], level + 1) <= level) {                                             \
-        const long degree = leaving[v + 1] - leaving[v];                                           \
+        const long degree = leaving[(v) + 1] - leaving[v];                                         \
         arcs += degree;                                                                            \
         widest = max(widest, (uint)degree);                                                        \
+        more;                                                                                      \
     }
 
 /* Gather the frontier along the entering arcs; the third index is the block. next becomes the next
@@ -236,9 +279,11 @@ __kernel GROUP void ms_bfs_pull(__global const long *pieces, __global const int 
                                 __global uint *planes, __global const uint *before,
                                 __global int *marks, __global uint *state,
                                 __global const long *leaving, const int n, const int count,
-                                const int level, const ulong plane)
+                                const int level, const ulong plane, __global uint *spare,
+                                const int numbers)
 {
     __local uint sum[5];
+    CLEAR(spare, numbers)
     const size_t block = (size_t)get_global_id(2) * n;
     const int lane = get_local_id(0) * PYAPSP_STRIPS;
     __global const bits_t *alive = (__global const bits_t *)(before + ALIVE) +
@@ -291,14 +336,16 @@ __kernel GROUP void ms_bfs_pull(__global const long *pieces, __global const int 
                 atomic_or((__global uint *)(next + own + k) + i, each[i]);
         }
         if (some)
-            COUNT(block + v, v)
+            COUNT(block + v, v, )
     }
     tell(state, get_global_id(2), lane, living, pairs, arcs, widest, sum);
 }
 
-/* After ms_bfs_pull: the rows of the vertices whose arcs are in several pieces. */
+/* After ms_bfs_pull: the rows of the vertices whose arcs are in several pieces. In the old frontier,
+ * which is the next one of the level after this, they are cleared, because pieces add bits. */
 __kernel GROUP void ms_bfs_join(__global const int *vertices, __global bits_t *seen,
-                                __global const bits_t *next, __global uint *planes,
+                                __global const bits_t *next, __global bits_t *frontier,
+                                __global uint *planes,
                                 __global int *marks, __global uint *state,
                                 __global const long *leaving, const int n, const int count,
                                 const int level, const ulong plane)
@@ -313,6 +360,7 @@ __kernel GROUP void ms_bfs_join(__global const int *vertices, __global bits_t *s
         int some = 0;
         EACH(k) {
             const bits_t fresh = next[own + k];
+            frontier[own + k] = (bits_t)(0);
             if (!ANY(fresh))
                 continue;
             some = 1;
@@ -321,31 +369,46 @@ __kernel GROUP void ms_bfs_join(__global const int *vertices, __global bits_t *s
             living[k] |= fresh;
         }
         if (some)
-            COUNT(row, v)
+            COUNT(row, v, )
     }
     tell(state, get_global_id(2), lane, living, pairs, arcs, widest, sum);
 }
 
-/* List the rows that found something at a level: a work-item for each (v, block). */
-__kernel void ms_bfs_list(__global const int *marks, __global uint *list, __global uint *state,
-                          const int n, const int level)
+/* List the rows that a pull found at a level, and clear all rows of the next frontier: a work-item
+ * for each (strip of vertices, block). */
+__kernel void ms_bfs_list(__global const int *marks, __global bits_t *next, __global uint *list,
+                          __global uint *state, const int n, const int level, const int strip)
 {
-    const int v = get_global_id(0);
-    const uint row = (uint)get_global_id(1) * n + v;
-    if (v < n && marks[row] == level + 1)
-        list[atomic_inc(&state[ENTRIES])] = row;
+    const int from = get_global_id(0) * strip, to = min(from + strip, n);
+    const uint first = (uint)get_global_id(1) * n;
+    uint found = 0;
+    for (int v = from; v < to; v++) {
+        const size_t row = first + v;
+        for (int k = 0; k < PYAPSP_LANES * PYAPSP_STRIPS; k++)
+            next[row * (PYAPSP_LANES * PYAPSP_STRIPS) + k] = (bits_t)(0);
+        found += marks[row] == level + 1;
+    }
+    if (found == 0)
+        return;
+    uint place = atomic_add(&state[ENTRIES], found);
+    for (int v = from; v < to; v++)
+        if (marks[first + v] == level + 1)
+            list[place++] = first + v;
 }
 
 /* Scatter the rows of the list along the arcs that leave, and clear them. */
-__kernel GROUP void ms_bfs_push(__global const long *first, __global const int *heads,
+__kernel GROUP void ms_bfs_push(__global const long *leaving, __global const int *heads,
                                 __global const bits_t *seen, __global bits_t *frontier,
                                 __global uint *next, __global int *marks,
                                 __global const uint *list, __global uint *list_next,
                                 __global const uint *before, __global uint *state, const int n,
-                                const int level)
+                                const int level, __global uint *spare, const int numbers)
 {
+    __local uint sum[5];
+    CLEAR(spare, numbers)
     const int lane = get_local_id(0) * PYAPSP_STRIPS;
     const size_t count = before[ENTRIES];
+    TELL_NOTHING
     FOR_ROWS(entry, count) {
         const uint row = list[entry], block = row / n * n;
         const int u = row - block;
@@ -357,7 +420,7 @@ __kernel GROUP void ms_bfs_push(__global const long *first, __global const int *
             frontier[own + k] = (bits_t)(0);
             some |= ANY(told[k]);
         }
-        for (long a = first[u]; some && a < first[u + 1]; a++) {
+        for (long a = leaving[u]; some && a < leaving[u + 1]; a++) {
             const int v = heads[a];
             const size_t other = (size_t)(block + v) * (PYAPSP_LANES * PYAPSP_STRIPS) + lane;
             int found = 0;
@@ -373,9 +436,10 @@ __kernel GROUP void ms_bfs_push(__global const long *first, __global const int *
                         atomic_or(&next[(other + k) * PYAPSP_WIDTH + i], each[i]);
             }
             if (found)
-                enlist(marks, list_next, state, block + v, level + 1, first[v + 1] - first[v]);
+                COUNT(block + v, v, list_next[atomic_inc(&state[ENTRIES])] = block + v)
         }
     }
+    tell(state, 0, lane, living, pairs, arcs, widest, sum);
 }
 
 /* After ms_bfs_push: the found bits become the frontier, in the rows of the list. */
@@ -402,9 +466,7 @@ __kernel GROUP void ms_bfs_settle(__global const uint *list, __global bits_t *se
             uint each[PYAPSP_WIDTH] ALIGNED;
             *(bits_t *)each = fresh;
             for (int i = 0; i < PYAPSP_WIDTH; i++)
-                if (each[i])
-                    atomic_or(&state[ALIVE + row / n * WORDS + (lane + k) * PYAPSP_WIDTH + i],
-                              each[i]);
+                alive(&state[ALIVE + row / n * WORDS + (lane + k) * PYAPSP_WIDTH + i], each[i]);
         }
     }
     tell(state, 0, lane, living, pairs, arcs, widest, sum);

@@ -93,6 +93,16 @@ static inline lanes_t lanes_of(const uint *words, const int part)
 #define LOWER(x, y, bits) ((x & EVERY(bits)) | ((y & EVERY(bits)) << bits))
 #define UPPER(x, y, bits) (((x >> bits) & EVERY(bits)) | (y & ~EVERY(bits)))
 
+/* Work-items that follow each other have neighbouring vertices, or, if each has many vertices, words
+ * in the same lines of the caches. */
+#if STRIPS == 1
+#define STRIP_NUMBER get_global_id(0)
+#define WORD_NUMBER get_global_id(1)
+#else
+#define STRIP_NUMBER get_global_id(1)
+#define WORD_NUMBER get_global_id(0)
+#endif
+
 /* A work-item for each (STRIPS V vertices, word, block). There are count rows. A distance has so
  * many fields of four digits that it is below the number with all digits 1, which means not
  * reachable. */
@@ -100,7 +110,7 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
                           __global value_t *rows, const int n, const int digits,
                           const ulong plane, const int count, const int fields)
 {
-    const int from = get_global_id(0) * (STRIPS * V), w = get_global_id(1);
+    const int from = STRIP_NUMBER * (STRIPS * V), w = WORD_NUMBER;
     const int some = min(STRIPS * V, n - from);
     if (from >= n || (get_global_id(2) * WORDS + w) * 32 >= count)
         return;
@@ -244,7 +254,7 @@ __kernel void ms_bfs_before(__global const long *first, __global const int *tail
                             __global int *before, const int n, const int digits,
                             const ulong plane, const int count)
 {
-    const int v = get_global_id(0), w = get_global_id(1);
+    const int v = STRIP_NUMBER, w = WORD_NUMBER;
     if (v >= n)
         return;
     const size_t block = (size_t)get_global_id(2) * n, own = (block + v) * WORDS + w;

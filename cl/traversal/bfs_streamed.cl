@@ -25,7 +25,7 @@
  *
  * Source    ours; arcs in blocks on disk: A. Kyrola, G. Blelloch, C. Guestrin, GraphChi, OSDI 2012.
  */
-#include "traversal/peek.h"
+#include "common/peek.h"
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 64
 #endif

@@ -22,7 +22,7 @@
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
-#include "traversal/peek.h"
+#include "common/peek.h"
 
 /* Make the smallest vertex of a component known. Most work-items find a smaller one there: a look is
  * cheaper than an atomic that all of them wait for. */

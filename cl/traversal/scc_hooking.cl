@@ -56,7 +56,7 @@
 #define SHARE 32
 
 #include "common/group.h"
-#include "traversal/peek.h"
+#include "common/peek.h"
 
 typedef PYAPSP_OFFSET offset_t;
 

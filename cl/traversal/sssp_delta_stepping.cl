@@ -87,7 +87,7 @@
 
 #include "common/group.h"
 #include "sparse/words.h"
-#include "traversal/peek.h"
+#include "common/peek.h"
 
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #define FARTHEST_WORD WORD_OF((value_t)PYAPSP_INFINITY)

@@ -95,7 +95,7 @@
 
 #include "common/types.h"
 #include "common/semiring.h"
-#include "traversal/peek.h"
+#include "common/peek.h"
 
 #define NO_PREDECESSOR (-9999)
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -273,6 +274,7 @@ class Product(ABC):
         """
 
 
+@lru_cache(maxsize=4096)  # a launch of a small matrix takes hardly longer than its arguments
 def ints(*values: int) -> tuple[np.int32, ...]:
     """Return numbers as kernel arguments."""
     return tuple(np.int32(value) for value in values)

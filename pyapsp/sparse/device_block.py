@@ -89,7 +89,7 @@ class DeviceBlock:
         watch: Stopwatch,
         **scratch: bool,
     ) -> None:
-        self.queue = options.device.queue()
+        self._device, self.queue = options.device, options.device.queue()
         self._answer = _answer(options)
         self._n, self._width, self._blocks, self._watch = graph.n, width, blocks, watch
         self._program, self._dtype = program, options.dtype
@@ -268,7 +268,7 @@ class DeviceBlock:
         ]
 
     def _buffer(self, count: int) -> cl.Buffer:
-        return cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, count)
+        return self._device.buffer(count)
 
 
 class BlockSearch(ABC):
@@ -282,7 +282,7 @@ class BlockSearch(ABC):
     """
 
     def __init__(self, block: DeviceBlock, size: int) -> None:
-        self._block, self.size, self.converts = block, size, True
+        self._block, self.size = block, size
 
     @abstractmethod
     def search(self, sources: np.ndarray) -> None:

@@ -101,6 +101,11 @@ class Johnson(SourceBlocks):
         _, fewest, run = plan.state.search.for_few(plan.state.plan)
         return self.with_parameters(plan), fewest, run
 
+    def downloads(self, plan: Plan) -> bool:
+        """Return whether the rows are those of the search."""
+        state: _State = plan.state
+        return not plan.input.has_negative and state.search.downloads(state.plan)
+
     def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
         """Compute the potentials, and copy the graph with non-negative weights to the device."""
         graph = plan.input

@@ -55,7 +55,10 @@ _FEW_WORDS = 16
 # Vertices of a group in the kernel that reads bits.
 _VERTICES = 64
 # Number of vertex strips for which a work-item writes distances.
-_STRIPS = {True: 64, False: 1}
+_STRIPS = {True: 32, False: 1}
+
+# Time of the predecessors of a block, in that of its distances; measured on real graphs.
+_BEFORE = {True: 4.0, False: 1.5}
 
 # Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU.
 _LEVEL = 1e-4
@@ -76,7 +79,6 @@ class MsBfs(TunableBlocks):
     source = "Then et al. 2014, doi:10.14778/2735496.2735507; distances in bit planes: ours"
     requires = Weights(unweighted=True)
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"words": (1, 2, 4, 8, 16, 32, 64)}
-    carries_predecessors = True
     slowdown = 0.25  # only the final rows depend on the type
 
     def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
@@ -128,7 +130,9 @@ class MsBfs(TunableBlocks):
             "PYAPSP_ROWS": rows,
             "PYAPSP_SCATTERED": int(not device.traits.scalar_groups),
         }
-        search = build(device, "sparse/ms_bfs.cl", defines)
+        capabilities = device.capabilities
+        standard = capabilities.c_standard if capabilities.device_scope_fence else None
+        search = build(device, "sparse/ms_bfs.cl", defines, standard=standard)
         vertices, bits = _strip(graph, device)
         width = min(device.traits.lanes(options.dtype.itemsize), vertices)
         numbers = arithmetic_defines(device, options.dtype, width=width)
@@ -159,12 +163,18 @@ class MsBfs(TunableBlocks):
             levels = graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
         arcs = graph.reach * graph.m / max(graph.n, 1)
         words = (_BITS + arcs + _VISIT * levels) / (_BITS + ARCS)
+        if options.predecessors:
+            words += _BEFORE[options.device.traits.scalar_groups]
         return graph.n * graph.n * rows * words / rate + levels * _LEVEL
 
     def for_few(self, plan: Plan) -> tuple[MsBfs, int, int]:
         """Return the method with narrower rows, the sources of a row, and those of a word."""
         words = min(plan.parameters["words"], _FEW_WORDS)
         return type(self)(words=words), words * _BITS, _BITS
+
+    def downloads(self, plan: Plan) -> bool:
+        """Return False on the host, where kernels write the rows."""
+        return not in_place(plan.options.device.handle)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
         """Copy the graph to the device."""
@@ -211,7 +221,6 @@ class _Searches:
         self._blocks = _blocks(graph, options, words)
         self.size = self._blocks * words * _BITS
         self._queue = device.queue()
-        self.converts = not in_place(self._queue.device)
         self._programs: _Programs = plan.state
         self._strip = _strip(graph, device)[0]
         self._strips = _STRIPS[device.traits.scalar_groups]
@@ -228,13 +237,15 @@ class _Searches:
         joined = np.unique(owners[1:][owners[1:] == owners[:-1]])
         self._joints, (self._joined,) = joined.size, self._upload(joined)
         self._few, self._widest = _FEW[device.traits.scalar_groups]
-        rows, bits = 4 * self._blocks * graph.n, 4 * self._blocks * graph.n * words
-        self._seen, self._frontier, self._next = (self._buffer(bits) for _ in range(3))
+        rows, bits = 4 * self._blocks * graph.n, 4 * self._blocks * max(graph.n, 1) * words
+        self._seen, self._frontier, self._next = (device.buffer(bits) for _ in range(3))
         self._marks, *self._lists = (self._buffer(rows) for _ in range(3))
-        self._planes, self._capacity, self._digits = self._buffer(bits * _PLANES), _PLANES, 0
+        self._planes, self._capacity, self._digits = device.buffer(bits * _PLANES), _PLANES, 0
         self._plane = np.uint64(self._blocks * graph.n * words)
         self._state = np.zeros(_STATE + self._blocks * words, np.uint32)
-        self._told = [self._buffer(self._state.nbytes) for _ in range(2)]
+        # the states of the level before, of this one, and of the next one
+        self._told = [self._buffer(self._state.nbytes) for _ in range(3)]
+        self._numbers = np.int32(self._state.size)
         self._sources = self._buffer(4 * self.size)
         answer = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
         answer = [] if options.totals else answer
@@ -290,15 +301,16 @@ class _Searches:
 
         The second is a boolean array over the sources.
         """
-        for buffer in (self._frontier, self._next, self._marks):
-            self._zero(buffer, 0, buffer.size)
-        items = -(-self._n * self._words // _VERTICES) * _VERTICES, self._blocks
-        clear = self._programs.search.kernel("ms_bfs_clear")
         sizes = np.int32(self._n), np.int32(sources.size)
-        clear(self._queue, items, (_VERTICES, 1), self._seen, *sizes)
+        bits = self._seen, self._frontier, self._next, self._planes, self._marks
+        strip, group = (self._words * self._strips, 1) if self._strips > 1 else (1, _VERTICES)
+        items = -(-self._n * self._words // (strip * group)) * group, self._blocks
+        numbers = np.int32(strip), np.int32(self._capacity), self._plane, self._numbers
+        clear = self._programs.search.kernel("ms_bfs_clear")
+        clear(self._queue, items, (group, 1), *bits, *self._told[1:], *sizes, *numbers)
         self._digits = 0
         cl.enqueue_copy(self._queue, self._sources, sources.astype(np.int32))
-        bits = self._seen, self._frontier, self._marks, self._lists[0], self._telling()
+        bits = self._seen, self._frontier, self._marks, self._lists[0], self._told[1]
         arrays = self._sources, *bits, self._leaving[0], *sizes
         start = self._programs.search.kernel("ms_bfs_start")
         start(self._queue, (sources.size,), None, *arrays)
@@ -307,8 +319,6 @@ class _Searches:
             self._ready(level)
             few = frontier.arcs < self._blocks * self._m // self._few
             push = few and frontier.widest <= self._widest
-            if pulled and (push or self._joints):
-                self._zero(self._next, 0, self._next.size)
             if push and pulled:
                 self._list(level - 1)
             frontier = self._push(level) if push else self._pull(level)
@@ -320,10 +330,11 @@ class _Searches:
 
     def _push(self, level: int) -> _Frontier:
         """Search a level from the rows of the list, and replace the list."""
-        told, rows = self._telling(), self._blocks * self._n
+        (before, told, spare), rows = self._told, self._blocks * self._n
         bits, sizes = (self._seen, self._frontier, self._next), (np.int32(self._n), np.int32(level))
-        lists = self._marks, *self._lists, self._told[0], told
-        self._over(rows, 1, "ms_bfs_push", *self._leaving, *bits, *lists, *sizes)
+        lists = self._marks, *self._lists, before, told
+        following = *sizes, spare, self._numbers
+        self._over(rows, 1, "ms_bfs_push", *self._leaving, *bits, *lists, *following)
         self._lists.reverse()
         arrays = self._lists[0], *bits, self._planes, told, *sizes, self._plane
         self._over(rows, 1, "ms_bfs_settle", *arrays)
@@ -331,13 +342,14 @@ class _Searches:
 
     def _pull(self, level: int) -> _Frontier:
         """Search a level for all rows; the list is not updated."""
-        bits = self._seen, self._frontier, self._next, self._planes, self._told[0]
-        told = self._marks, self._telling(), self._leaving[0], np.int32(self._n)
+        before, state, spare = self._told
+        bits = self._seen, self._frontier, self._next, self._planes, before
+        told = self._marks, state, self._leaving[0], np.int32(self._n)
         place = np.int32(level), self._plane
         arrays = *self._pieces, self._entering[1], *bits, *told, np.int32(self._count), *place
-        self._over(self._count, self._blocks, "ms_bfs_pull", *arrays)
+        self._over(self._count, self._blocks, "ms_bfs_pull", *arrays, spare, self._numbers)
         if self._joints:
-            rows = self._joined, self._seen, self._next, self._planes
+            rows = self._joined, self._seen, self._next, self._frontier, self._planes
             joined = *rows, *told, np.int32(self._joints), *place
             self._over(self._joints, self._blocks, "ms_bfs_join", *joined)
         self._frontier, self._next = self._next, self._frontier
@@ -345,36 +357,29 @@ class _Searches:
 
     def _list(self, level: int) -> None:
         """List the rows with new bits at a level."""
-        arrays = self._marks, self._lists[0], self._told[0], np.int32(self._n), np.int32(level)
-        items = -(-self._n // _VERTICES) * _VERTICES, self._blocks
-        self._programs.search.kernel("ms_bfs_list")(self._queue, items, (_VERTICES, 1), *arrays)
-
-    def _telling(self) -> cl.Buffer:
-        """Return the buffer for the state of the next level, filled with zeros."""
-        self._zero(self._told[1], 0, self._told[1].size)
-        return self._told[1]
+        arrays = self._marks, self._next, self._lists[0], self._told[0]
+        sizes = np.int32(self._n), np.int32(level), np.int32(self._strips)
+        group = _VERTICES // self._strips
+        items = -(-self._n // _VERTICES) * group, self._blocks
+        self._programs.search.kernel("ms_bfs_list")(self._queue, items, (group, 1), *arrays, *sizes)
 
     def _read(self) -> _Frontier:
         """Return the state of a level, and make it the previous level."""
-        self._told.reverse()
+        self._told.append(self._told.pop(0))
         cl.enqueue_copy(self._queue, self._state, self._told[0])
         _, widest, *halves = self._state[:6].tolist()
         return _Frontier(widest, halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32))
 
-    def _zero(self, buffer: cl.Buffer, start: int, count: int) -> None:
-        """Fill bytes with zeros."""
-        cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.uint32), start, count)
-
     def _ready(self, level: int) -> None:
         """Allocate bit planes for the digits of a level."""
-        bits = 4 * self._blocks * self._n * self._words
-        if level.bit_length() > self._capacity:
-            more = self._buffer((self._capacity + _PLANES) * bits)
+        self._digits = level.bit_length()
+        if self._digits > self._capacity:
+            bits = 4 * self._blocks * self._n * self._words
+            more, zero = self._buffer((self._capacity + _PLANES) * bits), np.zeros(1, np.uint32)
             cl.enqueue_copy(self._queue, more, self._planes)
+            place = self._capacity * bits, _PLANES * bits
+            cl.enqueue_fill_buffer(self._queue, more, zero, *place)
             self._planes, self._capacity = more, self._capacity + _PLANES
-        while self._digits < level.bit_length():
-            self._zero(self._planes, self._digits * bits, bits)
-            self._digits += 1
 
     def _over(self, rows: int, blocks: int, kernel: str, *arguments: Any) -> None:
         """Launch a kernel whose work-items share rows."""
@@ -384,10 +389,14 @@ class _Searches:
         self._programs.search.kernel(kernel)(self._queue, items, self._group, *arguments)
 
     def _each(self, kernel: str, strip: int, *arguments: Any) -> None:
-        """Launch a kernel with a work-item for each (strip of vertices, word, block)."""
-        x = min(_VERTICES, self._group[0] * self._group[1])
-        strips = -(-self._n // strip)
+        """Launch a kernel with a work-item for each (strip of vertices, word, block).
+
+        On CPUs the words of a strip follow each other, because they are in the same cache lines.
+        """
+        strips, x = -(-self._n // strip), min(_VERTICES, self._group[0] * self._group[1])
         items = -(-strips // x) * x, self._words, self._blocks
+        if self._strips > 1:
+            items, x = (self._words, strips, self._blocks), 1
         self._programs.rows.kernel(kernel)(self._queue, items, (x, 1, 1), *arguments)
 
     def _upload(self, *arrays: np.ndarray) -> list[cl.Buffer]:

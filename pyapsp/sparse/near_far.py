@@ -139,6 +139,10 @@ class NearFar(TunableBlocks):
             search = build(device, "sparse/near_far.cl", defines)
         return _Programs(search, DeviceBlock.build(options, parameters["sources"]))
 
+    def downloads(self, plan: Plan) -> bool:
+        """Return True."""
+        return True
+
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:
         """Copy the graph to the device."""
         return _Search(plan, watch)

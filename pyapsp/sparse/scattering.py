@@ -100,6 +100,10 @@ class _Scattering(TunableBlocks):
         block = DeviceBlock.build(options, self.sources(parameters))
         return _Programs(search, block, 2 if wide and not atomics else 1)
 
+    def downloads(self, plan: Plan) -> bool:
+        """Return True."""
+        return True
+
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:
         """Copy the graph to the device."""
         return _Search(plan, self.sources(plan.parameters), watch)

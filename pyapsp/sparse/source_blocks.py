@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,9 +54,6 @@ class BlockSolver(Protocol):
     ----------
     size : int
         The largest number of sources that are solved at once.
-    converts : bool
-        Whether the array of the distances may have any type that holds them. A solver without this
-        attribute takes only the type of its plan.
     """
 
     size: int
@@ -71,7 +68,8 @@ class BlockSolver(Protocol):
         sources : (k,) int64 ndarray
             Vertices, in any order; at most `size`.
         distances : (k, n) ndarray
-            Array for the distances; C-contiguous.
+            Array for the distances; C-contiguous, of the type of the plan, unless the method
+            `downloads`.
         predecessors : (k, n) int32 ndarray or None
             Array for the predecessors, if they are wanted.
         """
@@ -88,6 +86,10 @@ class SourceBlocks(AllPairsMethod):
     @abstractmethod
     def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
         """Copy the graph to the device, if the method uses one; the watch measures transfers."""
+
+    def downloads(self, plan: Plan) -> bool:
+        """Return whether all rows come by `download`, in any type that holds the distances."""
+        return False
 
     def for_few(self, plan: Plan) -> tuple[SourceBlocks, int, int]:
         """Return the method for a few sources of a plan.
@@ -119,19 +121,28 @@ class SourceBlocks(AllPairsMethod):
         predecessors = None
         if options.predecessors:
             predecessors = empty_beside(distances, "predecessors", np.int32)
-        session, tell = self.start(plan), of_sources(options.progress)
-        size, unwritten = session.size, 0
-        for start in range(0, sources.size, size):
-            some = slice(start, start + size)
-            before = None if predecessors is None else predecessors[some]
-            session.fill(sources[some], distances[some], before)
-            unwritten += distances[some].nbytes
-            if unwritten >= _UNWRITTEN or start + size >= sources.size:
-                flush(distances, predecessors)
-                unwritten = 0
-            if tell is not None:
-                tell(min(start + size, sources.size), sources.size)
+        tell, unwritten = of_sources(options.progress), 0
+        with _expected(self, plan, distances, predecessors):
+            session = self.start(plan)
+            size = session.size
+            for start in range(0, sources.size, size):
+                some = slice(start, start + size)
+                before = None if predecessors is None else predecessors[some]
+                session.fill(sources[some], distances[some], before)
+                unwritten += distances[some].nbytes
+                if unwritten >= _UNWRITTEN or start + size >= sources.size:
+                    flush(distances, predecessors)
+                    unwritten = 0
+                if tell is not None:
+                    tell(min(start + size, sources.size), sources.size)
         return Rows(distances, predecessors, stats=session.stats(), checked=True)
+
+
+def _expected(
+    method: SourceBlocks, plan: Plan, *rows: np.ndarray | DeviceRows | None
+) -> AbstractContextManager[None]:
+    """Clear new rows if they come by `download`; others write rows themselves."""
+    return expected(plan.options.device, *rows) if method.downloads(plan) else nullcontext()
 
 
 class Session:
@@ -146,7 +157,8 @@ class Session:
     """
 
     def __init__(self, method: SourceBlocks, plan: Plan) -> None:
-        self._plan, self._watch, self._seconds = plan, Stopwatch(), 0.0
+        self._method, self._plan = method, plan
+        self._watch, self._seconds = Stopwatch(), 0.0
         with self._at_work():
             self._solver = method.open(plan, self._watch)
         self.size = self._solver.size
@@ -177,7 +189,7 @@ class Session:
         for start in range(0, sources.size, self.size):
             some = slice(start, start + self.size)
             target, before = distances[some], None if predecessors is None else predecessors[some]
-            downloads = getattr(self._solver, "converts", False)
+            downloads = self._method.downloads(self._plan)
             held = target.dtype == options.dtype or downloads
             if isinstance(target, DeviceRows):
                 # the host checks rows, and hides what is beyond the cutoff
@@ -185,9 +197,7 @@ class Session:
                 checks = checks and may_clip(graph, options.dtype, graph.n * target.shape[0])
                 held = downloads and not checks and options.cutoff is None
             rows: Any = target if held else np.empty(target.shape, options.dtype)
-            # others write rows themselves, which then must not be cleared
-            coming = (rows, before) if downloads else ()
-            with self._at_work(), expected(options.device, *coming):
+            with self._at_work(), _expected(self._method, self._plan, rows, before):
                 self._solver.solve_block(sources[some], rows, before)
             if isinstance(rows, DeviceRows):
                 continue

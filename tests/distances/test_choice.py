@@ -244,6 +244,17 @@ def test_searches_by_bits_are_considered_in_every_type(rows, device):
         assert chosen(graph, device, dtype)[0][0] == "ms-bfs"
 
 
+def test_searches_by_bits_are_considered_with_predecessors(rows, device):
+    """Rows tell the time without them."""
+    graph = random_graph(2000, 16000, 1, seed=1)
+    rows(("ms-bfs", "float32", 2000, 1e12), ("fw-minplus", "float32", 2000, 1e11))
+    given = AllPairsOptions(device, np.dtype("float32"))
+    plain, _, *_ = choice.candidates(graph, given)
+    found, _, *_ = choice.candidates(graph, replace(given, predecessors=True))
+    assert plain.method.id == found.method.id == "ms-bfs"
+    assert 2 * plain.seconds < found.seconds < 6 * plain.seconds
+
+
 def test_the_tightest_of_all_bounds_counts(monkeypatch, rows, device):
     # a star with its hub last: searches from a leaf see twice as far
     leaves = np.arange(49)

@@ -202,6 +202,43 @@ def test_pages_are_cleared_before_the_answer_comes_or_not_at_all(device, monkeyp
     assert not kept.view(np.uint8).reshape(-1)[:: landing._PAGE].any()
 
 
+def test_only_the_pages_of_rows_that_came_are_left_alone(device, monkeypatch):
+    """Some of the rows come, and are expected again."""
+    values = np.random.default_rng(1).integers(1, 99, (8, 4096)).astype(np.uint16)
+    queue, buffer = _buffer(device, values)
+    monkeypatch.setattr(landing, "_STRETCH", 2 * landing._PAGE)  # a row
+    rows, come = np.ones_like(values), threading.Event()
+    late = _Late(monkeypatch, come.wait)
+    with expected(device, rows):
+        known = dict(landing._coming)
+        assert len(known) == 8
+        with expected(device, rows[2:4]):
+            assert landing._coming == known
+            download(queue, buffer, values.dtype, rows[2:4], Stopwatch())
+        assert landing._coming == known
+        come.set()
+        staging.wait(late.tasks)
+    np.testing.assert_array_equal(rows[2:4], values[:2])
+    cleared = rows[:, :: landing._PAGE // 2] == 0
+    assert cleared[[0, 1, 4, 5, 6, 7]].all()
+
+
+@pytest.mark.parametrize(
+    ("method", "first"), [("ms-bfs", True), ("johnson", True), ("dijkstra-cpu", False)]
+)
+def test_pages_are_cleared_while_the_graph_is_copied(method, first, device, monkeypatch):
+    coming, kind = [], pyapsp.method(method)
+    real = type(kind).open
+
+    def opened(*given):
+        coming.append(len(landing._coming))
+        return real(*given)
+
+    monkeypatch.setattr(type(kind), "open", opened)
+    pyapsp.solve(_graph("ms-bfs"), kind, dtype="int32", predecessors=True, device=device)
+    assert coming == [2 * first]  # distances and predecessors
+
+
 def test_no_page_is_cleared_after_the_block(device, monkeypatch):
     come, rows = threading.Event(), np.ones((8, 4096), np.uint16)
     late = _Late(monkeypatch, come.wait)

@@ -3,8 +3,8 @@
  * The loads are atomic and relaxed: they order nothing, and an outdated word is allowed. OpenCL C
  * before 2.0 has no such loads; there a change that changes nothing takes their place.
  */
-#ifndef TRAVERSAL_PEEK_H
-#define TRAVERSAL_PEEK_H
+#ifndef COMMON_PEEK_H
+#define COMMON_PEEK_H
 
 #if __OPENCL_C_VERSION__ >= 200
 #define PEEK_INT(place)                                                                            \
@@ -26,4 +26,4 @@
 #define POKE_LONG(place, value) atom_xchg(place, value)
 #endif
 
-#endif /* TRAVERSAL_PEEK_H */
+#endif /* COMMON_PEEK_H */
