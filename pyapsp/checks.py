@@ -246,7 +246,11 @@ def converted(distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = N
         Array for the result.
     """
     target = np.empty(distances.shape, dtype) if out is None else out
-    convert(distances, target)
+
+    def part(first: int, last: int) -> None:
+        convert(distances[first:last], target[first:last])
+
+    share(part, len(target), target.nbytes)
     return target
 
 
