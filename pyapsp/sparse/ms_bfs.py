@@ -253,8 +253,8 @@ class _Searches:
 
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
-    ) -> None:
-        """Compute the rows of a block of sources."""
+    ) -> int | None:
+        """Compute the rows of a block of sources, and return the number of levels."""
         longest = int(infinity(self._dtype)) - 1 if self._dtype.kind in "iu" else self._n
         if self._cutoff is not None:
             longest = max(min(longest, int(self._cutoff)), 1)
@@ -267,6 +267,7 @@ class _Searches:
         if predecessors is not None:
             with self._rows[1].to(predecessors) as rows:
                 self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
+        return levels if levels < longest else None
 
     def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
         """Compute the sums over the rows of a block of sources."""

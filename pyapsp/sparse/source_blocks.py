@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pyapsp.checks import check_answer, check_weights, converted, may_clip
+from pyapsp.checks import check_answer, check_weights, converted, is_near_limit, may_clip
 from pyapsp.device import device_errors
 from pyapsp.device_rows import DeviceRows
 from pyapsp.errors import DeviceError
@@ -60,7 +60,7 @@ class BlockSolver(Protocol):
 
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
-    ) -> None:
+    ) -> int | None:
         """Compute the rows of a block of sources.
 
         Parameters
@@ -72,6 +72,12 @@ class BlockSolver(Protocol):
             `downloads`.
         predecessors : (k, n) int32 ndarray or None
             Array for the predecessors, if they are wanted.
+
+        Returns
+        -------
+        int or None
+            A number that no finite distance exceeds, if the search ended by itself; None if that is
+            not known.
         """
 
 
@@ -198,10 +204,11 @@ class Session:
                 held = downloads and not checks and options.cutoff is None
             rows: Any = target if held else np.empty(target.shape, options.dtype)
             with self._at_work(), _expected(self._method, self._plan, rows, before):
-                self._solver.solve_block(sources[some], rows, before)
+                most = self._solver.solve_block(sources[some], rows, before)
             if isinstance(rows, DeviceRows):
                 continue
-            if options.must_check(graph):
+            near = most is None or is_near_limit(graph, most, rows.dtype)
+            if near and options.must_check(graph):
                 check_answer(graph, rows)
             options.hide(rows, before)
             if isinstance(target, DeviceRows):

@@ -275,3 +275,17 @@ def test_look_ahead_has_more_launches_and_the_same_answer(device):
         counts[ahead] = sum(launched)
         assert len(launched) == plan.state[0].rounds
     assert counts[1] > counts[0]
+
+
+def test_groups_have_fewer_rows_on_many_cores(device, monkeypatch):
+    """Rows were tuned on two cores; what the caller sets stays."""
+    given = PANELS | {"bits": 1, "unroll": 1, "group_rows": 192, "group_columns": 64}
+    monkeypatch.setattr(Panels, "candidates", lambda _: iter([given]))
+    graph, found = random_graph(100), []
+    for cores in (2, 16, 2):
+        capabilities = replace(device.capabilities, compute_units=cores)
+        monkeypatch.setattr(Device, "capabilities", capabilities)
+        for method in (FwMinplus(form="panels"), FwMinplus(form="panels", group_rows=384)):
+            parameters, _ = method.choose_parameters(graph, options(device, "float32"), rows=False)
+            found.append(parameters["group_rows"])
+    assert found == [192, 384, 96, 384, 192, 384]

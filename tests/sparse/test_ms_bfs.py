@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import verify
+from pyapsp import precision, verify
 from pyapsp.device import Device, model
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
 from pyapsp.graph import Graph, datasets, generators
@@ -22,7 +22,7 @@ from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import DTYPES
 from pyapsp.registry import problem
 from pyapsp.result import NO_PREDECESSOR
-from pyapsp.sparse import ms_bfs
+from pyapsp.sparse import ms_bfs, source_blocks
 from pyapsp.sparse.ms_bfs import MsBfs
 
 MIRRORS = [
@@ -114,6 +114,20 @@ def directions(monkeypatch):
 def both_kinds(value):
     """What a constant of the module says, whatever the device is."""
     return {True: value, False: value}
+
+
+def test_distances_are_looked_at_only_if_the_search_was_ended(device, monkeypatch):
+    """Levels tell the largest distance, however many vertices there are."""
+    length = int(precision.infinity(np.dtype("int16")))
+    looked = []
+    monkeypatch.setattr(source_blocks, "check_answer", lambda *given: looked.append(given))
+    many = Graph.from_arcs(3 * length, [0, 1, 5], [1, 2, 6])
+    result = pyapsp.solve(many, "ms-bfs", dtype="int16", sources=[0, 5], device=device)
+    assert (result.distances[0, :4] == [0, 1, 2, length]).all()
+    assert not looked
+    path = Graph.from_arcs(length + 1, np.arange(length), np.arange(1, length + 1))
+    pyapsp.solve(path, "ms-bfs", dtype="int16", sources=[0], device=device)
+    assert len(looked) == 1
 
 
 # -- parameters --------------------------------------------------------------------------------
