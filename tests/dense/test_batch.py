@@ -302,6 +302,35 @@ def test_pinned_memory_is_kept_for_what_is_of_its_size(device, monkeypatch):
     assert slots._Pinned.of(queue, 100) is small
 
 
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_buffers_are_freed_if_pinned_memory_is_refused(allowed, device, monkeypatch):
+    living, left = [], [None] * allowed
+
+    class Counted(cl.Buffer):
+        def __init__(self, *given):
+            super().__init__(*given)
+            living.append(self)
+
+        def release(self):
+            living.remove(self)
+            super().release()
+
+    def refuse(queue, size, of=slots._Pinned.of):
+        if not left:
+            raise MemoryError(size)
+        left.pop()
+        return of(queue, size)
+
+    flags = cl.mem_flags.READ_WRITE
+    monkeypatch.setattr(
+        slots.Slot, "_buffer", lambda slot, size: Counted(slot._context, flags, size)
+    )
+    monkeypatch.setattr(slots._Pinned, "of", refuse)
+    with pytest.raises(MemoryError):
+        Moving(AllPairsOptions(device, np.dtype(np.int32)), 20, 4, None)
+    assert not living
+
+
 @pytest.mark.parametrize("rows", [0, 1, 2, 7, 8, 9, 100])
 def test_a_copy_shared_by_threads_is_whole(rows, monkeypatch):
     monkeypatch.setattr(host, "_SHARE", 64)
