@@ -267,7 +267,7 @@ class _Searches:
         if predecessors is not None:
             with self._rows[1].to(predecessors) as rows:
                 self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
-        return levels if levels < longest else None
+        return levels
 
     def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
         """Compute the sums over the rows of a block of sources."""

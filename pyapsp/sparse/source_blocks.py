@@ -76,8 +76,7 @@ class BlockSolver(Protocol):
         Returns
         -------
         int or None
-            A number that no finite distance exceeds, if the search ended by itself; None if that is
-            not known.
+            A number that no finite distance in the rows exceeds; None if none is known.
         """
 
 

@@ -16,6 +16,7 @@ from pyapsp.device import Device
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
+from pyapsp.tuning import method as tuning_method
 
 TILES = {
     "form": "tiles",
@@ -280,12 +281,14 @@ def test_look_ahead_has_more_launches_and_the_same_answer(device):
 def test_groups_have_fewer_rows_on_many_cores(device, monkeypatch):
     """Rows were tuned on two cores; what the caller sets stays."""
     given = PANELS | {"bits": 1, "unroll": 1, "group_rows": 192, "group_columns": 64}
+    tuned = given, None  # kept, as the result for a tuning row is
+    monkeypatch.setattr(tuning_method, "tuned", lambda self, *_: None if self.parameters else tuned)
     monkeypatch.setattr(Panels, "candidates", lambda _: iter([given]))
     graph, found = random_graph(100), []
     for cores in (2, 16, 2):
         capabilities = replace(device.capabilities, compute_units=cores)
         monkeypatch.setattr(Device, "capabilities", capabilities)
-        for method in (FwMinplus(form="panels"), FwMinplus(form="panels", group_rows=384)):
-            parameters, _ = method.choose_parameters(graph, options(device, "float32"), rows=False)
+        for method in (FwMinplus(), FwMinplus(form="panels", group_rows=384)):
+            parameters, _ = method.choose_parameters(graph, options(device, "float32"), rows=True)
             found.append(parameters["group_rows"])
     assert found == [192, 384, 96, 384, 192, 384]
