@@ -276,12 +276,36 @@ def test_no_page_is_cleared_after_its_rows_were_written(method, device, monkeypa
     monkeypatch.setattr(landing, "_PAGE", 1)
     _Late(monkeypatch, lambda: time.sleep(0.05))
     graph, given = _graph("ms-bfs"), {"dtype": "int32", "device": device}
-    if method == "johnson":  # with negative weights it writes the rows itself
+    answer = pyapsp.solve(graph, method, predecessors=True, **given)
+    plain = _solve_plainly(graph, method, predecessors=True, **given)
+    np.testing.assert_array_equal(answer.distances, plain.distances)
+    np.testing.assert_array_equal(answer.predecessors, plain.predecessors)
+
+
+@pytest.mark.parametrize(
+    "method", ["dijkstra-cpu", "apsp-bfs", "johnson", "lowered johnson", "near-far", "ms-bfs"]
+)
+def test_no_page_is_cleared_between_a_search_and_the_end(method, device, monkeypatch):
+    """Clearing begins when the rows are written, and takes every value."""
+    graph, (lowered, _, name) = _graph("ms-bfs"), method.rpartition(" ")
+    if lowered:  # negative weights, and rows that are corrected on the host
         tails, heads, weights = graph.arcs()
         height = np.random.default_rng(1).integers(0, 9, graph.n)
         graph = graph.with_weights(weights + height[tails] - height[heads])
-    answer = pyapsp.solve(graph, method, predecessors=True, **given)
-    plain = _solve_plainly(graph, method, predecessors=True, **given)
+    given = {"dtype": "int32", "predecessors": True, "device": device}
+    plain = _solve_plainly(graph, name, **given)
+    monkeypatch.setattr(landing, "_PAGE", 1)
+    come = threading.Event()
+    late, hide = _Late(monkeypatch, come.wait), AllPairsOptions.hide
+
+    def written(*rows):
+        come.set()
+        staging.wait(late.tasks)
+        hide(*rows)
+
+    monkeypatch.setattr(AllPairsOptions, "hide", written)
+    answer = pyapsp.solve(graph, name, **given)
+    assert come.is_set()
     np.testing.assert_array_equal(answer.distances, plain.distances)
     np.testing.assert_array_equal(answer.predecessors, plain.predecessors)
 
