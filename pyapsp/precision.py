@@ -30,7 +30,6 @@ __all__ = [
     "resolve",
     "tolerance",
     "tolerance_for",
-    "tolerance_varies",
 ]
 
 DTYPES = ("float64", "float32", "float16", "int64", "int32", "int16", "uint16")
@@ -221,12 +220,6 @@ def tolerance(graph: Graph, distances: np.ndarray) -> Tolerance:
     return tolerance_for(graph, dtype, largest, complete=len(distances) == graph.n)
 
 
-def tolerance_varies(graph: Graph, dtype: np.dtype) -> bool:
-    """Return whether the `tolerance` of a right answer depends on its distances."""
-    matters = dtype.kind == "f" and (graph.has_negative or graph.is_integer)
-    return matters and not is_exact(graph, dtype)
-
-
 def largest_finite(distances: np.ndarray) -> float:
     """Return the largest absolute value of the finite distances; 0 if there are none.
 
@@ -256,7 +249,7 @@ def tolerance_for(
         Type of the distances.
     largest : float
         The `largest_finite` of all distances. It is not used for an integer type, nor if no weight
-        is negative and not all are whole numbers. If not `tolerance_varies`, 0 has the same effect.
+        is negative and not all are whole numbers.
     complete : bool
         Whether the answer has a row for every vertex.
 

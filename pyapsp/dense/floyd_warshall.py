@@ -6,6 +6,7 @@ import math
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -267,30 +268,32 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                     for count in configuration.scratch
                 ]
                 self._run_rounds(plan, configuration, queue, [*matrices, *scratch], watch)
-                if matrix.staged or kept is not None or recovery is not None:
+                if matrix.staged or kept is not None:
                     queue.finish()  # else the download waits, which saves a small call one wait
                     _free(scratch)
-                if kept is not None:
+                coming: AbstractContextManager[Callable[[], None]]
+                if kept is None:
+                    coming = matrix.arriving(queue, matrices[0], distances)
+                else:
+                    coming = nullcontext(_nothing)
                     with watch.by_the_host("transfer"):
                         kept.take(queue, matrices[0], layout.dtype, layout.columns)
-                elif recovery is None:
-                    with matrix.arriving(queue, matrices[0], distances):
-                        if predecessors is not None:
-                            download(queue, predecessors, matrices[1], size, before, watch)
-                        _free(scratch)
-                elif configuration.layout is None:
-                    held, coming = matrices[0], matrix.arriving(queue, matrices[0], distances)
-                    given = layout.columns, distances, recovered, watch
-                    recovery.run(queue, held, *given, coming)
-                else:
-                    with matrix.arriving(queue, matrices[0], distances):
-                        pass
-                    _free(matrices)
-                    plain = Layout(options.dtype, n, infinity(options.dtype))
-                    matrices = [upload(options.device, queue, distances, n, plain, watch)]
-                    recovery.run(queue, matrices[0], n, distances, recovered, watch)
-            if recovery is not None:
-                predecessors = recovered
+                with coming as arrived:
+                    if predecessors is not None:
+                        download(queue, predecessors, matrices[1], size, before, watch)
+                    _free(scratch)
+                    _free(matrices, 1)
+                    if recovery is not None:
+                        columns = layout.columns
+                        if configuration.layout is not None:
+                            arrived()
+                            _free(matrices)
+                            plain = Layout(options.dtype, n, infinity(options.dtype))
+                            matrices = [upload(options.device, queue, distances, n, plain, watch)]
+                            columns = n
+                        held = matrices[0], columns
+                        recovery.run(queue, *held, distances, recovered, watch, arrived)
+                        predecessors = recovered
             _free(matrices)
         elif options.predecessors:
             predecessors = np.empty((0, 0), _INDEX)
@@ -362,6 +365,10 @@ def initial_predecessors(graph: Graph) -> np.ndarray:
 def _layout(configuration: Configuration, options: AllPairsOptions) -> Layout:
     columns = configuration.pitch or configuration.size
     return configuration.layout or Layout(options.dtype, columns, infinity(options.dtype))
+
+
+def _nothing() -> None:
+    """Wait for distances that are on the host."""
 
 
 def _scratch(

@@ -9,9 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import pyopencl as cl
@@ -24,7 +22,7 @@ from pyapsp.graph import Graph
 from pyapsp.kernels import Stopwatch, build
 from pyapsp.landing import download
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import Tolerance, tolerance, tolerance_for, tolerance_varies
+from pyapsp.precision import Tolerance, tolerance, tolerance_for
 
 __all__ = ["Recovery"]
 
@@ -129,7 +127,7 @@ class Recovery:
         distances: np.ndarray,
         result: np.ndarray,
         watch: Stopwatch,
-        coming: AbstractContextManager[Callable[[], object]] | None = None,
+        arrived: Callable[[], object] = lambda: None,
     ) -> None:
         """Find the predecessors of distances that are on the device.
 
@@ -140,40 +138,34 @@ class Recovery:
             Final distances, `columns` values in a row.
         columns : int
         distances : (n, n) ndarray
-            The same on the host, at the end; of any type that holds them.
+            The same on the host; of any type that holds them.
         result : (n, n) int32 ndarray
             Array for the predecessors. They lead to the sources, unless there is a negative cycle.
         watch : Stopwatch
             Measures the run, as phases "recovery" and "transfer".
-        coming : context manager, optional
-            Copies `distances` to the host during its block, and yields a function that waits for
-            them. By default they are there.
+        arrived : callable
+            Waits until `distances` are there.
         """
         graph, n = self._graph, self._graph.n
+        # distances of another type are those of an integer type, converted
+        if distances.dtype == self._dtype:
+            arrived()
+            allowed = tolerance(graph, distances)
+        else:
+            allowed = tolerance_for(graph, self._dtype, 0.0)
 
         def slabs() -> Iterator[tuple[int, int]]:
             yield 0, n
 
         def deliver(_: int, __: int, before: cl.Buffer, suspects: np.ndarray | None) -> None:
-            arriving()()
+            arrived()
             download(queue, before, result.dtype, result, watch)
             # with a negative cycle there is nothing to repair
             if suspects is not None and not np.any(np.diagonal(distances) < 0):
                 mend_rows(graph, 0, distances, result, allowed, suspects)
 
-        if n == 0:
-            return
-        with ExitStack() as stack:
-            arriving = cache(lambda: stack.enter_context(coming or nullcontext(_nothing)))
-            # distances of another type are those of an integer type, converted
-            if distances.dtype == self._dtype and tolerance_varies(graph, self._dtype):
-                arriving()()
-                allowed = tolerance(graph, distances)
-            else:
-                allowed = tolerance_for(graph, self._dtype, 0.0)
-            given = queue, watch, matrix, columns, n, allowed, slabs, deliver
-            # the distances come after the first pass, whose few bytes would wait for them
-            self._recover(_Rows(*given, sifted=arriving))
+        if n > 0:
+            self._recover(_Rows(queue, watch, matrix, columns, n, allowed, slabs, deliver))
 
     def run_slabs(
         self,
@@ -328,7 +320,6 @@ class Recovery:
             matters = np.empty(stop - start, bool)
             watch.add("transfer", cl.enqueue_copy(queue, matters, marks))
             numbers.append(start + np.flatnonzero(matters))
-        rows.sifted()
         kept = rows.merged(np.concatenate(numbers))
         by_tail = (graph.weights[kept], graph.indices[kept], np.searchsorted(kept, graph.indptr))
         by_head = scipy.sparse.csr_array(by_tail, shape=(graph.n, graph.n)).tocsc()
@@ -428,8 +419,6 @@ class _Rows:
         rows must be checked, an array that is non-zero for them.
     merged : callable
         As for `Recovery.run_slabs`.
-    sifted : callable
-        Called when the device has done the first pass.
     """
 
     queue: cl.CommandQueue
@@ -441,11 +430,6 @@ class _Rows:
     slabs: Callable[[], Iterator[tuple[int, int]]]
     deliver: Callable[[int, int, cl.Buffer, np.ndarray | None], None]
     merged: Callable[[np.ndarray], np.ndarray] = lambda arcs: arcs
-    sifted: Callable[[], object] = lambda: None
-
-
-def _nothing() -> None:
-    """Wait for distances that are on the host."""
 
 
 def _buffer(queue: cl.CommandQueue, count: int) -> cl.Buffer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -148,11 +147,8 @@ def by_slabs(graph, result, device, rows):
     return found
 
 
-def in_core(graph, result, device, there=None, coming=None):
-    """Return the predecessors for the distances of a result, found from all of them at once.
-
-    The distances on the host may be in another array, into which `coming` copies them.
-    """
+def in_core(graph, result, device):
+    """Return the predecessors for the distances of a result, found from all of them at once."""
     distances, n = result.distances, graph.n
     padded = np.zeros((n, n + 3), distances.dtype)  # 0 would be the shortest distance of all
     padded[:, :n] = distances
@@ -160,8 +156,7 @@ def in_core(graph, result, device, there=None, coming=None):
     matrix = cl.Buffer(queue.context, flags, hostbuf=padded)
     recovery = Recovery(graph, AllPairsOptions(device, distances.dtype, predecessors=True))
     found = np.empty((n, n), np.int32)
-    there = distances if there is None else there
-    recovery.run(queue, matrix, n + 3, there, found, Stopwatch(), coming)
+    recovery.run(queue, matrix, n + 3, distances, found, Stopwatch())
     return found
 
 
@@ -199,47 +194,6 @@ def test_slabs_of_any_height_give_what_the_whole_matrix_gives(
         monkeypatch.setattr(module, "_STRIPE", stripe)
         found = by_slabs(graph, result, device, rows)
         np.testing.assert_array_equal(found, result.predecessors, str((rows, stripe)))
-
-
-@pytest.mark.parametrize(
-    ("kind", "dtype", "last"),
-    [
-        ("whole", "int32", True),
-        ("whole", "float32", True),
-        ("real", "float32", True),
-        ("zeros", "float32", True),
-        ("negative", "int32", True),
-        ("negative", "float64", True),
-        ("negative reals", "float64", False),
-        ("large", "float32", False),
-    ],
-)
-def test_distances_come_after_the_first_pass_unless_it_needs_them(
-    kind, dtype, last, device, monkeypatch
-):
-    """They come late here, so that whoever reads them before gets zeros."""
-    graph = graph_of(kind.split()[0] if kind != "large" else "whole")
-    if kind == "negative reals":
-        graph = graph.with_weights(graph.weights + 0.25)
-    if kind == "large":
-        graph = graph.with_weights(graph.weights.astype(np.float64) * 2**19)
-    result = pyapsp.solve(graph, "fw-blocked", dtype=dtype, device=device)
-    there, done = np.zeros_like(result.distances), []
-    monkeypatch.setattr(
-        Recovery,
-        "_upload",
-        lambda *given, real=Recovery._upload: (done.append("arcs"), real(*given)),
-    )
-
-    @contextmanager
-    def coming():
-        done.append("begin")
-        yield lambda: (done.append("wait"), np.copyto(there, result.distances))
-
-    found = in_core(graph, result, device, there=there, coming=coming())
-    np.testing.assert_array_equal(found, in_core(graph, result, device))
-    assert done.count("begin") == 1
-    assert done[:3] == (["arcs", "begin", "arcs"] if last else ["begin", "wait", "arcs"])
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 40])
