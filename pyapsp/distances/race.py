@@ -32,10 +32,12 @@ __all__ = ["choices"]
 # time, if all calls so far took longer than _ENOUGH (seconds): with parts if the shortest time is
 # above _SHORT, else with _TURNS calls of each of the first _MOST candidates if it is above _TINY.
 _NEAR, _SHORT, _ENOUGH = 3.0, 0.05, 1.0
-_TINY, _TURNS, _MOST = 2e-3, 5, 4
+_TINY, _TURNS, _MOST = 5e-4, 5, 4
 # Calls after which the candidates are sorted again, by the times of the last ones; to sort takes as
-# long as a tenth of a small call.
-_AGAIN = 20
+# long as a tenth of a small call. The last of them is answered by the next candidate, if it is
+# expected to take at most _RIVAL times as long: a machine that was busy during the race must not
+# decide for ever.
+_AGAIN, _RIVAL = 20, 1.5
 # The first of the ranking loses to a candidate that takes less than this part of its time: by the
 # time of a part, and of calls.
 _CLEAR, _CLEAR_CALLS = 0.85, 0.9
@@ -138,7 +140,8 @@ def _after_parts(request: Request, ranking: Ranking, past: _Past) -> tuple[Candi
 def _after_calls(request: Request, ranking: Ranking, past: _Past) -> tuple[Candidate, ...]:
     """Sort the candidates by a race of calls; until its end, by whose turn it is."""
     if past.settled is not None and past.settled[0] is ranking:
-        return past.settled[1]
+        order = past.settled[1]
+        return _rival_first(request, past, order) if past.left == 1 else order
     if past.spent <= _ENOUGH:
         return ranking.choices
     near = {
@@ -166,6 +169,19 @@ def _after_calls(request: Request, ranking: Ranking, past: _Past) -> tuple[Candi
             ratios.setdefault(_form(each), max(known) if each.method.outofcore else min(known))
     order = _corrected(request, ranking, ratios, _form, _CLEAR_CALLS)
     past.settled, past.left = (ranking, order), _AGAIN
+    return order
+
+
+def _rival_first(
+    request: Request, past: _Past, order: tuple[Candidate, ...]
+) -> tuple[Candidate, ...]:
+    """Put the next candidate first, if it may be as fast as the first."""
+    first = order[0]
+    for each in order[1:]:
+        close = each.seconds is not None and each.seconds <= _RIVAL * (first.seconds or 0.0)
+        able = not each.method.outofcore and _form(each) not in past.failed
+        if close and able and _comparable(request, each, first):
+            return told([each, *(other for other in order if other is not each)])
     return order
 
 

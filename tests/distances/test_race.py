@@ -79,7 +79,7 @@ def slow(monkeypatch):
     def open_slowly(self, plan, watch):
         solver = opened(self, plan, watch)
         solve = solver.solve_block
-        solver.solve_block = lambda *block: (time.sleep(0.2), solve(*block))
+        solver.solve_block = lambda *block: (time.sleep(0.2), solve(*block))[1]
         return solver
 
     monkeypatch.setattr(method, "open", open_slowly)
@@ -203,6 +203,25 @@ def test_after_the_race_the_order_is_kept_for_some_calls(rows, calls, device, mo
     assert past.settled is not None
     past.fail("apsp-tasks float64")
     assert past.settled is None
+
+
+def test_a_close_candidate_answers_a_call_now_and_then(rows, calls, device, monkeypatch):
+    """The machine may have been busy during its turns."""
+    rows(apsp_tasks=4e9, near_far=2e9)
+    seconds, add, again = {"apsp-tasks": 1.0, "near-far": 1.4}, race._Past.add, 6
+    monkeypatch.setattr(race, "_AGAIN", again)
+    monkeypatch.setattr(
+        race._Past, "add", lambda past, form, _: add(past, form, seconds[form.split()[0]])
+    )
+    graph = halves()
+    _methods(2 * race._TURNS, graph, device=device)
+    found = _methods(2 * again, graph, device=device)
+    assert found == (["apsp-tasks"] * (again - 1) + ["near-far"]) * 2
+    seconds["near-far"] = 0.5
+    assert _methods(again, graph, device=device)[-1] == "near-far"
+    assert _methods(again, graph, device=device) == ["near-far"] * again
+    # far from the first, it has no further turn
+    assert "apsp-tasks" not in _methods(2 * again, graph, device=device)
 
 
 def test_what_fails_has_one_turn(rows, calls, device, monkeypatch):
