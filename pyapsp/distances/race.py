@@ -40,7 +40,7 @@ _TINY, _TURNS, _MOST = 5e-4, 5, 4
 _AGAIN, _RIVAL = 20, 1.5
 # The first of the ranking loses to a candidate that takes less than this part of its time: by the
 # time of a part, and of calls.
-_CLEAR, _CLEAR_CALLS = 0.85, 0.9
+_CLEAR, _CLEAR_CALLS = 0.85, 0.95
 # Number of kept results.
 _KEPT = 1024
 

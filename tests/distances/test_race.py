@@ -169,14 +169,14 @@ def test_a_matrix_in_host_memory_has_no_turn(rows, calls, device, monkeypatch):
 
 def test_the_first_of_the_ranking_stays_if_it_is_nearly_as_fast(rows, calls, device, monkeypatch):
     rows(apsp_tasks=4e9, near_far=2e9)
-    seconds = {"apsp-tasks": 1.0, "near-far": 0.91}
+    seconds = {"apsp-tasks": 1.0, "near-far": 0.96}
     add = race._Past.add
     monkeypatch.setattr(
         race._Past, "add", lambda past, form, _: add(past, form, seconds[form.split()[0]])
     )
     assert _methods(7, halves(), device=device)[-2:] == ["apsp-tasks"] * 2
     race._past.cache_clear()
-    seconds["near-far"] = 0.89
+    seconds["near-far"] = 0.94
     assert _methods(7, halves(), device=device)[-2:] == ["near-far"] * 2
 
 
