@@ -10,6 +10,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -19,6 +21,7 @@ from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.dense.mending import mend_rows
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
+from pyapsp.graph.dense import DenseGraph
 from pyapsp.kernels import Stopwatch, build
 from pyapsp.landing import download
 from pyapsp.paths import AllPairsOptions
@@ -26,6 +29,7 @@ from pyapsp.precision import Tolerance, tolerance, tolerance_for
 
 __all__ = ["Recovery"]
 
+_Arcs: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 # Number of sources that are processed at once; their distances are also stored transposed.
 _SPAN = 1024
@@ -157,6 +161,11 @@ class Recovery:
         def slabs() -> Iterator[tuple[int, int]]:
             yield 0, n
 
+        def on_host() -> _Arcs:
+            assert isinstance(graph, DenseGraph)
+            arrived()
+            return graph.arcs_where(partial(_may_be_last, self._dtype, allowed, distances))
+
         def deliver(_: int, __: int, before: cl.Buffer, suspects: np.ndarray | None) -> None:
             arrived()
             download(queue, before, result.dtype, result, watch)
@@ -165,7 +174,10 @@ class Recovery:
                 mend_rows(graph, 0, distances, result, allowed, suspects)
 
         if n > 0:
-            self._recover(_Rows(queue, watch, matrix, columns, n, allowed, slabs, deliver))
+            given = queue, watch, matrix, columns, n, allowed, slabs, deliver
+            # to list all arcs of a dense matrix takes longer than to solve it
+            dense = isinstance(graph, DenseGraph)
+            self._recover(_Rows(*given, on_host=on_host if dense else None))
 
     def run_slabs(
         self,
@@ -295,12 +307,21 @@ class Recovery:
     def _recover(self, rows: _Rows) -> None:
         """Find the relevant arcs in a first pass over the slabs, the predecessors in a second."""
         sizes, queue = self._sizes(rows.height), rows.queue
-        arcs = [_buffer(queue, size) for size in sizes[:3]]
-        found = self._sift(rows, arcs)
+        if rows.on_host is None:
+            arcs = [_buffer(queue, size) for size in sizes[:3]]
+            indptr, indices, weights = self._sift(rows, arcs)
+        else:
+            indptr, indices, weights = rows.on_host()
+            bytes_of_arc = 4, self._dtype.itemsize
+            arcs = [_buffer(queue, sizes[0])]
+            arcs += [_buffer(queue, each * indices.size) for each in bytes_of_arc]
+        n = self._graph.n
+        by_head = scipy.sparse.csr_array((weights, indices, indptr), shape=(n, n)).tocsc()
+        found = by_head.indptr.astype(np.int64), by_head.indices, by_head.data
         self._search(rows, arcs, found, [_buffer(queue, size) for size in sizes[3:6]])
 
-    def _sift(self, rows: _Rows, arcs: list[cl.Buffer]) -> tuple[np.ndarray, ...]:
-        """Return the arcs that may be the last of a shortest path: compressed columns."""
+    def _sift(self, rows: _Rows, arcs: list[cl.Buffer]) -> _Arcs:
+        """Return the arcs that may be the last of a shortest path: compressed rows."""
         graph, queue, watch = self._graph, rows.queue, rows.watch
         # twice the tolerance: no arc may be missing, and an unneeded arc takes little time
         wide = np.float64 if self._dtype == np.float64 else np.float32
@@ -321,15 +342,13 @@ class Recovery:
             watch.add("transfer", cl.enqueue_copy(queue, matters, marks))
             numbers.append(start + np.flatnonzero(matters))
         kept = rows.merged(np.concatenate(numbers))
-        by_tail = (graph.weights[kept], graph.indices[kept], np.searchsorted(kept, graph.indptr))
-        by_head = scipy.sparse.csr_array(by_tail, shape=(graph.n, graph.n)).tocsc()
-        return by_head.indptr.astype(np.int64), by_head.indices, by_head.data
+        return np.searchsorted(kept, graph.indptr), graph.indices[kept], graph.weights[kept]
 
     def _search(
         self,
         rows: _Rows,
         arcs: list[cl.Buffer],
-        found: tuple[np.ndarray, ...],
+        found: _Arcs,
         buffers: list[cl.Buffer],
     ) -> None:
         """Find the predecessors among these arcs, and deliver them slab by slab."""
@@ -364,8 +383,7 @@ class Recovery:
         self, rows: _Rows, first: int, last: int, before: cl.Buffer, suspects: cl.Buffer
     ) -> np.ndarray | None:
         """Return 1 for the rows of a slab whose predecessors may form cycles; None if none can."""
-        shortest = self._graph.min_weight
-        if shortest is None or (rows.allowed.exact and shortest > 0):
+        if self._graph.m == 0 or (rows.allowed.exact and self._graph.is_positive):
             return None  # distances decrease towards the source
         found = np.zeros(last - first, np.int32)
         rows.watch.add("transfer", cl.enqueue_copy(rows.queue, suspects, found))
@@ -419,6 +437,9 @@ class _Rows:
         rows must be checked, an array that is non-zero for them.
     merged : callable
         As for `Recovery.run_slabs`.
+    on_host : callable, optional
+        Does the first pass: returns compressed rows of the arcs that may be the last of a shortest
+        path.
     """
 
     queue: cl.CommandQueue
@@ -430,6 +451,30 @@ class _Rows:
     slabs: Callable[[], Iterator[tuple[int, int]]]
     deliver: Callable[[int, int, cl.Buffer, np.ndarray | None], None]
     merged: Callable[[np.ndarray], np.ndarray] = lambda arcs: arcs
+    on_host: Callable[[], _Arcs] | None = None
+
+
+def _may_be_last(
+    dtype: np.dtype,
+    allowed: Tolerance,
+    distances: np.ndarray,
+    first: int,
+    last: int,
+    weights: np.ndarray,
+) -> np.ndarray:
+    """Return which weights are at most the distance, as `predecessors_sift` does."""
+    found = distances[first:last]
+    may: np.ndarray
+    if allowed.exact:
+        may = weights <= found
+        return may
+    wide = np.float64 if dtype == np.float64 else np.float32
+    w, d = weights.astype(dtype).astype(wide, copy=False), found.astype(wide, copy=False)
+    relative, absolute = wide(2 * allowed.relative), wide(2 * allowed.absolute)
+    # what is no arc may be infinite
+    with np.errstate(invalid="ignore", over="ignore"):
+        may = w <= d + (relative * np.abs(w) + relative * np.abs(d) + absolute)
+    return may
 
 
 def _buffer(queue: cl.CommandQueue, count: int) -> cl.Buffer:

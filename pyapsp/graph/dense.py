@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -184,6 +185,11 @@ class DenseGraph(Graph):
         return self._listed.weights
 
     @property
+    def is_positive(self) -> bool:
+        """Whether every weight is above zero; 0 is no arc."""
+        return not self.has_negative
+
+    @property
     def stored(self) -> NDArray[Any]:
         """An array with every weight, and with 0 and inf."""
         return self._matrix
@@ -216,6 +222,39 @@ class DenseGraph(Graph):
             frontier = np.flatnonzero(found)
             levels += frontier.size > 0
         return levels, self.n - int(np.count_nonzero(left))
+
+    def arcs_where(
+        self, wanted: Callable[[int, int, NDArray[Any]], NDArray[np.bool_]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+        """Return some arcs in compressed rows, without a list of all.
+
+        Parameters
+        ----------
+        wanted : callable
+            ``wanted(first, last, weights)`` tells for rows first to last - 1 of the matrix which
+            arcs to return. What it tells of other entries does not matter. Threads call it at the
+            same time.
+
+        Returns
+        -------
+        indptr, indices, weights : ndarray
+        """
+        matrix, n = self._matrix, self.n
+        starts, places = np.zeros(n + 1, np.int64), dict[int, NDArray[np.int64]]()
+
+        def find(first: int, last: int) -> None:
+            for start in range(first, last, self._rows):
+                stop = min(start + self._rows, last)
+                some = matrix[start:stop]
+                arcs = self._arcs(some) & wanted(start, stop, some)
+                starts[start + 1 : stop + 1] = np.count_nonzero(arcs, axis=1)
+                places[start] = np.flatnonzero(arcs) + start * n
+
+        share(find, n, matrix.nbytes)
+        found = np.concatenate([places[start] for start in sorted(places)] or [starts[:0]])
+        np.cumsum(starts, out=starts)
+        tails, heads = np.divmod(found, max(n, 1))
+        return starts, heads.astype(np.int32), matrix[tails, heads]
 
     @cached_property
     def _listed(self) -> Graph:

@@ -327,6 +327,11 @@ class Graph:
         return self._extremes[0].item() if self.m else None
 
     @property
+    def is_positive(self) -> bool:
+        """Whether every weight is above zero."""
+        return self.min_weight is None or self.min_weight > 0
+
+    @property
     def max_weight(self) -> int | float | None:
         """Largest weight; None without arcs."""
         return self._extremes[1].item() if self.m else None

@@ -14,7 +14,7 @@ from pyapsp.dense import predecessors as module
 from pyapsp.dense.mending import mend_predecessors, mend_rows
 from pyapsp.dense.predecessors import Recovery
 from pyapsp.errors import DeviceMemoryError
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, dense
 from pyapsp.kernels import Stopwatch
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import Tolerance, largest_finite, tolerance, tolerance_for
@@ -194,6 +194,54 @@ def test_slabs_of_any_height_give_what_the_whole_matrix_gives(
         monkeypatch.setattr(module, "_STRIPE", stripe)
         found = by_slabs(graph, result, device, rows)
         np.testing.assert_array_equal(found, result.predecessors, str((rows, stripe)))
+
+
+def _matrix(kind):
+    """Return weights of 150 vertices, of which some are no arcs."""
+    rng = np.random.default_rng(len(kind))
+    matrix = rng.random((150, 150)) if "fractions" in kind else rng.integers(1, 99, (150, 150))
+    if "float32" in kind:
+        matrix = matrix.astype(np.float32)
+    if "holes" in kind:
+        matrix[rng.random(matrix.shape) < 0.9] = 0
+    if "inf" in kind:
+        matrix = matrix.astype(float)
+        matrix[rng.random(matrix.shape) < 0.9] = np.inf
+    if "negative" in kind:
+        height = rng.integers(0, 50, 150)
+        matrix = matrix + height[:, None] - height
+    return np.asfortranarray(matrix) if "columns" in kind else matrix
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "whole",
+        "whole holes",
+        "whole inf",
+        "fractions",
+        "fractions float32 holes",
+        "fractions inf",
+        "whole negative",
+        "fractions negative",
+        "whole columns holes",
+    ],
+)
+@pytest.mark.parametrize("dtype", [None, "float32"])
+def test_arcs_of_a_dense_matrix_are_not_listed(kind, dtype, device, monkeypatch):
+    """To list them takes longer than to solve it."""
+    matrix = _matrix(kind)
+    given = {"dtype": dtype, "predecessors": True, "device": device}
+    negative = "negative" in kind
+    methods = ["fw-minplus"] if negative or "whole" not in kind else ["fw-minplus", "fw-packed16"]
+    monkeypatch.setattr(dense, "_BLOCK", 1000)
+    for method in methods:
+        with monkeypatch.context() as patch:
+            if not negative:  # rows that may have cycles are corrected by means of the list
+                patch.setattr(Graph, "from_dense", lambda *_, **__: pytest.fail("arcs were listed"))
+            result = pyapsp.solve(matrix, method, **given)
+        outcome = verify.certificate(matrix, result, device=device)
+        assert outcome.ok, outcome.fault
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 40])
