@@ -239,6 +239,20 @@ def test_pages_are_cleared_while_the_graph_is_copied(method, first, device, monk
     assert coming == [2 * first]  # distances and predecessors
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("weights", ["whole", "fractions"])
+def test_predecessors_of_a_dense_array(weights, dtype, device):
+    """Their arcs are found on the host, when the distances have come."""
+    random = np.random.default_rng(2)
+    matrix = random.integers(1, 99, (_N, _N)) if weights == "whole" else random.random((_N, _N))
+    matrix[random.random(matrix.shape) < 0.9] = 0
+    given = {"dtype": dtype, "predecessors": True, "device": device}
+    answer = pyapsp.solve(matrix, "fw-minplus", **given)
+    plain = _solve_plainly(matrix, "fw-minplus", **given)
+    np.testing.assert_array_equal(answer.distances, plain.distances)
+    np.testing.assert_array_equal(answer.predecessors, plain.predecessors)
+
+
 def test_no_page_is_cleared_after_the_block(device, monkeypatch):
     come, rows = threading.Event(), np.ones((8, 4096), np.uint16)
     late = _Late(monkeypatch, come.wait)
