@@ -140,7 +140,7 @@ class NearFar(TunableBlocks):
         return _Programs(search, DeviceBlock.build(options, parameters["sources"]))
 
     def downloads(self, plan: Plan) -> bool:
-        """Return True."""
+        """Return True: kernels write rows of any type, or they are converted on the way."""
         return True
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:

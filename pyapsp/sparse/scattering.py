@@ -101,7 +101,7 @@ class _Scattering(TunableBlocks):
         return _Programs(search, block, 2 if wide and not atomics else 1)
 
     def downloads(self, plan: Plan) -> bool:
-        """Return True."""
+        """Return True: kernels write rows of any type, or they are converted on the way."""
         return True
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:
