@@ -207,6 +207,8 @@ def _matrix(kind):
     if "inf" in kind:
         matrix = matrix.astype(float)
         matrix[rng.random(matrix.shape) < 0.9] = np.inf
+    if "short" in kind:
+        matrix //= 50
     if "negative" in kind:
         height = rng.integers(0, 50, 150)
         matrix = matrix + height[:, None] - height
@@ -223,6 +225,7 @@ def _matrix(kind):
         "fractions float32 holes",
         "fractions inf",
         "whole negative",
+        "whole short negative",
         "fractions negative",
         "whole columns holes",
     ],

@@ -11,10 +11,12 @@ import pytest
 
 import pyapsp
 from pyapsp import landing, runs
+from pyapsp.dense.fw_minplus import FwMinplus
 from pyapsp.distances import race
 from pyapsp.distances.request import requested
 from pyapsp.errors import NegativeCycleError
 from pyapsp.graph import Graph
+from pyapsp.graph.dense import DenseGraph
 from pyapsp.kernels import Stopwatch, staging
 from pyapsp.landing import download, expected
 from pyapsp.paths import AllPairsOptions
@@ -248,9 +250,13 @@ def test_predecessors_of_a_dense_array(weights, dtype, device, monkeypatch):
     random = np.random.default_rng(2)
     matrix = random.integers(1, 99, (_N, _N)) if weights == "whole" else random.random((_N, _N))
     matrix[random.random(matrix.shape) < 0.9] = 0
-    given = {"dtype": dtype, "predecessors": True, "device": device}
-    answer = pyapsp.solve(matrix, "fw-minplus", **given)
-    plain = _solve_plainly(matrix, "fw-minplus", **given)
+    plain = _solve_plainly(matrix, "fw-minplus", dtype=dtype, predecessors=True, device=device)
+    # whole numbers are held in a narrower type, as "auto" does
+    held = np.dtype("int32" if weights == "whole" else dtype)
+    options = AllPairsOptions(device, held, predecessors=True, answer=np.dtype(dtype))
+    method = FwMinplus()
+    answer = method.run(method.plan(DenseGraph(matrix), options))
+    assert answer.distances.dtype == dtype
     np.testing.assert_array_equal(answer.distances, plain.distances)
     np.testing.assert_array_equal(answer.predecessors, plain.predecessors)
 
