@@ -140,7 +140,9 @@ class FwOutofcore(AllPairsMethod):
         recovery = None
         if options.predecessors:
             recovery = Recovery.within(graph, options, limits(options.device, options)[0])
-        array = _allocate(graph.n, options) if options.out is None else options.out
+        array = options.out
+        if array is None or array.dtype != options.dtype:  # "auto" may hold narrower distances
+            array = _allocate(graph.n, options)
         team, ours, notes = prepare(array, graph, options, given, state)
         shape = team.cut.shape
         parameters = {

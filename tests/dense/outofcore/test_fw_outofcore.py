@@ -223,6 +223,22 @@ def test_auto_takes_it_when_nothing_else_fits(device):
     assert caught.value.available == 10_000
 
 
+def test_narrow_distances_and_an_array_of_another_type(device):
+    """Of "auto", the matrix may be narrower than the array of the caller."""
+    graph = generators.random_graph(1300, 900_000, 9, seed=1)
+    expected = csgraph.dijkstra(graph.to_scipy())
+    out = np.full((1300, 1300), -1, np.int32)
+    options = AllPairsOptions(device, np.dtype(np.uint16), answer=out.dtype, out=out)
+    method = pyapsp.method("fw-outofcore")
+    found = method.run(method.plan(graph, options)).distances
+    assert found.dtype == np.uint16
+    np.testing.assert_array_equal(found, expected)
+    result = pyapsp.solve(graph, device=device, memory_limit=2_000_000, out=out)
+    assert result.stats["method"] == "fw-outofcore"
+    assert result.distances is out
+    np.testing.assert_array_equal(out, expected)
+
+
 COARSE = {
     "panels": [
         {"strips": strips, "group_columns": 192, "rows": 12, "unroll": 4} for strips in (1, 2, 3, 4)
