@@ -151,7 +151,7 @@ class MsBfs(TunableBlocks):
         A distance is written for each source and vertex, and an arc costs a word of 32 sources. In
         a deep graph, the sources of a word reach a vertex in different levels.
         Without an estimate of the depth, only meshes are deep: with at most two arcs for each
-        vertex a mesh may be a path.
+        vertex a mesh may be a path. Rows tell the time without predecessors, which are added.
         """
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
