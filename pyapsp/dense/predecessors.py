@@ -46,7 +46,7 @@ class Recovery:
     between their ends. A first pass finds these arcs from the rows of their tails. A second pass
     finds the predecessors, each row from the same row of the distances. Both passes process one
     slab of rows after the other. For `run` the matrix is on the device, as one slab; `run_slabs`
-    uploads the slabs.
+    uploads the slabs. If the graph is an array, the host does the first pass of `run`.
 
     Parameters
     ----------
@@ -469,7 +469,7 @@ def _may_be_last(
         may = weights <= found
         return may
     wide = np.float64 if dtype == np.float64 else np.float32
-    w, d = weights.astype(dtype).astype(wide, copy=False), found.astype(wide, copy=False)
+    w, d = weights.astype(wide, copy=False), found.astype(wide, copy=False)
     relative, absolute = wide(2 * allowed.relative), wide(2 * allowed.absolute)
     # what is no arc may be infinite
     with np.errstate(invalid="ignore", over="ignore"):
