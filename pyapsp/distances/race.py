@@ -33,6 +33,10 @@ __all__ = ["choices"]
 # above _SHORT, else with _TURNS calls of each of the first _MOST candidates if it is above _TINY.
 _NEAR, _SHORT, _ENOUGH = 3.0, 0.05, 1.0
 _TINY, _TURNS, _MOST = 5e-4, 5, 4
+# After two calls, of which the first may have built kernels, a candidate is out of the race if its
+# best call took _LOST times as long as the best of another: five calls cost the user more than they
+# tell.
+_LOST = 1.25
 # Calls after which the candidates are sorted again, by the times of the last ones; to sort takes as
 # long as a tenth of a small call. The last of them is answered by the next candidate, if it is
 # expected to take at most _RIVAL times as long: a machine that was busy during the race must not
@@ -80,6 +84,14 @@ class _Past:
         self.left -= 1
         if self.left <= 0:
             self.settled, self.left = None, _AGAIN
+
+    def has_turns(self, form: str) -> bool:
+        """Return whether a form is to answer further calls before the race is decided."""
+        times = self.times.get(form, ())
+        if len(times) < 2:
+            return True
+        best = min(min(each) for each in self.times.values())
+        return len(times) < _TURNS and min(times) <= _LOST * best
 
     def fail(self, form: str) -> None:
         """Add a call that a form could not answer."""
@@ -152,7 +164,7 @@ def _after_calls(request: Request, ranking: Ranking, past: _Past) -> tuple[Candi
     if len(near) < 2:
         return ranking.choices
     for form, each in _rivals(near):
-        if len(past.times.get(form, ())) < _TURNS:
+        if past.has_turns(form):
             others = (other for other in ranking.choices if other is not each)
             return told([each, *others])
     ratios: dict[str, float] = {}

@@ -167,6 +167,18 @@ def test_a_matrix_in_host_memory_has_no_turn(rows, calls, device, monkeypatch):
     assert set(_methods(16, halves(), device=device)) == {"fw-minplus", "fw-blocked"}
 
 
+@pytest.mark.parametrize(("slower", "turns"), [(1.3, 2), (1.2, 5)])
+def test_what_is_clearly_slower_answers_two_calls(rows, calls, device, monkeypatch, slower, turns):
+    monkeypatch.setattr(race, "_TURNS", 5)
+    rows(apsp_tasks=4e9, near_far=2e9)
+    seconds, add = {"apsp-tasks": 1.0, "near-far": slower}, race._Past.add
+    monkeypatch.setattr(
+        race._Past, "add", lambda past, form, _: add(past, form, seconds[form.split()[0]])
+    )
+    found = _methods(13, halves(), device=device)
+    assert found == ["apsp-tasks"] * 5 + ["near-far"] * turns + ["apsp-tasks"] * (8 - turns)
+
+
 def test_the_first_of_the_ranking_stays_if_it_is_nearly_as_fast(rows, calls, device, monkeypatch):
     rows(apsp_tasks=4e9, near_far=2e9)
     seconds = {"apsp-tasks": 1.0, "near-far": 0.96}
