@@ -20,7 +20,7 @@ from pyapsp.device_rows import DeviceRows
 from pyapsp.host import cores, threads
 from pyapsp.kernels import Stopwatch, staging
 
-__all__ = ["arriving", "download", "expected"]
+__all__ = ["arriving", "download", "downloading", "expected"]
 
 # Bytes that a thread clears at a time, and the smallest page of any system. With 2 MiB, answers
 # took up to 13 % longer: between stretches a thread waits for the interpreter's lock.
@@ -98,6 +98,27 @@ def download(
 
     Parameters
     ----------
+    queue, matrix, dtype, rows, watch
+        As for `downloading`.
+    """
+    with downloading(queue, matrix, dtype, rows, watch):
+        pass
+
+
+@contextmanager
+def downloading(
+    queue: cl.CommandQueue,
+    matrix: cl.Buffer,
+    dtype: np.dtype,
+    rows: np.ndarray | DeviceRows,
+    watch: Stopwatch,
+) -> Iterator[None]:
+    """Copy rows of the device: large ones during the block, others before it.
+
+    The block may use the device, but must not write to the matrix or download other rows.
+
+    Parameters
+    ----------
     queue : pyopencl.CommandQueue
     matrix : pyopencl.Buffer
         At least as many values as the rows, in the same order.
@@ -111,19 +132,21 @@ def download(
     """
     if isinstance(rows, np.ndarray) and staging.suits(queue.device, rows.nbytes):
         with arriving(queue, matrix, dtype, rows, watch, rows.shape[1]):
-            return
+            yield
+        return
     queue.finish()  # the time of the kernels is not that of the transfer
     with watch.by_the_host("transfer"):
         if not isinstance(rows, np.ndarray):
             rows.take(queue, matrix, dtype, rows.shape[1])
-            return
-        _end(rows)
-        if dtype == rows.dtype:
-            cl.enqueue_copy(queue, rows, matrix)
         else:
-            values = np.empty(rows.shape, dtype)
-            cl.enqueue_copy(queue, values, matrix)
-            convert(values, rows)
+            _end(rows)
+            if dtype == rows.dtype:
+                cl.enqueue_copy(queue, rows, matrix)
+            else:
+                values = np.empty(rows.shape, dtype)
+                cl.enqueue_copy(queue, values, matrix)
+                convert(values, rows)
+    yield
 
 
 @contextmanager
@@ -141,7 +164,7 @@ def arriving(
     Parameters
     ----------
     queue, matrix, dtype, rows, watch
-        As for `download`.
+        As for `downloading`.
     columns : int
         Values from row to row of the matrix.
     decode : callable, optional

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,7 +20,7 @@ from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.device import Device
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
-from pyapsp.kernels import Program, Stopwatch, build, upload
+from pyapsp.kernels import Program, Stopwatch, build, staging, upload
 from pyapsp.kernels.transfer import in_place
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import infinity
@@ -52,6 +53,8 @@ _PLANES = 4
 _RANGES = 16
 # Words of a row that are nearly as fast, for each source, as more: a line of a cache.
 _FEW_WORDS = 16
+# Turns in which sources are searched on a device with its own memory.
+_TURNS = 2
 # Vertices of a group in the kernel that reads bits.
 _VERTICES = 64
 # Number of vertex strips for which a work-item writes distances.
@@ -218,8 +221,11 @@ class _Searches:
         device = options.device
         self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff
         self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
-        self._blocks = _blocks(graph, options, words)
-        self.size = self._blocks * words * _BITS
+        blocks = _blocks(graph, options, words)
+        turns = _turns(graph, options, blocks, words)
+        self._blocks = -(-blocks // turns)
+        self._each = self._blocks * words * _BITS
+        self.size = self._each * turns
         self._queue = device.queue()
         self._programs: _Programs = plan.state
         self._strip = _strip(graph, device)[0]
@@ -246,28 +252,38 @@ class _Searches:
         # the states of the level before, of this one, and of the next one
         self._told = [self._buffer(self._state.nbytes) for _ in range(3)]
         self._numbers = np.int32(self._state.size)
-        self._sources = self._buffer(4 * self.size)
+        self._sources = self._buffer(4 * self._each)
         answer = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
-        answer = [] if options.totals else answer
-        self._rows = [RowsTarget(self._queue, (self.size, graph.n), each, watch) for each in answer]
+        answer, shape = [] if options.totals else answer, (self._each, graph.n)
+        self._rows = [
+            [RowsTarget(self._queue, shape, each, watch) for each in answer] for _ in range(turns)
+        ]
 
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> int | None:
-        """Compute the rows of a block of sources, and return the number of levels."""
-        longest = int(infinity(self._dtype)) - 1 if self._dtype.kind in "iu" else self._n
+        """Compute the rows of a block of sources, and return the number of levels.
+
+        The sources are searched in turns; the rows of a turn come while the next one is searched.
+        """
+        longest, most = int(infinity(self._dtype)) - 1 if self._dtype.kind in "iu" else self._n, 0
         if self._cutoff is not None:
             longest = max(min(longest, int(self._cutoff)), 1)
-        levels = sum(1 for _ in itertools.islice(self.search(sources), longest))
-        fields = np.int32(-(-(levels + 1).bit_length() // 4))
-        sizes = np.int32(self._n), np.int32(self._digits), self._plane, np.int32(sources.size)
-        bits = self._seen, self._planes
-        with self._rows[0].to(distances) as rows:
-            self._each("ms_bfs_rows", self._strip * self._strips, *bits, rows, *sizes, fields)
-        if predecessors is not None:
-            with self._rows[1].to(predecessors) as rows:
-                self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
-        return levels
+        with ExitStack() as coming:
+            for turn, start in enumerate(range(0, sources.size, self._each)):
+                some = slice(start, start + self._each)
+                count, targets = sources[some].size, self._rows[turn]
+                levels = sum(1 for _ in itertools.islice(self.search(sources[some]), longest))
+                fields = np.int32(-(-(levels + 1).bit_length() // 4))
+                sizes = np.int32(self._n), np.int32(self._digits), self._plane, np.int32(count)
+                bits, strip = (self._seen, self._planes), self._strip * self._strips
+                with targets[0].to(distances[some], coming) as rows:
+                    self._over_words("ms_bfs_rows", strip, *bits, rows, *sizes, fields)
+                if predecessors is not None:
+                    with targets[1].to(predecessors[some], coming) as rows:
+                        self._over_words("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
+                most = max(most, levels)
+        return most
 
     def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
         """Compute the sums over the rows of a block of sources."""
@@ -389,7 +405,7 @@ class _Searches:
         items = lanes, max(groups, 1) * height, blocks
         self._programs.search.kernel(kernel)(self._queue, items, self._group, *arguments)
 
-    def _each(self, kernel: str, strip: int, *arguments: Any) -> None:
+    def _over_words(self, kernel: str, strip: int, *arguments: Any) -> None:
         """Launch a kernel with a work-item for each (strip of vertices, word, block).
 
         On CPUs the words of a strip follow each other, because they are in the same cache lines.
@@ -447,6 +463,12 @@ def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
     )
     blocks = max(min(wanted, fits), 1)
     return max(-(-wanted // (-(-wanted // blocks) or 1)), 1)
+
+
+def _turns(graph: Graph, options: AllPairsOptions, blocks: int, words: int) -> int:
+    """Return the number of turns in which blocks are searched: one if no rows come in pieces."""
+    part = _answer(graph, options) * words * _BITS * blocks // _TURNS
+    return _TURNS if blocks >= _TURNS and staging.suits(options.device.handle, part) else 1
 
 
 def _answer(graph: Graph, options: AllPairsOptions) -> int:

@@ -17,9 +17,10 @@ from scipy.sparse import csgraph, csr_array
 
 import pyapsp
 from pyapsp import bounds, errors
-from pyapsp.checks import check_answer
+from pyapsp.checks import check_answer, convert
 from pyapsp.graph import Graph, as_graph, generators
 from pyapsp.graph.dense import DenseGraph
+from pyapsp.precision import infinity
 from pyapsp.result import Result
 
 # One vertex is unreachable, one arc weighs nothing, and the long way round is shorter.
@@ -820,3 +821,23 @@ def test_a_matrix_lists_its_arcs_only_if_a_distance_may_be_too_large():
     assert "_listed" in vars(graph)
     with pytest.raises(errors.PrecisionError, match="uint16"):
         check_answer(graph, near[7:8])
+
+
+INTEGERS, FLOATS = ["uint16", "int32", "int64"], ["float32", "float64"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [*itertools.product(INTEGERS, INTEGERS + FLOATS), *itertools.product(FLOATS, FLOATS)],
+)
+def test_converted_distances(source, target):
+    """Infinity becomes that of the type, beside zero, negative numbers and the largest of all."""
+    source, target = np.dtype(source), np.dtype(target)
+    largest = int(min(infinity(source), infinity(target), 2**15)) - 1
+    least = 0 if "u" in source.kind + target.kind else -largest
+    found = np.array([[0, 1, largest, least, 5], [infinity(source)] * 5, [3] * 5], source)
+    expected = np.array([[0, 1, largest, least], [infinity(target)] * 4, [3] * 4], target)
+    rows = np.zeros((len(found), 6), target)
+    convert(found, rows[:, 1:5])
+    np.testing.assert_array_equal(rows[:, 1:5], expected)
+    assert not rows[:, ::5].any()
