@@ -17,7 +17,7 @@ from pyapsp.checks import check_weights
 from pyapsp.dense.arcs import ArcWriter
 from pyapsp.dense.matrix import DeviceMatrix, Layout, download, upload
 from pyapsp.dense.mending import mend_predecessors
-from pyapsp.dense.predecessors import Recovery
+from pyapsp.dense.predecessors import Recovery, recovery_seconds
 from pyapsp.device import Device, device_errors
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Facts, Graph
@@ -153,12 +153,15 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         return next(self.sets(graph.n, "uniform", options, rows=rows))
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
-        """Return n^3 divided by the rate of the tuning rows around n.
+        """Return n^3 divided by the rate of the tuning rows around n, and the time of predecessors.
 
-        It does not include the time to compute predecessors from the final distances.
+        Rows tell the time without predecessors, unless the kernels update these.
         """
         rate = tuned_rate(self, graph.n, options)
-        return None if rate is None else graph.n**3 / rate
+        if rate is None:
+            return None
+        after = options.predecessors and not self.carries_predecessors
+        return graph.n**3 / rate + (recovery_seconds(graph.n, options) if after else 0.0)
 
     def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
         """Check weights and memory, choose parameters and build the kernels."""

@@ -6,7 +6,6 @@ predecessors may form cycles are repaired on the host.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,19 +22,32 @@ from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.graph.dense import DenseGraph
 from pyapsp.kernels import Stopwatch, build
+from pyapsp.kernels.mapped import pinned
 from pyapsp.landing import download
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import Tolerance, tolerance, tolerance_for
 
-__all__ = ["Recovery"]
+__all__ = ["Recovery", "recovery_seconds"]
 
 _Arcs: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 # Number of sources that are processed at once; their distances are also stored transposed.
 _SPAN = 1024
 _TILE = 32
+# Arcs for each vertex up to which there is no first pass, on devices with scalar groups (CPUs) and
+# others: on a GPU its part on the host takes longer than more arcs in the second pass.
+_ALL = {True: 0, False: 64}
+# Seconds of a recovery: a constant, and for each pair of vertices; twice that for floats, whose rows
+# are looked at again. Measured for n = 1,024 to 4,096 on two cores and on an H200.
+_SECONDS = {True: (1e-3, 3e-9), False: (3e-3, 2e-10)}
 # Bytes of rows that are copied between host and device at once.
 _STRIPE = 2**25
+
+
+def recovery_seconds(n: int, options: AllPairsOptions) -> float:
+    """Return the predicted time of a `Recovery` for n vertices."""
+    constant, pair = _SECONDS[options.device.traits.scalar_groups]
+    return (constant + pair * n * n) * (2 if options.dtype.kind == "f" else 1)
 
 
 class Recovery:
@@ -46,7 +58,8 @@ class Recovery:
     between their ends. A first pass finds these arcs from the rows of their tails. A second pass
     finds the predecessors, each row from the same row of the distances. Both passes process one
     slab of rows after the other. For `run` the matrix is on the device, as one slab; `run_slabs`
-    uploads the slabs. If the graph is an array, the host does the first pass of `run`.
+    uploads the slabs. In `run` the host does the first pass if the graph is an array, and there is
+    none for few arcs on a GPU.
 
     Parameters
     ----------
@@ -69,6 +82,7 @@ class Recovery:
     ) -> None:
         self._graph, self._dtype = graph, options.dtype
         traits = options.device.traits
+        self._scalar = traits.scalar_groups
         if traits.scalar_groups:
             # predecessors have 4 bytes, distances may have less
             width, shape = traits.lanes(max(options.dtype.itemsize, 4)), (4, 1, 1)
@@ -151,8 +165,7 @@ class Recovery:
             Waits until `distances` are there.
         """
         graph, n = self._graph, self._graph.n
-        # distances of another type are those of an integer type, converted
-        if distances.dtype == self._dtype:
+        if self._dtype.kind == "f":
             arrived()
             allowed = tolerance(graph, distances)
         else:
@@ -223,8 +236,10 @@ class Recovery:
         matrix = _buffer(queue, row * height)
         each = max(1, min(height, _STRIPE // row))
         # two of each: while one is copied, the host processes the other
-        there = _pinned(queue, (2, each, n), self._dtype)
-        back = _pinned(queue, (2, each, n), np.dtype(np.int32))
+        there, back = (
+            pinned(queue, 2 * each * n, dtype)[0].reshape(2, each, n)
+            for dtype in (self._dtype, np.dtype(np.int32))
+        )
 
         def stripes(first: int, last: int) -> list[tuple[int, int]]:
             return [(start, min(start + each, last)) for start in range(first, last, each)]
@@ -306,19 +321,25 @@ class Recovery:
 
     def _recover(self, rows: _Rows) -> None:
         """Find the relevant arcs in a first pass over the slabs, the predecessors in a second."""
-        sizes, queue = self._sizes(rows.height), rows.queue
-        if rows.on_host is None:
-            arcs = [_buffer(queue, size) for size in sizes[:3]]
-            indptr, indices, weights = self._sift(rows, arcs)
-        else:
-            indptr, indices, weights = rows.on_host()
-            bytes_of_arc = 4, self._dtype.itemsize
-            arcs = [_buffer(queue, sizes[0])]
-            arcs += [_buffer(queue, each * indices.size) for each in bytes_of_arc]
-        n = self._graph.n
-        by_head = scipy.sparse.csr_array((weights, indices, indptr), shape=(n, n)).tocsc()
-        found = by_head.indptr.astype(np.int64), by_head.indices, by_head.data
+        sizes, queue, graph = self._sizes(rows.height), rows.queue, self._graph
+        found = None if rows.on_host is None else self._by_head(*rows.on_host())
+        if found is not None:
+            sizes[1:3] = (each * found[1].size for each in (4, self._dtype.itemsize))
+        arcs = [_buffer(queue, size) for size in sizes[:3]]
+        # with rounding, a longer way may have the same sum
+        few = self._resident and graph.m <= _ALL[self._scalar] * graph.n and rows.allowed.exact
+        if found is None and few:
+            turned = graph.reversed()
+            found = turned.indptr, turned.indices, turned.weights
+        elif found is None:
+            found = self._by_head(*self._sift(rows, arcs))
         self._search(rows, arcs, found, [_buffer(queue, size) for size in sizes[3:6]])
+
+    def _by_head(self, indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray) -> _Arcs:
+        """Return compressed rows of arcs as compressed columns."""
+        shape = self._graph.n, self._graph.n
+        turned = scipy.sparse.csr_array((weights, indices, indptr), shape=shape).tocsc()
+        return turned.indptr.astype(np.int64), turned.indices, turned.data
 
     def _sift(self, rows: _Rows, arcs: list[cl.Buffer]) -> _Arcs:
         """Return the arcs that may be the last of a shortest path: compressed rows."""
@@ -479,15 +500,6 @@ def _may_be_last(
 
 def _buffer(queue: cl.CommandQueue, count: int) -> cl.Buffer:
     return cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(count, 4))
-
-
-def _pinned(queue: cl.CommandQueue, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return a host array that devices with their own memory can access at full speed."""
-    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
-    buffer = cl.Buffer(queue.context, flags, dtype.itemsize * math.prod(shape))
-    # the array keeps the mapping alive, and the mapping keeps the buffer alive
-    array: np.ndarray = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.WRITE, 0, shape, dtype)[0]
-    return array
 
 
 def _ceil(count: int, unit: int) -> int:

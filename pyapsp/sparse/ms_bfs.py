@@ -61,7 +61,9 @@ _VERTICES = 64
 _STRIPS = {True: 32, False: 1}
 
 # Time of the predecessors of a block, in that of its distances; measured on real graphs.
-_BEFORE = {True: 4.0, False: 1.5}
+_BEFORE = {True: 4.0, False: 0.8}
+# Time of an arc of each vertex, in that of a word of distances: on a GPU rows take most of the time.
+_ARC = {True: 1.0, False: 0.125}
 
 # Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU.
 _LEVEL = 1e-4
@@ -111,14 +113,15 @@ class MsBfs(TunableBlocks):
     ) -> list[int]:
         """Return the bytes of each buffer: graph, bits, rows."""
         words = parameters["words"]
-        blocks = _blocks(graph, options, words)
-        rows, sources = blocks * graph.n, blocks * words * _BITS
+        blocks, turn = _blocks_and_turn(graph, options, words)
+        rows = turn * graph.n
         pieces = graph.n + graph.m // _PIECE[options.device.traits.scalar_groups]
         arcs = [8 * (graph.n + 1), 4 * graph.m]
         arcs *= 1 + graph.directed
         bits = [4 * words * rows] * 3 + [4 * words * rows * _PLANES]
-        answer = [_answer(graph, options) * sources]
-        return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, 4 * sources]
+        answer = [_answer(graph, options) * blocks * words * _BITS]
+        sources = [4 * turn * words * _BITS]
+        return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, *sources]
 
     def prepare(
         self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
@@ -164,10 +167,11 @@ class MsBfs(TunableBlocks):
             levels = graph.depth
         elif graph.family == "mesh":
             levels = graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
-        arcs = graph.reach * graph.m / max(graph.n, 1)
-        words = (_BITS + arcs + _VISIT * levels) / (_BITS + ARCS)
+        scalar = options.device.traits.scalar_groups
+        arcs = _ARC[scalar] * graph.reach * graph.m / max(graph.n, 1)
+        words = (_BITS + arcs + _VISIT * levels) / (_BITS + _ARC[scalar] * ARCS)
         if options.predecessors:
-            words += _BEFORE[options.device.traits.scalar_groups]
+            words += _BEFORE[scalar]
         return graph.n * graph.n * rows * words / rate + levels * _LEVEL
 
     def for_few(self, plan: Plan) -> tuple[MsBfs, int, int]:
@@ -221,11 +225,8 @@ class _Searches:
         device = options.device
         self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff
         self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
-        blocks = _blocks(graph, options, words)
-        turns = _turns(graph, options, blocks, words)
-        self._blocks = -(-blocks // turns)
-        self._each = self._blocks * words * _BITS
-        self.size = self._each * turns
+        blocks, self._blocks = _blocks_and_turn(graph, options, words)
+        self.size, self._each = (count * words * _BITS for count in (blocks, self._blocks))
         self._queue = device.queue()
         self._programs: _Programs = plan.state
         self._strip = _strip(graph, device)[0]
@@ -254,9 +255,10 @@ class _Searches:
         self._numbers = np.int32(self._state.size)
         self._sources = self._buffer(4 * self._each)
         answer = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
-        answer, shape = [] if options.totals else answer, (self._each, graph.n)
+        answer = [] if options.totals else answer
         self._rows = [
-            [RowsTarget(self._queue, shape, each, watch) for each in answer] for _ in range(turns)
+            [RowsTarget(self._queue, (count, graph.n), each, watch) for each in answer]
+            for count in (min(self._each, self.size - s) for s in range(0, self.size, self._each))
         ]
 
     def solve_block(
@@ -440,7 +442,7 @@ def _strip(graph: Graph, device: Device) -> tuple[int, int]:
 
 
 def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
-    """Return the number of blocks that are searched in parallel: all, or as many as fit."""
+    """Return the number of blocks on the device: all, or as many as fit."""
     wanted = -(-options.count(graph.n) // (words * _BITS))
     one = graph.n * (words * 4 * (3 + _PLANES) + 12)
     # enough planes for the longest distance; the last are allocated while the others are kept
@@ -465,10 +467,15 @@ def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
     return max(-(-wanted // (-(-wanted // blocks) or 1)), 1)
 
 
-def _turns(graph: Graph, options: AllPairsOptions, blocks: int, words: int) -> int:
-    """Return the number of turns in which blocks are searched: one if no rows come in pieces."""
-    part = _answer(graph, options) * words * _BITS * blocks // _TURNS
-    return _TURNS if blocks >= _TURNS and staging.suits(options.device.handle, part) else 1
+def _blocks_and_turn(graph: Graph, options: AllPairsOptions, words: int) -> tuple[int, int]:
+    """Return the number of blocks that `_blocks` allows, and those that are searched at once.
+
+    They are the same if no rows come in pieces.
+    """
+    blocks = _blocks(graph, options, words)
+    turn = -(-blocks // _TURNS)
+    pieces = _answer(graph, options) * words * _BITS * turn
+    return blocks, turn if staging.suits(options.device.handle, pieces) else blocks
 
 
 def _answer(graph: Graph, options: AllPairsOptions) -> int:

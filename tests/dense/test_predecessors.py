@@ -196,6 +196,18 @@ def test_slabs_of_any_height_give_what_the_whole_matrix_gives(
         np.testing.assert_array_equal(found, result.predecessors, str((rows, stripe)))
 
 
+@pytest.mark.parametrize(("kind", "first_pass"), [("whole", False), ("complete", True)])
+def test_few_arcs_need_no_first_pass_on_a_gpu(kind, first_pass, device, monkeypatch):
+    graph, sifted, sift = graph_of(kind), [], Recovery._sift
+    result = pyapsp.solve(graph, "fw-blocked", dtype="uint16", device=device)
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=False))
+    monkeypatch.setattr(Recovery, "_sift", lambda *given: (sifted.append(given), sift(*given))[1])
+    in_core(graph, result, device)
+    assert len(sifted) == first_pass
+    by_slabs(graph, result, device, 200)  # what the ranks of a run agree on is needed
+    assert len(sifted) == first_pass + 1
+
+
 def _matrix(kind):
     """Return weights of 150 vertices, of which some are no arcs."""
     rng = np.random.default_rng(len(kind))

@@ -427,8 +427,8 @@ def test_rows_of_a_search_come_while_the_next_one_runs(predecessors, device, sta
             assert against_scipy(graph, answer).ok
         if sources is None:
             assert searches == [(64, False), (33, True)]
+    monkeypatch.setattr(landing, "convert", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        monkeypatch.setattr(landing, "convert", lambda *_: 1 / 0)
         pyapsp.solve(graph, method, **given)
     assert not stage._copying.locked()
 
