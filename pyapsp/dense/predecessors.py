@@ -37,8 +37,8 @@ _TILE = 32
 # Arcs for each vertex up to which there is no first pass, on devices with scalar groups (CPUs) and
 # others: on a GPU its part on the host takes longer than more arcs in the second pass.
 _ALL = {True: 0, False: 64}
-# Seconds of a recovery: a constant, and for each pair of vertices; twice that for floats, whose rows
-# are looked at again. Measured for n = 1,024 to 4,096 on two cores and on an H200.
+# Seconds of a recovery: a constant, and for each pair of vertices. Floats take twice as long: their
+# rows are looked at again. Measured for n = 1,024 to 4,096 on two cores and on an H200.
 _SECONDS = {True: (1e-3, 3e-9), False: (3e-3, 2e-10)}
 # Bytes of rows that are copied between host and device at once.
 _STRIPE = 2**25

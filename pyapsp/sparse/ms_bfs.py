@@ -62,7 +62,7 @@ _STRIPS = {True: 32, False: 1}
 
 # Time of the predecessors of a block, in that of its distances; measured on real graphs.
 _BEFORE = {True: 4.0, False: 0.8}
-# Time of an arc of each vertex, in that of a word of distances: on a GPU rows take most of the time.
+# Time of an arc of each vertex, in that of a word of distances; on a GPU rows take most of the time
 _ARC = {True: 1.0, False: 0.125}
 
 # Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU.

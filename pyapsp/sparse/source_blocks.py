@@ -43,8 +43,8 @@ __all__ = ["BlockSolver", "Session", "SourceBlocks", "TunableBlocks"]
 
 # Groups for each compute unit, and sources of a group, that use a device fully.
 _GROUPS, _EACH = 4, 8
-# Time of the predecessors of a block, in that of its distances, on devices with scalar groups (CPUs)
-# and others; measured on real graphs.
+# Time of the predecessors of a block, in that of its distances; measured on real graphs. True is
+# for devices with scalar groups (CPUs).
 _BEFORE = {True: 0.75, False: 0.4}
 # A mapped file is flushed after this many bytes.
 _UNWRITTEN = 64 * 2**20

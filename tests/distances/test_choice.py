@@ -255,6 +255,29 @@ def test_searches_by_bits_are_considered_with_predecessors(rows, device):
     assert 2 * plain.seconds < found.seconds < 6 * plain.seconds
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "least", "most"),
+    [
+        ("near-far", "float32", 1.2, 2.0),
+        ("fw-minplus", "int32", 1.05, 2.0),
+        ("fw-minplus", "float32", 1.1, 3.0),
+        ("fw-blocked", "float32", None, None),  # no row tells the time of its own predecessors
+    ],
+)
+def test_predecessors_have_a_price(rows, device, name, dtype, least, most):
+    """Rows tell the time without them."""
+    graph, method = random_graph(1000, 4000, 9, seed=1), pyapsp.method(name)
+    rows((name, dtype, 1000, 1000**3 / 0.01))
+    given = AllPairsOptions(device, np.dtype(dtype))
+    plain = method.predict(graph.facts, given, 1000)
+    found = method.predict(graph.facts, replace(given, predecessors=True), 1000)
+    assert plain == pytest.approx(0.01)
+    if least is None:
+        assert found is None
+    else:
+        assert least * plain < found < most * plain
+
+
 def test_the_tightest_of_all_bounds_counts(monkeypatch, rows, device):
     # a star with its hub last: searches from a leaf see twice as far
     leaves = np.arange(49)
