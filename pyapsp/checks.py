@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # Number of values that are converted at once.
-_BLOCK = 2**18
+_BLOCK = 2**20
 # Seconds to check a distance, in two threads.
 _LOOK = 3e-10
 

@@ -20,7 +20,7 @@ from pyapsp.device_rows import DeviceRows
 from pyapsp.host import cores, threads
 from pyapsp.kernels import Stopwatch, staging
 
-__all__ = ["arriving", "download", "downloading", "expected"]
+__all__ = ["arriving", "download", "expected"]
 
 # Bytes that a thread clears at a time, and the smallest page of any system. With 2 MiB, answers
 # took up to 13 % longer: between stretches a thread waits for the interpreter's lock.
@@ -98,27 +98,6 @@ def download(
 
     Parameters
     ----------
-    queue, matrix, dtype, rows, watch
-        As for `downloading`.
-    """
-    with downloading(queue, matrix, dtype, rows, watch):
-        pass
-
-
-@contextmanager
-def downloading(
-    queue: cl.CommandQueue,
-    matrix: cl.Buffer,
-    dtype: np.dtype,
-    rows: np.ndarray | DeviceRows,
-    watch: Stopwatch,
-) -> Iterator[None]:
-    """Copy rows of the device: large ones during the block, others before it.
-
-    The block may use the device, but must not write to the matrix or download other rows.
-
-    Parameters
-    ----------
     queue : pyopencl.CommandQueue
     matrix : pyopencl.Buffer
         At least as many values as the rows, in the same order.
@@ -132,21 +111,19 @@ def downloading(
     """
     if isinstance(rows, np.ndarray) and staging.suits(queue.device, rows.nbytes):
         with arriving(queue, matrix, dtype, rows, watch, rows.shape[1]):
-            yield
-        return
+            return
     queue.finish()  # the time of the kernels is not that of the transfer
     with watch.by_the_host("transfer"):
         if not isinstance(rows, np.ndarray):
             rows.take(queue, matrix, dtype, rows.shape[1])
+            return
+        _end(rows)
+        if dtype == rows.dtype:
+            cl.enqueue_copy(queue, rows, matrix)
         else:
-            _end(rows)
-            if dtype == rows.dtype:
-                cl.enqueue_copy(queue, rows, matrix)
-            else:
-                values = np.empty(rows.shape, dtype)
-                cl.enqueue_copy(queue, values, matrix)
-                convert(values, rows)
-    yield
+            values = np.empty(rows.shape, dtype)
+            cl.enqueue_copy(queue, values, matrix)
+            convert(values, rows)
 
 
 @contextmanager
@@ -164,7 +141,7 @@ def arriving(
     Parameters
     ----------
     queue, matrix, dtype, rows, watch
-        As for `downloading`.
+        As for `download`.
     columns : int
         Values from row to row of the matrix.
     decode : callable, optional

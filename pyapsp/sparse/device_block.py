@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.kernels.transfer import in_place, read_back, shared
-from pyapsp.landing import download, downloading
+from pyapsp.landing import download
 from pyapsp.paths import AllPairsOptions
 from pyapsp.precision import infinity
 from pyapsp.sparse.totals import Totals, bins_of
@@ -326,28 +326,17 @@ class RowsTarget:
             self._buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, count)
 
     @contextmanager
-    def to(self, rows: np.ndarray, coming: ExitStack | None = None) -> Iterator[cl.Buffer]:
+    def to(self, rows: np.ndarray) -> Iterator[cl.Buffer]:
         """Yield the buffer for these rows; on exit its content is in the array.
 
         If the device is not the host, the rows may have another type that holds them.
-
-        Parameters
-        ----------
-        rows : (k, n) ndarray
-        coming : ExitStack, optional
-            On exit it is closed, and the rows come until it is closed again.
         """
-        if self._buffer is None:
-            with _as_buffer(self._queue, rows) as buffer:
-                yield buffer
+        if self._buffer is not None:
+            yield self._buffer
+            download(self._queue, self._buffer, self._dtype, rows, self._watch)
             return
-        yield self._buffer
-        given = self._queue, self._buffer, self._dtype, rows, self._watch
-        if coming is None:
-            download(*given)
-        else:
-            coming.close()
-            coming.enter_context(downloading(*given))
+        with _as_buffer(self._queue, rows) as buffer:
+            yield buffer
 
 
 @contextmanager

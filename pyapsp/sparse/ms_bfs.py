@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,7 +19,7 @@ from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.device import Device
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
-from pyapsp.kernels import Program, Stopwatch, build, staging, upload
+from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.kernels.transfer import in_place
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.precision import infinity
@@ -53,8 +52,6 @@ _PLANES = 4
 _RANGES = 16
 # Words of a row that are nearly as fast, for each source, as more: a line of a cache.
 _FEW_WORDS = 16
-# Turns in which sources are searched on a device with its own memory.
-_TURNS = 2
 # Vertices of a group in the kernel that reads bits.
 _VERTICES = 64
 # Number of vertex strips for which a work-item writes distances.
@@ -62,7 +59,7 @@ _STRIPS = {True: 32, False: 1}
 
 # Time of the predecessors of a block, in that of its distances; measured on real graphs.
 _BEFORE = {True: 4.0, False: 0.8}
-# Time of an arc of each vertex, in that of a word of distances; on a GPU rows take most of the time
+# Time of an arc of each vertex, in that of a word of distances; on a GPU the rows take longest.
 _ARC = {True: 1.0, False: 0.125}
 
 # Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU.
@@ -113,15 +110,14 @@ class MsBfs(TunableBlocks):
     ) -> list[int]:
         """Return the bytes of each buffer: graph, bits, rows."""
         words = parameters["words"]
-        blocks, turn = _blocks_and_turn(graph, options, words)
-        rows = turn * graph.n
+        blocks = _blocks(graph, options, words)
+        rows, sources = blocks * graph.n, blocks * words * _BITS
         pieces = graph.n + graph.m // _PIECE[options.device.traits.scalar_groups]
         arcs = [8 * (graph.n + 1), 4 * graph.m]
         arcs *= 1 + graph.directed
         bits = [4 * words * rows] * 3 + [4 * words * rows * _PLANES]
-        answer = [_answer(graph, options) * blocks * words * _BITS]
-        sources = [4 * turn * words * _BITS]
-        return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, *sources]
+        answer = [_answer(graph, options) * sources]
+        return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, 4 * sources]
 
     def prepare(
         self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
@@ -225,8 +221,8 @@ class _Searches:
         device = options.device
         self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff
         self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
-        blocks, self._blocks = _blocks_and_turn(graph, options, words)
-        self.size, self._each = (count * words * _BITS for count in (blocks, self._blocks))
+        self._blocks = _blocks(graph, options, words)
+        self.size = self._blocks * words * _BITS
         self._queue = device.queue()
         self._programs: _Programs = plan.state
         self._strip = _strip(graph, device)[0]
@@ -253,39 +249,28 @@ class _Searches:
         # the states of the level before, of this one, and of the next one
         self._told = [self._buffer(self._state.nbytes) for _ in range(3)]
         self._numbers = np.int32(self._state.size)
-        self._sources = self._buffer(4 * self._each)
+        self._sources = self._buffer(4 * self.size)
         answer = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
         answer = [] if options.totals else answer
-        self._rows = [
-            [RowsTarget(self._queue, (count, graph.n), each, watch) for each in answer]
-            for count in (min(self._each, self.size - s) for s in range(0, self.size, self._each))
-        ]
+        self._rows = [RowsTarget(self._queue, (self.size, graph.n), each, watch) for each in answer]
 
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> int | None:
-        """Compute the rows of a block of sources, and return the number of levels.
-
-        The sources are searched in turns; the rows of a turn come while the next one is searched.
-        """
-        longest, most = int(infinity(self._dtype)) - 1 if self._dtype.kind in "iu" else self._n, 0
+        """Compute the rows of a block of sources, and return the number of levels."""
+        longest = int(infinity(self._dtype)) - 1 if self._dtype.kind in "iu" else self._n
         if self._cutoff is not None:
             longest = max(min(longest, int(self._cutoff)), 1)
-        with ExitStack() as coming:
-            for turn, start in enumerate(range(0, sources.size, self._each)):
-                some = slice(start, start + self._each)
-                count, targets = sources[some].size, self._rows[turn]
-                levels = sum(1 for _ in itertools.islice(self.search(sources[some]), longest))
-                fields = np.int32(-(-(levels + 1).bit_length() // 4))
-                sizes = np.int32(self._n), np.int32(self._digits), self._plane, np.int32(count)
-                bits, strip = (self._seen, self._planes), self._strip * self._strips
-                with targets[0].to(distances[some], coming) as rows:
-                    self._over_words("ms_bfs_rows", strip, *bits, rows, *sizes, fields)
-                if predecessors is not None:
-                    with targets[1].to(predecessors[some], coming) as rows:
-                        self._over_words("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
-                most = max(most, levels)
-        return most
+        levels = sum(1 for _ in itertools.islice(self.search(sources), longest))
+        fields = np.int32(-(-(levels + 1).bit_length() // 4))
+        sizes = np.int32(self._n), np.int32(self._digits), self._plane, np.int32(sources.size)
+        bits = self._seen, self._planes
+        with self._rows[0].to(distances) as rows:
+            self._each("ms_bfs_rows", self._strip * self._strips, *bits, rows, *sizes, fields)
+        if predecessors is not None:
+            with self._rows[1].to(predecessors) as rows:
+                self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
+        return levels
 
     def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
         """Compute the sums over the rows of a block of sources."""
@@ -407,7 +392,7 @@ class _Searches:
         items = lanes, max(groups, 1) * height, blocks
         self._programs.search.kernel(kernel)(self._queue, items, self._group, *arguments)
 
-    def _over_words(self, kernel: str, strip: int, *arguments: Any) -> None:
+    def _each(self, kernel: str, strip: int, *arguments: Any) -> None:
         """Launch a kernel with a work-item for each (strip of vertices, word, block).
 
         On CPUs the words of a strip follow each other, because they are in the same cache lines.
@@ -442,7 +427,7 @@ def _strip(graph: Graph, device: Device) -> tuple[int, int]:
 
 
 def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
-    """Return the number of blocks on the device: all, or as many as fit."""
+    """Return the number of blocks that are searched in parallel: all, or as many as fit."""
     wanted = -(-options.count(graph.n) // (words * _BITS))
     one = graph.n * (words * 4 * (3 + _PLANES) + 12)
     # enough planes for the longest distance; the last are allocated while the others are kept
@@ -465,17 +450,6 @@ def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
     )
     blocks = max(min(wanted, fits), 1)
     return max(-(-wanted // (-(-wanted // blocks) or 1)), 1)
-
-
-def _blocks_and_turn(graph: Graph, options: AllPairsOptions, words: int) -> tuple[int, int]:
-    """Return the number of blocks that `_blocks` allows, and those that are searched at once.
-
-    They are the same if no rows come in pieces.
-    """
-    blocks = _blocks(graph, options, words)
-    turn = -(-blocks // _TURNS)
-    pieces = _answer(graph, options) * words * _BITS * turn
-    return blocks, turn if staging.suits(options.device.handle, pieces) else blocks
 
 
 def _answer(graph: Graph, options: AllPairsOptions) -> int:

@@ -20,8 +20,6 @@ from pyapsp.graph.dense import DenseGraph
 from pyapsp.kernels import Stopwatch, staging
 from pyapsp.landing import download, expected
 from pyapsp.paths import AllPairsOptions
-from pyapsp.sparse import ms_bfs
-from pyapsp.verify import against_scipy
 
 _N = 97  # a prime number: rows are never a multiple of a piece
 _METHODS = ("fw-minplus", "fw-blocked", "fw-packed16", "near-far", "apsp-tasks", "ms-bfs")
@@ -403,34 +401,6 @@ def test_answers_equal_those_of_whole_copies(method, dtype, device):
     np.testing.assert_array_equal(answer.predecessors, whole.predecessors)
     alone = pyapsp.solve(graph, method, sources=[5, 0], **given)
     np.testing.assert_array_equal(alone.distances, whole.distances[[5, 0]])
-
-
-@pytest.mark.parametrize("predecessors", [False, True])
-def test_rows_of_a_search_come_while_the_next_one_runs(predecessors, device, stage, monkeypatch):
-    """Four words of sources are searched in two turns; the last has one source."""
-    monkeypatch.setattr(ms_bfs, "_answer", lambda graph, _: 2 * graph.n)  # that of a GPU
-    searches, search = [], ms_bfs._Searches.search
-
-    def watched(self, sources):
-        searches.append((sources.size, stage._copying.locked()))
-        return search(self, sources)
-
-    monkeypatch.setattr(ms_bfs._Searches, "search", watched)
-    graph, method = _graph("ms-bfs"), pyapsp.method("ms-bfs", words=1)
-    given = {"dtype": "uint16", "predecessors": predecessors, "device": device}
-    for sources in (None, np.arange(65)[::-1], [7]):
-        whole = _solve_plainly(graph, "apsp-bfs", sources=sources, **given)
-        searches.clear()
-        answer = pyapsp.solve(graph, method, sources=sources, **given)
-        np.testing.assert_array_equal(answer.distances, whole.distances)
-        if predecessors:
-            assert against_scipy(graph, answer).ok
-        if sources is None:
-            assert searches == [(64, False), (33, True)]
-    monkeypatch.setattr(landing, "convert", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        pyapsp.solve(graph, method, **given)
-    assert not stage._copying.locked()
 
 
 @pytest.mark.parametrize("dtype", ["int16", "int32", "float32", "float64"])
