@@ -212,11 +212,6 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             phases.append([matrix, *recovery.buffers])
         for each in phases:
             check_memory(each, options)
-        if recovery is not None and recovery.all_arcs:
-            # predecessors are searched before the memory of the rounds is freed, if all fits
-            together = [*solving, *recovery.buffers]
-            recovery.all_arcs = configuration.layout is None and _fits(together, options)
-            phases += [together] * recovery.all_arcs
         return configuration, match, max(map(sum, phases))
 
     def _is_sparse(
@@ -275,12 +270,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                     _scratch(options.device, queue, count, configuration.zeros, watch)
                     for count in configuration.scratch
                 ]
-                all_arcs = recovery is not None and recovery.all_arcs
-                sent = recovery.send_arcs(queue, watch) if recovery and all_arcs else []
                 self._run_rounds(plan, configuration, queue, [*matrices, *scratch], watch)
-                found = None
-                if recovery and all_arcs:
-                    found = recovery.search(queue, matrices[0], layout.columns, sent, watch)
                 if matrix.staged or kept is not None:
                     queue.finish()  # else the download waits, which saves a small call one wait
                     _free(scratch)
@@ -305,7 +295,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                             matrices = [upload(options.device, queue, distances, n, plain, watch)]
                             columns = n
                         held = matrices[0], columns
-                        recovery.run(queue, *held, distances, recovered, watch, arrived, found)
+                        recovery.run(queue, *held, distances, recovered, watch, arrived)
                         predecessors = recovered
             _free(matrices)
         elif options.predecessors:
@@ -378,15 +368,6 @@ def initial_predecessors(graph: Graph) -> np.ndarray:
 def _layout(configuration: Configuration, options: AllPairsOptions) -> Layout:
     columns = configuration.pitch or configuration.size
     return configuration.layout or Layout(options.dtype, columns, infinity(options.dtype))
-
-
-def _fits(buffers: list[int], options: AllPairsOptions) -> bool:
-    """Return whether buffers fit in memory."""
-    try:
-        check_memory(buffers, options)
-    except DeviceMemoryError:
-        return False
-    return True
 
 
 def _nothing() -> None:

@@ -58,10 +58,8 @@ class Recovery:
     between their ends. A first pass finds these arcs from the rows of their tails. A second pass
     finds the predecessors, each row from the same row of the distances. Both passes process one
     slab of rows after the other. For `run` the matrix is on the device, as one slab; `run_slabs`
-    uploads the slabs. In `run` the host does the first pass if the graph is an array.
-
-    With `all_arcs` there is no first pass: `send_arcs` uploads the arcs, and `search` enqueues the
-    second pass right after the distances, before these leave the device.
+    uploads the slabs. In `run` the host does the first pass if the graph is an array, and there is
+    none for few arcs on a GPU.
 
     Parameters
     ----------
@@ -75,8 +73,6 @@ class Recovery:
     ----------
     slab_rows : int
         n for `run`.
-    all_arcs : bool
-        Whether there are so few arcs that a first pass takes longer than it saves.
     buffers : list of int
         Bytes of the device buffers that are allocated together; for `run` without the matrix.
     """
@@ -86,6 +82,7 @@ class Recovery:
     ) -> None:
         self._graph, self._dtype = graph, options.dtype
         traits = options.device.traits
+        self._scalar = traits.scalar_groups
         if traits.scalar_groups:
             # predecessors have 4 bytes, distances may have less
             width, shape = traits.lanes(max(options.dtype.itemsize, 4)), (4, 1, 1)
@@ -104,9 +101,6 @@ class Recovery:
         self._sources = strips * width * self._group[0]
         self._program = build(options.device, "dense/predecessors.cl", defines)
         self._resident = slab_rows is None
-        few = graph.m <= _ALL[traits.scalar_groups] * graph.n and not isinstance(graph, DenseGraph)
-        # with rounding, the sum of a longer way may be as close
-        self.all_arcs = self._resident and few and options.dtype.kind in "iu"
         self.slab_rows = graph.n if slab_rows is None else min(slab_rows, graph.n)
         self.buffers = self._sizes(self.slab_rows)
 
@@ -143,39 +137,6 @@ class Recovery:
         recovery.buffers = recovery._sizes(recovery.slab_rows)
         return recovery
 
-    def send_arcs(self, queue: cl.CommandQueue, watch: Stopwatch) -> list[cl.Buffer]:
-        """Upload all arcs, by their heads; return their buffers."""
-        arcs = [_buffer(queue, size) for size in self.buffers[:3]]
-        turned = self._graph.reversed()
-        self._upload(queue, watch, arcs, turned.indptr, turned.indices, turned.weights)
-        return arcs
-
-    def search(
-        self,
-        queue: cl.CommandQueue,
-        matrix: cl.Buffer,
-        columns: int,
-        arcs: list[cl.Buffer],
-        watch: Stopwatch,
-    ) -> cl.Buffer:
-        """Enqueue the search among the arcs that `send_arcs` sent.
-
-        Parameters
-        ----------
-        queue, matrix, columns, watch
-            As for `run`.
-        arcs : list of pyopencl.Buffer
-
-        Returns
-        -------
-        pyopencl.Buffer
-            The predecessors, for `run`.
-        """
-        n = self._graph.n
-        slab, before = (_buffer(queue, size) for size in self.buffers[3:5])
-        self._enqueue(queue, watch, matrix, columns, (0, n), (0, n), arcs, slab, before)
-        return before
-
     def run(
         self,
         queue: cl.CommandQueue,
@@ -185,7 +146,6 @@ class Recovery:
         result: np.ndarray,
         watch: Stopwatch,
         arrived: Callable[[], object] = lambda: None,
-        before: cl.Buffer | None = None,
     ) -> None:
         """Find the predecessors of distances that are on the device.
 
@@ -203,8 +163,6 @@ class Recovery:
             Measures the run, as phases "recovery" and "transfer".
         arrived : callable
             Waits until `distances` are there.
-        before : pyopencl.Buffer, optional
-            What `search` has returned.
         """
         graph, n = self._graph, self._graph.n
         if self._dtype.kind == "f":
@@ -232,12 +190,7 @@ class Recovery:
             given = queue, watch, matrix, columns, n, allowed, slabs, deliver
             # to list all arcs of a dense matrix takes longer than to solve it
             dense = isinstance(graph, DenseGraph)
-            rows = _Rows(*given, on_host=on_host if dense else None)
-            if before is None:
-                self._recover(rows)
-            else:
-                suspects = _buffer(queue, self.buffers[5])
-                deliver(0, n, before, self._look(rows, 0, n, before, suspects))
+            self._recover(_Rows(*given, on_host=on_host if dense else None))
 
     def run_slabs(
         self,
@@ -368,12 +321,17 @@ class Recovery:
 
     def _recover(self, rows: _Rows) -> None:
         """Find the relevant arcs in a first pass over the slabs, the predecessors in a second."""
-        sizes, queue = self._sizes(rows.height), rows.queue
+        sizes, queue, graph = self._sizes(rows.height), rows.queue, self._graph
         found = None if rows.on_host is None else self._by_head(*rows.on_host())
         if found is not None:
             sizes[1:3] = (each * found[1].size for each in (4, self._dtype.itemsize))
         arcs = [_buffer(queue, size) for size in sizes[:3]]
-        if found is None:
+        # with rounding, a longer way may have the same sum
+        few = self._resident and graph.m <= _ALL[self._scalar] * graph.n and rows.allowed.exact
+        if found is None and few:
+            turned = graph.reversed()
+            found = turned.indptr, turned.indices, turned.weights
+        elif found is None:
             found = self._by_head(*self._sift(rows, arcs))
         self._search(rows, arcs, found, [_buffer(queue, size) for size in sizes[3:6]])
 
@@ -397,8 +355,7 @@ class Recovery:
             start, stop = graph.indptr[first], graph.indptr[last]
             if start == stop:
                 continue
-            offsets = graph.indptr[first : last + 1]
-            self._upload(queue, watch, arcs, offsets, graph.indices, graph.weights)
+            self._upload(rows, arcs, graph.indptr[first : last + 1], graph.indices, graph.weights)
             shape = self._groups(1, -(-(last - first) // self._group[1]))
             place = (rows.matrix, np.int32(rows.columns), np.int32(last - first))
             watch.add("recovery", sift(queue, *shape, *place, *arcs, marks, *slack))
@@ -409,50 +366,39 @@ class Recovery:
         return np.searchsorted(kept, graph.indptr), graph.indices[kept], graph.weights[kept]
 
     def _search(
-        self, rows: _Rows, arcs: list[cl.Buffer], found: _Arcs, buffers: list[cl.Buffer]
+        self,
+        rows: _Rows,
+        arcs: list[cl.Buffer],
+        found: _Arcs,
+        buffers: list[cl.Buffer],
     ) -> None:
         """Find the predecessors among these arcs, and deliver them slab by slab."""
+        queue, watch = rows.queue, rows.watch
         (offsets, ends, weights), (slab, before, suspects) = found, buffers
+        transpose = self._program.kernel("predecessors_slab")
+        search = self._program.kernel("predecessors_search")
+        n, span = self._graph.n, self._span(rows.height)
+        pitch, size = np.int32(rows.columns), np.int32(n)
         # all arcs at once if they fit, else the arcs into one range of vertices after another
         parts = list(_parts(offsets, self._capacity(rows.height)))
         there = None
         for first, last in rows.slabs():
+            count = np.int32(last - first)
             for part in parts:
                 begin, end = part
                 if part != there:
-                    some = offsets[begin : end + 1]
-                    self._upload(rows.queue, rows.watch, arcs, some, ends, weights)
+                    self._upload(rows, arcs, offsets[begin : end + 1], ends, weights)
                     there = part
-                given = rows.queue, rows.watch, rows.matrix, rows.columns
-                self._enqueue(*given, (first, last), part, arcs, slab, before)
+                heads = (np.int32(first), np.int32(begin), np.int32(end))
+                for start in range(0, last - first, span):
+                    place = (size, count, np.int32(start), np.int32(span))
+                    shape = self._groups(-(-n // _TILE), span // _TILE)
+                    event = transpose(queue, *shape, rows.matrix, pitch, *place, slab)
+                    watch.add("recovery", event)
+                    shape = self._groups(span // self._sources, -(-(end - begin) // _TILE))
+                    event = search(queue, *shape, before, *place, *heads, slab, *arcs)
+                    watch.add("recovery", event)
             rows.deliver(first, last, before, self._look(rows, first, last, before, suspects))
-
-    def _enqueue(
-        self,
-        queue: cl.CommandQueue,
-        watch: Stopwatch,
-        matrix: cl.Buffer,
-        columns: int,
-        sources: tuple[int, int],
-        heads: tuple[int, int],
-        arcs: list[cl.Buffer],
-        slab: cl.Buffer,
-        before: cl.Buffer,
-    ) -> None:
-        """Enqueue the search from the sources of a slab among the arcs into a range of vertices."""
-        transpose = self._program.kernel("predecessors_slab")
-        search = self._program.kernel("predecessors_search")
-        n, (first, last), (begin, end) = self._graph.n, sources, heads
-        span, pitch, size, count = self._span(self.slab_rows), columns, n, last - first
-        for start in range(0, count, span):
-            place = tuple(map(np.int32, (size, count, start, span)))
-            shape = self._groups(-(-n // _TILE), span // _TILE)
-            event = transpose(queue, *shape, matrix, np.int32(pitch), *place, slab)
-            watch.add("recovery", event)
-            shape = self._groups(span // self._sources, -(-(end - begin) // _TILE))
-            part = map(np.int32, (first, begin, end))
-            event = search(queue, *shape, before, *place, *part, slab, *arcs)
-            watch.add("recovery", event)
 
     def _look(
         self, rows: _Rows, first: int, last: int, before: cl.Buffer, suspects: cl.Buffer
@@ -472,8 +418,7 @@ class Recovery:
 
     def _upload(
         self,
-        queue: cl.CommandQueue,
-        watch: Stopwatch,
+        rows: _Rows,
         arcs: list[cl.Buffer],
         offsets: np.ndarray,
         ends: np.ndarray,
@@ -488,7 +433,7 @@ class Recovery:
         )
         for buffer, array in zip(arcs, host, strict=True):
             if array.size:
-                watch.add("transfer", cl.enqueue_copy(queue, buffer, array))
+                rows.watch.add("transfer", cl.enqueue_copy(rows.queue, buffer, array))
 
 
 @dataclass(frozen=True)

@@ -155,11 +155,8 @@ def in_core(graph, result, device):
     queue, flags = device.queue(), cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
     matrix = cl.Buffer(queue.context, flags, hostbuf=padded)
     recovery = Recovery(graph, AllPairsOptions(device, distances.dtype, predecessors=True))
-    found, before, watch = np.empty((n, n), np.int32), None, Stopwatch()
-    if recovery.all_arcs:
-        arcs = recovery.send_arcs(queue, watch)
-        before = recovery.search(queue, matrix, n + 3, arcs, watch)
-    recovery.run(queue, matrix, n + 3, distances, found, watch, before=before)
+    found = np.empty((n, n), np.int32)
+    recovery.run(queue, matrix, n + 3, distances, found, Stopwatch())
     return found
 
 
@@ -199,32 +196,16 @@ def test_slabs_of_any_height_give_what_the_whole_matrix_gives(
         np.testing.assert_array_equal(found, result.predecessors, str((rows, stripe)))
 
 
-@pytest.mark.parametrize(
-    ("method", "kind", "dtype", "passes"),
-    [
-        ("fw-minplus", "whole", "uint16", 1),
-        ("fw-minplus", "zeros", "int32", 1),
-        ("fw-minplus", "negative", "int32", 1),
-        ("fw-minplus", "complete", "int32", 2),
-        ("fw-minplus", "real", "float64", 2),  # with rounding, a longer way may be as close
-        ("fw-packed16", "whole", "uint16", 2),
-    ],
-)
-def test_few_arcs_need_no_first_pass(method, kind, dtype, passes, device, monkeypatch):
-    """As on a GPU, where it takes longer than it saves."""
-    monkeypatch.setattr(module, "_ALL", dict.fromkeys((True, False), 64))
+@pytest.mark.parametrize(("kind", "first_pass"), [("whole", False), ("complete", True)])
+def test_few_arcs_need_no_first_pass_on_a_gpu(kind, first_pass, device, monkeypatch):
     graph, sifted, sift = graph_of(kind), [], Recovery._sift
+    result = pyapsp.solve(graph, "fw-blocked", dtype="uint16", device=device)
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=False))
     monkeypatch.setattr(Recovery, "_sift", lambda *given: (sifted.append(given), sift(*given))[1])
-    given = {"dtype": dtype, "predecessors": True, "device": device}
-    result = pyapsp.solve(graph, method, **given)
-    assert len(sifted) == passes - 1
-    assert verify.certificate(graph, result, device=device).ok
-    # with less memory the buffers of the rounds are freed first
-    limit = result.stats["peak_device_bytes"] - (passes == 1)
-    tight = pyapsp.solve(graph, method, memory_limit=limit, **given)
-    assert len(sifted) == 2 * (passes - 1) + (passes == 1)
-    assert tight.stats["peak_device_bytes"] <= limit
-    np.testing.assert_array_equal(tight.predecessors, result.predecessors)
+    in_core(graph, result, device)
+    assert len(sifted) == first_pass
+    by_slabs(graph, result, device, 200)  # what the ranks of a run agree on is needed
+    assert len(sifted) == first_pass + 1
 
 
 def _matrix(kind):
