@@ -275,19 +275,9 @@ def convert(distances: np.ndarray, target: np.ndarray) -> None:
         target[some] = given
         if before == after or given.max(initial=0) != before:
             continue
-        if before < after:
-            _raise(target[some], given == before, after)
+        if target.dtype.kind == "f":
+            # a copy by a mask takes a branch for each value, and up to eight times as long
+            with np.errstate(divide="ignore"):
+                np.divide(target[some], given != before, out=target[some])
         else:
             np.copyto(target[some], after, where=given == before)
-
-
-def _raise(target: np.ndarray, where: np.ndarray, value: float | int) -> None:
-    """Replace positive numbers by a larger one.
-
-    The bits of positive numbers are ordered like the numbers. A copy by a mask takes a branch for
-    each value, and up to eight times as long.
-    """
-    words = np.dtype(f"u{target.itemsize}")
-    bits, raised = target.view(words), where.astype(words)
-    raised *= np.array(value, target.dtype).view(words)
-    np.maximum(bits, raised, out=bits)
