@@ -279,6 +279,8 @@ class Session:
 class TunableBlocks(BufferedMethod, SourceBlocks):
     """Base of the methods with parameters."""
 
+    growth = 1.0  # rates are those of n^3 updates, and searches take n m steps
+
     def check(self, graph: Graph, options: AllPairsOptions) -> None:
         """Raise an error if the type does not hold the weights."""
         check_weights(graph, options.dtype)

@@ -124,7 +124,7 @@ def tuned_rate(
     The best row determines the device, dtype and family; the rows with these and any n are used.
     Between two sizes the rate is a power of n. Below the smallest size it follows the power above
     that size, but no run may be predicted to take longer than the smallest one that was timed.
-    Above the largest size the rate is constant.
+    Above the largest size the rate is constant, or grows with `TunableMethod.growth`.
 
     If no method has a row for the platform, the rows of other platforms with this kind of device
     are used, so that the rates of different methods can be compared. Their parameters are not used.
@@ -259,6 +259,8 @@ class _Found:
         if size < sizes[0] and len(sizes) > 1:
             power = np.clip((logs[1] - logs[0]) / (sizes[1] - sizes[0]), 0, 3)
             expected += power * (size - sizes[0])
+        elif size > sizes[-1]:
+            expected += self._asked.method.growth * (size - sizes[-1])
         wider = self._asked.dtype.itemsize / np.dtype(nearest.row.dtype).itemsize
         return float(np.exp(expected) / max(wider, 1.0) ** self._asked.method.slowdown)
 

@@ -23,11 +23,14 @@ class TunableMethod(Method):
         Whether the kernels that have the parameters are different with predecessors.
     slowdown : float
         A type twice as wide takes 2 ** slowdown times as long.
+    growth : float
+        Twice the size of the largest row has 2 ** growth times its rate.
     """
 
     tunable = True
     carries_predecessors: ClassVar[bool] = False
     slowdown: ClassVar[float] = 1.0
+    growth: ClassVar[float] = 0.0
 
     @abstractmethod
     def candidates(self, options: Any) -> Iterator[dict[str, Any]]:

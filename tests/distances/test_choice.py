@@ -110,6 +110,14 @@ def test_the_rate_lies_between_those_of_two_rows(rows, device):
     assert seconds == pytest.approx(64**3 / 1e9)  # a smaller one does not take longer
 
 
+def test_the_time_of_a_search_grows_with_sources_and_arcs(rows, device):
+    rows(("near-far", "float32", 1000, 1e9), ("near-far", "float32", 4000, 3e9))
+    rows(("fw-minplus", "float32", 4000, 3e9))
+    options = AllPairsOptions(device, np.dtype("float32"))
+    for name, rate in (("near-far", 6e9), ("fw-minplus", 3e9)):
+        assert tuned_rate(pyapsp.method(name), 8000, options) == pytest.approx(rate)
+
+
 def test_a_method_for_short_distances_needs_the_proof(rows, device):
     rows(("fw-packed8", "int32", 128, 1e12), ("fw-minplus", "int32", 128, 1e6))
     ring = np.arange(128)
@@ -252,7 +260,7 @@ def test_searches_by_bits_are_considered_with_predecessors(rows, device):
     plain, _, *_ = choice.candidates(graph, given)
     found, _, *_ = choice.candidates(graph, replace(given, predecessors=True))
     assert plain.method.id == found.method.id == "ms-bfs"
-    assert 2 * plain.seconds < found.seconds < 6 * plain.seconds
+    assert 1.5 * plain.seconds < found.seconds < 6 * plain.seconds
 
 
 @pytest.mark.parametrize(
