@@ -60,7 +60,7 @@ class NearFar(TunableBlocks):
     summary = "work-efficient: near and far lists, a block of sources for each work-group"
     source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45; sources side by side: ours"
     requires = Weights(non_negative=True)
-    slowdown = 0.5  # float64 took 1.2 to 1.5 times as long as float32, on a CPU and on a GPU
+    slowdown = 0.5  # float64 took 1.2 to 1.9 times as long as float32, mostly 1.5
     # delta in percent of the mean weight
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "sources": (8, 16, 32, 64, 128),

@@ -461,9 +461,9 @@ def test_negative_weights_may_be_searched(rows, device, dtype):
 
 def test_a_matrix_in_host_memory_is_predicted(rows, device):
     """It is taken before a search that takes longer, if the device does not hold the matrix."""
-    graph = random_graph(600, 4000, 9, seed=1)
+    graph = random_graph(1500, 9000, 9, seed=1)
     graph = graph.with_weights(graph.weights + 0.1)
     for search, expected in ((1e7, "fw-outofcore"), (9e9, "near-far")):
-        rows(("fw-minplus", "float64", 600, 1e9), ("near-far", "float64", 600, search))
-        result = pyapsp.solve(graph, device=device, memory_limit=2_500_000)
+        rows(("fw-minplus", "float64", 1500, 1e9), ("near-far", "float64", 1500, search))
+        result = pyapsp.solve(graph, device=device, memory_limit=12_000_000)
         assert result.stats["method"] == expected
