@@ -11,6 +11,7 @@ import pytest
 
 import pyapsp
 from pyapsp import landing, runs
+from pyapsp.dense import predecessors
 from pyapsp.dense.fw_minplus import FwMinplus
 from pyapsp.distances import race
 from pyapsp.distances.request import requested
@@ -259,6 +260,23 @@ def test_predecessors_of_a_dense_array(weights, dtype, device, monkeypatch):
     assert answer.distances.dtype == dtype
     np.testing.assert_array_equal(answer.distances, plain.distances)
     np.testing.assert_array_equal(answer.predecessors, plain.predecessors)
+
+
+def test_rounding_is_known_from_distances_that_have_come(device, monkeypatch):
+    convert = landing.convert
+    monkeypatch.setattr(landing, "convert", lambda *given: (time.sleep(2e-3), convert(*given)))
+    seen, find = [], predecessors.tolerance
+
+    def watched(graph, rows):
+        seen.append(rows.copy())
+        return find(graph, rows)
+
+    monkeypatch.setattr(predecessors, "tolerance", watched)
+    graph = _graph("near-far")
+    graph = graph.with_weights(graph.weights + 0.1)
+    given = {"dtype": "float32", "predecessors": True, "device": device}
+    answer = pyapsp.solve(graph, "fw-minplus", **given)
+    np.testing.assert_array_equal(seen[0], answer.distances)
 
 
 def test_no_page_is_cleared_after_the_block(device, monkeypatch):
