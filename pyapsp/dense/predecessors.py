@@ -320,7 +320,7 @@ class Recovery:
         return (x * width, y * height), (width, height)
 
     def _recover(self, rows: _Rows) -> None:
-        """Find the relevant arcs in a first pass, unless all are, and the predecessors in a second."""
+        """Find the relevant arcs in a first pass, if there is one; the predecessors in a second."""
         sizes, queue, graph = self._sizes(rows.height), rows.queue, self._graph
         found = None if rows.on_host is None else self._by_head(*rows.on_host())
         if found is not None:
