@@ -82,7 +82,6 @@ class Recovery:
     ) -> None:
         self._graph, self._dtype = graph, options.dtype
         traits = options.device.traits
-        self._scalar = traits.scalar_groups
         if traits.scalar_groups:
             # predecessors have 4 bytes, distances may have less
             width, shape = traits.lanes(max(options.dtype.itemsize, 4)), (4, 1, 1)
@@ -101,6 +100,7 @@ class Recovery:
         self._sources = strips * width * self._group[0]
         self._program = build(options.device, "dense/predecessors.cl", defines)
         self._resident = slab_rows is None
+        self._few = self._resident and graph.m <= _ALL[traits.scalar_groups] * graph.n
         self.slab_rows = graph.n if slab_rows is None else min(slab_rows, graph.n)
         self.buffers = self._sizes(self.slab_rows)
 
@@ -321,15 +321,14 @@ class Recovery:
 
     def _recover(self, rows: _Rows) -> None:
         """Find the relevant arcs in a first pass, if there is one; the predecessors in a second."""
-        sizes, queue, graph = self._sizes(rows.height), rows.queue, self._graph
+        sizes, queue = self._sizes(rows.height), rows.queue
         found = None if rows.on_host is None else self._by_head(*rows.on_host())
         if found is not None:
             sizes[1:3] = (each * found[1].size for each in (4, self._dtype.itemsize))
         arcs = [_buffer(queue, size) for size in sizes[:3]]
-        # with rounding, a longer way may have the same sum
-        few = self._resident and graph.m <= _ALL[self._scalar] * graph.n and rows.allowed.exact
-        if found is None and few:
-            turned = graph.reversed()
+        if found is None and self._few and rows.allowed.exact:
+            # without rounding, arcs that do not matter are on no shortest path
+            turned = self._graph.reversed()
             found = turned.indptr, turned.indices, turned.weights
         elif found is None:
             found = self._by_head(*self._sift(rows, arcs))

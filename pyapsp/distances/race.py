@@ -30,7 +30,8 @@ __all__ = ["choices"]
 
 # There is a race between candidates that are predicted to take at most _NEAR times the shortest
 # time, if all calls so far took longer than _ENOUGH (seconds): with parts if the shortest time is
-# above _SHORT, else with _TURNS calls of each of the first _MOST candidates if it is above _TINY.
+# above _SHORT, else with up to _TURNS calls of each of the first _MOST candidates if it is above
+# _TINY.
 _NEAR, _SHORT, _ENOUGH = 3.0, 0.05, 1.0
 _TINY, _TURNS, _MOST = 5e-4, 5, 4
 # After two calls, of which the first may have built kernels, a candidate is out of the race if its

@@ -150,8 +150,9 @@ class MsBfs(TunableBlocks):
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return the time from the tuning rows around n, and that of many levels in a mesh.
 
-        A distance is written for each source and vertex, and an arc costs a word of 32 sources. In
-        a deep graph, the sources of a word reach a vertex in different levels.
+        A distance is written for each source and vertex. An arc costs a word of 32 sources, and on
+        a GPU a part of it. In a deep graph, the sources of a word reach a vertex in different
+        levels.
         Without an estimate of the depth, only meshes are deep: with at most two arcs for each
         vertex a mesh may be a path. Rows tell the time without predecessors, which are added.
         """

@@ -263,6 +263,29 @@ def test_searches_by_bits_are_considered_with_predecessors(rows, device):
     assert 1.5 * plain.seconds < found.seconds < 6 * plain.seconds
 
 
+@pytest.mark.parametrize(("scalar", "least", "most"), [(True, 1.8, 2.4), (False, 1.05, 1.3)])
+def test_arcs_of_a_search_by_bits_count_less_on_a_gpu(
+    rows, device, monkeypatch, scalar, least, most
+):
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+    rows(("ms-bfs", "float32", 1000, 1e12))
+    method, options = pyapsp.method("ms-bfs"), AllPairsOptions(device, np.dtype("float32"))
+    few, many = (
+        method.predict(replace(random_graph(1000, m, 1, seed=1).facts, depth=3), options, 1000)
+        for m in (4000, 44000)
+    )
+    assert least * few < many < most * few
+
+
+def test_a_search_in_float64_is_not_twice_as_slow(rows, device):
+    rows(("near-far", "float32", 1000, 1e9))
+    narrow, wide = (
+        tuned_rate(pyapsp.method("near-far"), 1000, AllPairsOptions(device, np.dtype(dtype)))
+        for dtype in ("float32", "float64")
+    )
+    assert wide == pytest.approx(narrow / 2**0.5)
+
+
 @pytest.mark.parametrize(
     ("name", "dtype", "least", "most"),
     [
