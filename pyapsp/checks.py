@@ -13,6 +13,7 @@ from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.host import cores, share
 from pyapsp.precision import holds_all, infinity
+from pyapsp.reuse import empty
 
 __all__ = [
     "advice",
@@ -245,7 +246,7 @@ def converted(distances: np.ndarray, dtype: np.dtype, out: np.ndarray | None = N
     out : (k, n) ndarray, optional
         Array for the result.
     """
-    target = np.empty(distances.shape, dtype) if out is None else out
+    target = empty(distances.shape, dtype) if out is None else out
 
     def part(first: int, last: int) -> None:
         convert(distances[first:last], target[first:last])

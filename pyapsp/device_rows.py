@@ -11,8 +11,10 @@ import pyopencl as cl
 from pyapsp.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.device import Device
 from pyapsp.kernels import staging
+from pyapsp.kernels.mapped import is_pinned
 from pyapsp.kernels.program import Program, build
 from pyapsp.precision import infinity
+from pyapsp.reuse import empty
 
 if TYPE_CHECKING:
     import pyopencl.array as cl_array
@@ -64,7 +66,8 @@ class DeviceRows:
         return view
 
     @cached_property
-    def _buffer(self) -> cl.Buffer:
+    def buffer(self) -> cl.Buffer:
+        """The memory of the rows; a view has the memory of the whole."""
         return self.device.buffer(max(self.nbytes, 4))
 
     @cached_property
@@ -73,7 +76,7 @@ class DeviceRows:
         from pyopencl.array import Array  # its import takes as long as a small solve
 
         whole = self._whole
-        return Array(self.device.queue(), whole.shape, self.dtype, data=whole._buffer)
+        return Array(self.device.queue(), whole.shape, self.dtype, data=whole.buffer)
 
     def take(self, queue: cl.CommandQueue, found: cl.Buffer, dtype: np.dtype, columns: int) -> None:
         """Copy rows of a buffer of the device, converted to the type of the answer.
@@ -94,7 +97,7 @@ class DeviceRows:
         items = self._items
         sizes = np.int64(self._first), np.int32(n)
         kernel = self._program(dtype).kernel("device_rows_copy")
-        arrays = found, np.int64(columns), self._whole._buffer, self._infinity(dtype)
+        arrays = found, np.int64(columns), self._whole.buffer, self._infinity(dtype)
         kernel(queue, (items, rows), (items, 1), *arrays, *sizes)
         queue.finish()
 
@@ -103,19 +106,30 @@ class DeviceRows:
         if rows.size:
             start = self.dtype.itemsize * self._first * self.shape[1]
             rows = np.ascontiguousarray(rows)
-            cl.enqueue_copy(self.device.queue(), self._whole._buffer, rows, dst_offset=start)
+            cl.enqueue_copy(self.device.queue(), self._whole.buffer, rows, dst_offset=start)
 
     def get(self) -> np.ndarray:
         """Return a copy of the rows on the host."""
-        rows, queue = np.empty(self.shape, self.dtype), self.device.queue()
+        rows = empty(self.shape, self.dtype)
+        self.fetch(rows)
+        return rows
+
+    def fetch(self, rows: np.ndarray) -> None:
+        """Copy the rows to an array of the host, of the same type and shape."""
+        queue = self.device.queue()
         if self._whole is self and staging.suits(queue.device, rows.nbytes):
-            given = [(self._buffer, 0, rows)], self.dtype, self.shape[1], _place
-            with staging.stage(queue.context).fetching(queue, *given):
+            stage = staging.stage(queue.context)
+            queue.finish()
+            if is_pinned(queue.context, rows):
+                coming = stage.copying(self.buffer, rows)
+            else:
+                given = [(self.buffer, 0, rows)], self.dtype, self.shape[1], _place
+                coming = stage.fetching(queue, *given)
+            with coming:
                 pass
         elif rows.size:
             start = self.dtype.itemsize * self._first * self.shape[1]
-            cl.enqueue_copy(queue, rows, self._whole._buffer, src_offset=start)
-        return rows
+            cl.enqueue_copy(queue, rows, self._whole.buffer, src_offset=start)
 
     def diagonal(self) -> np.ndarray:
         """Return a copy of the values of each row's own vertex, for all rows of a square."""
@@ -127,7 +141,7 @@ class DeviceRows:
             cl.enqueue_copy(  # type: ignore[call-overload]
                 queue,
                 found,
-                self._buffer,
+                self.buffer,
                 buffer_origin=(0, 0),
                 host_origin=(0, 0),
                 region=(item, n - 1),
@@ -135,7 +149,7 @@ class DeviceRows:
                 host_pitches=(item,),
             )
         if n:
-            cl.enqueue_copy(queue, found[-1:], self._buffer, src_offset=(n * n - 1) * item)
+            cl.enqueue_copy(queue, found[-1:], self.buffer, src_offset=(n * n - 1) * item)
         return found
 
     def largest(self) -> int | float:
@@ -150,7 +164,7 @@ class DeviceRows:
         items = self._items
         kernel = self._program(self.dtype, whole=False).kernel("device_rows_largest")
         sizes = np.int64(self._first), np.int32(n)
-        kernel(queue, (items, rows), (items, 1), self._whole._buffer, buffer, *sizes)
+        kernel(queue, (items, rows), (items, 1), self._whole.buffer, buffer, *sizes)
         cl.enqueue_copy(queue, found, buffer)
         most: int | float = found.max(initial=0).item()
         return most

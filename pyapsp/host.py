@@ -21,7 +21,6 @@ __all__ = [
     "available_memory",
     "copy",
     "cores",
-    "empty_beside",
     "flush",
     "is_aligned",
     "mapped_file",
@@ -257,34 +256,6 @@ def _rewrite(path: Path) -> None:
             file.seek(-len(content), os.SEEK_CUR)
             file.write(content)
             content = file.read(_ZEROS)
-
-
-def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:
-    """Return an array of the same shape: in memory, or in a file if `array` is a memory map.
-
-    Parameters
-    ----------
-    array : ndarray
-    name : str
-        Part of the name of the new file: ``FILE.NAME.npy`` for a memory map of FILE.
-    dtype : dtype-like
-
-    Returns
-    -------
-    ndarray
-        Its content is undefined.
-
-    Raises
-    ------
-    DiskSpaceError
-        If the disk is too small for the file.
-    """
-    file = getattr(array, "filename", None)
-    if file is None or array.size == 0:  # an empty file cannot be mapped
-        return np.empty(array.shape, dtype)
-    path = Path(file)
-    path = path.with_name(f"{path.name}.{name}.npy")
-    return mapped_file(path, dtype, array.shape)
 
 
 def flush(*arrays: np.ndarray | None) -> None:

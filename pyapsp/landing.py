@@ -2,7 +2,8 @@
 
 If the device has memory of its own, large rows come in pieces (`pyapsp.kernels.staging`). Before
 that, `expected` clears the pages of new rows in other threads while kernels run, because clearing
-them takes longer than the copy.
+them takes longer than the copy. Into pinned memory of earlier answers (`pyapsp.reuse`) the device
+writes the rows itself.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ import pyopencl as cl
 from pyapsp.checks import convert
 from pyapsp.device import Device
 from pyapsp.device_rows import DeviceRows
+from pyapsp.errors import CapabilityError
 from pyapsp.host import cores, threads
 from pyapsp.kernels import Stopwatch, staging
+from pyapsp.kernels.mapped import is_pinned
+from pyapsp.reuse import is_new
 
-__all__ = ["arriving", "download", "expected"]
+__all__ = ["arriving", "between", "download", "expected"]
 
 # Bytes that a thread clears at a time, and the smallest page of any system. With 2 MiB, answers
 # took up to 13 % longer: between stretches a thread waits for the interpreter's lock.
@@ -87,6 +91,30 @@ def expected(device: Device, *rows: np.ndarray | DeviceRows | None) -> Iterator[
             stretch.end()
 
 
+def between(device: Device, rows: np.ndarray | DeviceRows, spare: int) -> DeviceRows | None:
+    """Return rows of the device, of the type of rows of the host, if these should come through it.
+
+    The device converts values of another type, or those of a wider matrix, in less time than the
+    host, if it can write the rows of the host itself.
+
+    Parameters
+    ----------
+    device : Device
+    rows : ndarray or DeviceRows
+        C-contiguous. What stays on the device needs nothing in between.
+    spare : int
+        Bytes of device memory that may be used.
+    """
+    if not isinstance(rows, np.ndarray) or not staging.suits(device.handle, rows.nbytes):
+        return None
+    if rows.nbytes > spare or not is_pinned(device.context, rows):
+        return None
+    try:
+        return DeviceRows(device, (rows.shape[0], rows.shape[1]), rows.dtype)
+    except CapabilityError:
+        return None
+
+
 def download(
     queue: cl.CommandQueue,
     matrix: cl.Buffer,
@@ -135,6 +163,7 @@ def arriving(
     watch: Stopwatch,
     columns: int,
     decode: staging.Place | None = None,
+    between: DeviceRows | None = None,
 ) -> Iterator[Callable[[], None]]:
     """Copy rows of the device in pieces, during the block.
 
@@ -146,6 +175,8 @@ def arriving(
         Values from row to row of the matrix.
     decode : callable, optional
         Converts words of the matrix, in place of `pyapsp.checks.convert`; a piece is whole rows.
+    between : DeviceRows, optional
+        The result of `between`: rows come through it.
 
     Yields
     ------
@@ -162,9 +193,17 @@ def arriving(
 
         with watch.by_the_host("transfer"):
             _end(rows)
-            stage, place = staging.stage(queue.context), decode or convert
-            given = queue, [(matrix, 0, rows)], dtype, columns, place
-            stack.enter_context(stage.fetching(*given, whole=decode is not None))
+            stage, found = staging.stage(queue.context), None
+            if between is not None:
+                between.take(queue, matrix, dtype, columns)
+                found = between.buffer
+            elif decode is None and (dtype, columns) == (rows.dtype, rows.shape[1]):
+                found = matrix if is_pinned(queue.context, rows) else None
+            if found is not None:
+                stack.enter_context(stage.copying(found, rows))
+            else:
+                given = queue, [(matrix, 0, rows)], dtype, columns, decode or convert
+                stack.enter_context(stage.fetching(*given, whole=decode is not None))
         yield wait
         wait()
 
@@ -184,7 +223,7 @@ def _among(rows: np.ndarray) -> list[_Stretch]:
 
 
 def _is_new(device: Device, rows: np.ndarray) -> bool:
-    own = rows.flags.c_contiguous and not isinstance(rows, np.memmap)
+    own = rows.flags.c_contiguous and not isinstance(rows, np.memmap) and is_new(rows)
     # also those of half the size, which may come in pieces if they are made of few arcs
     return own and staging.suits(device.handle, 2 * rows.nbytes) and not _among(rows)
 

@@ -215,9 +215,10 @@ def _flush(out: np.ndarray, predecessors: np.ndarray | None) -> None:
     import numpy as np
 
     from pyapsp import host
+    from pyapsp.reuse import empty_beside
 
     if predecessors is not None and not isinstance(predecessors, np.memmap):
-        beside = host.empty_beside(out, "predecessors", predecessors.dtype)
+        beside = empty_beside(out, "predecessors", predecessors.dtype)
         host.copy(beside, predecessors)
         predecessors = beside
     host.flush(out, predecessors)

@@ -21,7 +21,6 @@ from pyapsp.dense.predecessors import Recovery, recovery_seconds
 from pyapsp.device import Device, device_errors
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Facts, Graph
-from pyapsp.host import aligned
 from pyapsp.kernels import Program, Stopwatch, staging
 from pyapsp.kernels.transfer import in_place
 from pyapsp.landing import expected
@@ -29,6 +28,7 @@ from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import infinity
 from pyapsp.registry import Plan, check_memory
 from pyapsp.result import NO_PREDECESSOR
+from pyapsp.reuse import empty
 from pyapsp.tuning import Match, tuned_rate
 from pyapsp.tuning.method import TunableMethod
 
@@ -241,20 +241,20 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         n, size = graph.n, configuration.size
         layout = _layout(configuration, options)
         predecessors = None
-        recovered = np.empty((0, 0) if recovery is None else (n, n), _INDEX)
+        recovered = empty((0, 0) if recovery is None else (n, n), _INDEX)
         words = None if configuration.layout is None else (self.encode, self.decode)
         # to recover predecessors, decoded distances are uploaded again
         again = words is not None and recovery is not None
         answer = options.dtype if again else options.answer or options.dtype
-        matrix = DeviceMatrix(
-            options.device, (n, size), layout, options.dtype, answer, arcs, words, watch
-        )
+        given = options.dtype, answer, arcs, words, watch, plan.spare_bytes
+        matrix = DeviceMatrix(options.device, (n, size), layout, *given)
         dtype = answer if matrix.staged else options.dtype
         kept = None if words is not None or options.predecessors else options.kept
         distances = options.out
         if distances is None or distances.dtype != dtype:
             # the rows that stay on the device need none on the host
-            distances = aligned((0, 0) if kept is not None and matrix.staged else (n, n), dtype)
+            shape = (0, 0) if kept is not None and matrix.staged else (n, n)
+            distances = empty(shape, dtype)
         if n > 0:
             queue = options.device.queue()
             new = (distances, recovered) if kept is None and matrix.staged else ()

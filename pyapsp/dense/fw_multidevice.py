@@ -28,11 +28,12 @@ from pyapsp.dense.product import Product
 from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Facts, Graph
-from pyapsp.host import aligned, available_memory, empty_beside
+from pyapsp.host import available_memory
 from pyapsp.landing import expected
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import largest_finite
 from pyapsp.registry import Plan, check_memory, register
+from pyapsp.reuse import empty, empty_beside
 
 __all__ = ["FwMultidevice"]
 
@@ -143,7 +144,7 @@ class FwMultidevice(AllPairsMethod):
         dtype = options.dtype if options.predecessors else options.answer or options.dtype
         distances = options.out
         if distances is None or distances.dtype != dtype:
-            distances = aligned((n, n), dtype)
+            distances = empty((n, n), dtype)
         if n == 0:
             before = np.empty((0, 0), np.int32) if options.predecessors else None
             nothing = {"kernel_seconds": 0.0, "transfer_seconds": 0.0, "kernel_hash": ""}

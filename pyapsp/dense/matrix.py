@@ -16,7 +16,7 @@ from pyapsp.graph import Graph
 from pyapsp.host import aligned, copy, is_aligned
 from pyapsp.kernels import Stopwatch, fill, staging
 from pyapsp.kernels.transfer import awaited, hand_back, in_place, read_back, shared
-from pyapsp.landing import arriving
+from pyapsp.landing import arriving, between
 from pyapsp.precision import infinity
 
 __all__ = ["DeviceMatrix", "Layout", "download", "initial_distances", "initial_rows", "upload"]
@@ -72,6 +72,8 @@ class DeviceMatrix:
         `FloydWarshall.encode` and `decode`; None if the words are the distances.
     watch : Stopwatch
         Measures transfers, as phase "transfer".
+    spare : int
+        Bytes of device memory that the run leaves free.
 
     Attributes
     ----------
@@ -89,8 +91,9 @@ class DeviceMatrix:
         arcs: ArcWriter | None,
         words: tuple[_Encode, _Decode] | None,
         watch: Stopwatch,
+        spare: int = 0,
     ) -> None:
-        (self._n, self._size), self._layout = rows, layout
+        (self._n, self._size), self._layout, self._spare = rows, layout, spare
         self._device, self._dtype, self._watch = device, dtype, watch
         self._arcs = arcs
         self._encode: _Encode | None = None if words is None else words[0]
@@ -155,10 +158,13 @@ class DeviceMatrix:
         callable
             Waits for the distances, as the end of the block does.
         """
-        layout, watch = self._layout, self._watch
+        layout, watch, answer = self._layout, self._watch, distances.dtype
         if self.staged:
             given = layout.dtype, distances, watch, layout.columns, self._decode
-            with arriving(queue, buffer, *given) as arrived:
+            through = None
+            if self._decode is None and (layout.dtype, layout.columns) != (answer, self._n):
+                through = between(self._device, distances, self._spare)
+            with arriving(queue, buffer, *given, through) as arrived:
                 yield arrived
             return
         if self._shared is not None:

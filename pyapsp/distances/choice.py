@@ -47,7 +47,7 @@ _CALL, _VALUE, _BYTE = 4e-5, 1e-9, 6.5e-11
 _PROOFS = PROOFS
 # The seconds that the host takes for `Graph.sounded`: a constant, for each arc, for each vertex.
 # Solving must take this multiple of it.
-_SOUNDING, _WORTH = (1.5e-4, 6e-9, 5e-8), 10
+_SOUNDING, _WORTH = (1.5e-4, 6e-9, 5e-8), 8
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.device import Device
+from pyapsp import reuse
 
-__all__ = ["map_buffer", "pin", "pinned"]
+__all__ = ["is_pinned", "map_buffer", "pin", "pinned"]
 
 
 def map_buffer(
@@ -66,8 +66,8 @@ def pinned(
     return array, release
 
 
-def pin(device: Device, memory: np.ndarray) -> Callable[[], None]:
-    """Pin memory of the host for a device, so that it copies from and to it without a detour.
+def pin(context: cl.Context, memory: np.ndarray) -> Callable[[], None]:
+    """Pin memory of the host for devices, so that they copy from and to it without a detour.
 
     A buffer with ``CL_MEM_USE_HOST_PTR`` pins it as long as the buffer lives. No command uses this
     buffer: copies name the memory of the host, which OpenCL allows as long as the buffer is not in
@@ -84,5 +84,20 @@ def pin(device: Device, memory: np.ndarray) -> Callable[[], None]:
         If the driver does not pin it.
     """
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-    buffer = cl.Buffer(device.context, flags, hostbuf=memory)
+    buffer = cl.Buffer(context, flags, hostbuf=memory)
     return buffer.release
+
+
+def is_pinned(context: cl.Context, array: np.ndarray) -> bool:
+    """Return whether devices can write an array themselves; memory of `reuse.empty` may be pinned.
+
+    Parameters
+    ----------
+    context : pyopencl.Context
+    array : ndarray
+        C-contiguous.
+    """
+    try:
+        return reuse.pinned(array, context, pin)
+    except cl.Error:  # the array can be written in another way
+        return False

@@ -171,6 +171,26 @@ class Stage:
             with _together(min(workers, len(slots)), bring):
                 yield
 
+    @contextmanager
+    def copying(self, matrix: cl.Buffer, rows: np.ndarray) -> Iterator[None]:
+        """Copy the begin of a matrix to pinned rows, during the block, without the host's help.
+
+        Parameters
+        ----------
+        matrix : pyopencl.Buffer
+            All commands that write it have ended.
+        rows : (k, n) ndarray
+            C-contiguous.
+        """
+        queue = self._queue
+        try:
+            event = cl.enqueue_copy(queue, rows, matrix, is_blocking=False)
+            queue.flush()
+            yield
+            event.wait()
+        finally:
+            queue.finish()  # after an error, too, nothing may write to the rows any more
+
     def send(
         self,
         queue: cl.CommandQueue,

@@ -71,6 +71,13 @@ class Plan:
     tuning: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def spare_bytes(self) -> int:
+        """The device memory that the run may use and does not."""
+        available: int = self.options.device.capabilities.global_memory
+        limit = self.options.memory_limit
+        return (available if limit is None else min(available, limit)) - self.device_bytes
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:

@@ -28,13 +28,14 @@ from pyapsp.device_rows import DeviceRows
 from pyapsp.errors import DeviceError
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
-from pyapsp.host import empty_beside, flush
+from pyapsp.host import flush
 from pyapsp.kernels import Stopwatch
-from pyapsp.landing import expected
+from pyapsp.landing import between, expected
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import holds_all
 from pyapsp.progress import of_sources
 from pyapsp.registry import Plan
+from pyapsp.reuse import empty, empty_beside
 from pyapsp.sparse.totals import Totals, totals_of
 from pyapsp.tuning import tuned_rate
 from pyapsp.tuning.method import BufferedMethod
@@ -125,7 +126,7 @@ class SourceBlocks(AllPairsMethod):
         sources = options.rows(graph.n)
         distances: Any = options.kept if options.out is None else options.out
         if distances is None:
-            distances = np.empty((sources.size, graph.n), options.answer or options.dtype)
+            distances = empty((sources.size, graph.n), options.answer or options.dtype)
         predecessors = None
         if options.predecessors:
             predecessors = empty_beside(distances, "predecessors", np.int32)
@@ -205,8 +206,15 @@ class Session:
                 checks = checks and may_clip(graph, options.dtype, graph.n * target.shape[0])
                 held = downloads and not checks and options.cutoff is None
             rows: Any = target if held else np.empty(target.shape, options.dtype)
+            through, found = None, rows
+            if downloads and target.dtype != options.dtype:
+                through = between(options.device, target, self._plan.spare_bytes)
+                found = rows if through is None else through
             with self._at_work(), _expected(self._method, self._plan, rows, before):
-                most = self._solver.solve_block(sources[some], rows, before)
+                most = self._solver.solve_block(sources[some], found, before)
+                if through is not None:
+                    with self._watch.by_the_host("transfer"):
+                        through.fetch(rows)
             if isinstance(rows, DeviceRows):
                 continue
             near = most is None or is_near_limit(graph, most, rows.dtype)

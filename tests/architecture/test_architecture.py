@@ -18,7 +18,7 @@ LAYERS = [
     {"errors"},
     {"files"},
     {"host"},
-    {"device", "graph"},
+    {"device", "graph", "reuse"},
     {"kernels"},
     {"bounds"},
     {"precision"},

@@ -277,6 +277,23 @@ def test_arcs_of_a_search_by_bits_count_less_on_a_gpu(
     assert least * few < many < most * few
 
 
+@pytest.mark.parametrize("scalar", [True, False])
+def test_a_deep_search_takes_its_levels_on_a_gpu(rows, device, monkeypatch, scalar):
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+    rows(("near-far", "float32", 1000, 1e15))
+    method, options = pyapsp.method("near-far"), AllPairsOptions(device, np.dtype("float32"))
+    facts = random_graph(1000, 4000, 9, seed=1).facts
+    unknown, flat, deep = (
+        method.predict(replace(facts, depth=depth), options, 1000) for depth in (None, 4, 1000)
+    )
+    assert unknown < 1e-5
+    assert flat < 2e-5
+    if scalar:
+        assert deep == unknown
+    else:
+        assert 1e-3 < deep < 1e-2
+
+
 def test_a_search_in_float64_is_not_twice_as_slow(rows, device):
     rows(("near-far", "float32", 1000, 1e9))
     narrow, wide = (

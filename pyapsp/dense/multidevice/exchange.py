@@ -52,7 +52,7 @@ class Exchange:
             for device in set(self._devices):
                 if not device.capabilities.unified_memory:
                     with suppress(cl.Error):  # without it, copies are only slower
-                        self._stack.callback(pin(device, self._memory))
+                        self._stack.callback(pin(device.context, self._memory))
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -55,7 +55,7 @@ class PinnedRows:
         try:
             for start in self._starts:
                 memory = self._host(start, min(start + rows, matrix.last))
-                self._pins.append(pin(device, memory))
+                self._pins.append(pin(device.context, memory))
         except cl.Error:
             self.release()
             raise
