@@ -24,11 +24,13 @@ from pyapsp.kernels import Stopwatch, staging
 from pyapsp.kernels.mapped import is_pinned
 from pyapsp.reuse import is_new
 
-__all__ = ["arriving", "between", "download", "expected"]
+__all__ = ["arriving", "converter", "download", "expected"]
 
 # Bytes that a thread clears at a time, and the smallest page of any system. With 2 MiB, answers
 # took up to 13 % longer: between stretches a thread waits for the interpreter's lock.
 _STRETCH, _PAGE = 2**23, 2**12
+# Rows are converted on the device if it has spare memory for this multiple of them.
+_SPARE = 4
 
 
 class _Stretch:
@@ -91,23 +93,24 @@ def expected(device: Device, *rows: np.ndarray | DeviceRows | None) -> Iterator[
             stretch.end()
 
 
-def between(device: Device, rows: np.ndarray | DeviceRows, spare: int) -> DeviceRows | None:
-    """Return rows of the device, of the type of rows of the host, if these should come through it.
+def converter(device: Device, rows: np.ndarray | DeviceRows, spare: int) -> DeviceRows | None:
+    """Return rows of the device, of the type of rows of the host; None if they are of no use.
 
-    The device converts values of another type, or those of a wider matrix, in less time than the
-    host, if it can write the rows of the host itself.
+    If the device can write the rows of the host itself, it converts values of another type, or
+    those of a wider matrix, in less time than the host.
 
     Parameters
     ----------
     device : Device
     rows : ndarray or DeviceRows
-        C-contiguous. What stays on the device needs nothing in between.
+        C-contiguous. Rows that stay on the device are converted without others.
     spare : int
-        Bytes of device memory that may be used.
+        Bytes of device memory that the run leaves free. At most a fourth is used, because other
+        programs may use the device.
     """
     if not isinstance(rows, np.ndarray) or not staging.suits(device.handle, rows.nbytes):
         return None
-    if rows.nbytes > spare or not is_pinned(device.context, rows):
+    if _SPARE * rows.nbytes > spare or not is_pinned(device.context, rows):
         return None
     try:
         return DeviceRows(device, (rows.shape[0], rows.shape[1]), rows.dtype)
@@ -163,7 +166,7 @@ def arriving(
     watch: Stopwatch,
     columns: int,
     decode: staging.Place | None = None,
-    between: DeviceRows | None = None,
+    wide: DeviceRows | None = None,
 ) -> Iterator[Callable[[], None]]:
     """Copy rows of the device in pieces, during the block.
 
@@ -175,8 +178,8 @@ def arriving(
         Values from row to row of the matrix.
     decode : callable, optional
         Converts words of the matrix, in place of `pyapsp.checks.convert`; a piece is whole rows.
-    between : DeviceRows, optional
-        The result of `between`: rows come through it.
+    wide : DeviceRows, optional
+        The result of `converter`; the rows come through it.
 
     Yields
     ------
@@ -194,9 +197,9 @@ def arriving(
         with watch.by_the_host("transfer"):
             _end(rows)
             stage, found = staging.stage(queue.context), None
-            if between is not None:
-                between.take(queue, matrix, dtype, columns)
-                found = between.buffer
+            if wide is not None:
+                wide.take(queue, matrix, dtype, columns)
+                found = wide.buffer
             elif decode is None and (dtype, columns) == (rows.dtype, rows.shape[1]):
                 found = matrix if is_pinned(queue.context, rows) else None
             if found is not None:

@@ -16,7 +16,7 @@ from pyapsp.graph import Graph
 from pyapsp.host import aligned, copy, is_aligned
 from pyapsp.kernels import Stopwatch, fill, staging
 from pyapsp.kernels.transfer import awaited, hand_back, in_place, read_back, shared
-from pyapsp.landing import arriving, between
+from pyapsp.landing import arriving, converter
 from pyapsp.precision import infinity
 
 __all__ = ["DeviceMatrix", "Layout", "download", "initial_distances", "initial_rows", "upload"]
@@ -91,7 +91,7 @@ class DeviceMatrix:
         arcs: ArcWriter | None,
         words: tuple[_Encode, _Decode] | None,
         watch: Stopwatch,
-        spare: int = 0,
+        spare: int,
     ) -> None:
         (self._n, self._size), self._layout, self._spare = rows, layout, spare
         self._device, self._dtype, self._watch = device, dtype, watch
@@ -158,13 +158,14 @@ class DeviceMatrix:
         callable
             Waits for the distances, as the end of the block does.
         """
-        layout, watch, answer = self._layout, self._watch, distances.dtype
+        layout, watch = self._layout, self._watch
         if self.staged:
             given = layout.dtype, distances, watch, layout.columns, self._decode
-            through = None
-            if self._decode is None and (layout.dtype, layout.columns) != (answer, self._n):
-                through = between(self._device, distances, self._spare)
-            with arriving(queue, buffer, *given, through) as arrived:
+            same = (layout.dtype, layout.columns) == (distances.dtype, self._n)
+            wide = None
+            if self._decode is None and not same:
+                wide = converter(self._device, distances, self._spare)
+            with arriving(queue, buffer, *given, wide) as arrived:
                 yield arrived
             return
         if self._shared is not None:

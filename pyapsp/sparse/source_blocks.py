@@ -30,7 +30,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
 from pyapsp.host import flush
 from pyapsp.kernels import Stopwatch
-from pyapsp.landing import between, expected
+from pyapsp.landing import converter, expected
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.precision import holds_all
 from pyapsp.progress import of_sources
@@ -206,15 +206,15 @@ class Session:
                 checks = checks and may_clip(graph, options.dtype, graph.n * target.shape[0])
                 held = downloads and not checks and options.cutoff is None
             rows: Any = target if held else np.empty(target.shape, options.dtype)
-            through, found = None, rows
+            wide = None
             if downloads and target.dtype != options.dtype:
-                through = between(options.device, target, self._plan.spare_bytes)
-                found = rows if through is None else through
+                wide = converter(options.device, target, self._plan.spare_bytes)
+            found: Any = rows if wide is None else wide
             with self._at_work(), _expected(self._method, self._plan, rows, before):
                 most = self._solver.solve_block(sources[some], found, before)
-                if through is not None:
+                if wide is not None:
                     with self._watch.by_the_host("transfer"):
-                        through.fetch(rows)
+                        wide.fetch(rows)
             if isinstance(rows, DeviceRows):
                 continue
             near = most is None or is_near_limit(graph, most, rows.dtype)

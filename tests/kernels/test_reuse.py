@@ -220,7 +220,7 @@ def test_the_device_converts_only_in_memory_that_the_run_may_use(missing, way, d
     graph, given = _graph(), {"dtype": "float64", "device": device}
     request = requested(graph, "fw-minplus", **given)
     plan = next(runs.plans(request, [])).plan
-    limit = plan.device_bytes + 8 * _N**2 - missing
+    limit = plan.device_bytes + 4 * 8 * _N**2 - missing
     *_, last = _solved(5, graph, "fw-minplus", memory_limit=limit, **given)
     assert in_pieces[-1] == way
     np.testing.assert_array_equal(last[0], pyapsp.solve(graph, "dijkstra-cpu").distances)
@@ -228,7 +228,7 @@ def test_the_device_converts_only_in_memory_that_the_run_may_use(missing, way, d
 
 @pytest.mark.parametrize("name", ["near-far", "ms-bfs", "apsp-tasks"])
 @pytest.mark.parametrize("predecessors", [False, True])
-@pytest.mark.parametrize(("spare", "way"), [(8 * _N**2, "copying"), (0, "fetching")])
+@pytest.mark.parametrize(("spare", "way"), [(4 * 8 * _N**2, "copying"), (0, "fetching")])
 def test_rows_of_a_search_in_a_narrower_type_are_converted_by_the_device(
     name, predecessors, spare, way, device, in_pieces
 ):
@@ -253,11 +253,11 @@ def test_rows_of_a_wider_matrix_are_made_compact(device, in_pieces):
     queue = device.queue()
     buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, values.nbytes)
     cl.enqueue_copy(queue, buffer, values)
-    watch, rows_bytes = Stopwatch(), 50 * 101 * 4
-    for spare, way in ((0, "fetching"), (rows_bytes, "copying")):
+    watch, least = Stopwatch(), 4 * 50 * 101 * 4
+    for spare, way in ((least, "copying"), (least - 1, "fetching")):
         rows = _uses((50, 101), np.int32, 3)
-        through = landing.between(device, rows, spare)
-        given = queue, buffer, values.dtype, rows, watch, 128, None, through
+        wide = landing.converter(device, rows, spare)
+        given = queue, buffer, values.dtype, rows, watch, 128, None, wide
         with landing.arriving(*given):
             pass
         np.testing.assert_array_equal(rows, values[:, :101])
