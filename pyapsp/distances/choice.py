@@ -21,7 +21,7 @@ import numpy as np
 from pyapsp.bounds import PROOFS, distance_bound
 from pyapsp.device import Device
 from pyapsp.graph import Facts, Graph
-from pyapsp.host import available_memory
+from pyapsp.host import has_memory
 from pyapsp.kernels import staging
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.precision import narrower
@@ -258,9 +258,7 @@ def _method(name: str) -> AllPairsMethod:
 
 def _host_holds_all(graph: Graph, options: AllPairsOptions) -> bool:
     """Return whether the host has memory for all rows."""
-    available = available_memory()
-    each = options.dtype.itemsize + (4 if options.predecessors else 0)
-    return available is None or graph.n**2 * each <= available
+    return has_memory(graph.n**2 * (options.dtype.itemsize + (4 if options.predecessors else 0)))
 
 
 # Predictions take as long as solving a small graph, and graphs with equal facts are common.
