@@ -184,10 +184,9 @@ class Stage:
         """
         queue = self._queue
         try:
-            event = cl.enqueue_copy(queue, rows, matrix, is_blocking=False)
+            cl.enqueue_copy(queue, rows, matrix, is_blocking=False)
             queue.flush()
             yield
-            event.wait()
         finally:
             queue.finish()  # after an error, too, nothing may write to the rows any more
 

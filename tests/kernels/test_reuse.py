@@ -3,6 +3,7 @@
 import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from threading import Barrier
 
@@ -118,7 +119,7 @@ def test_memory_is_asked_for_without_sysconf(monkeypatch):
 
 
 def test_threads_never_share_memory():
-    barrier = Barrier(8)
+    barrier = Barrier(8, timeout=60)
 
     def take(number):
         for turn in range(200):
@@ -127,6 +128,7 @@ def test_threads_never_share_memory():
             array[:] = 1000 * number + turn
             barrier.wait()
             if not (array == 1000 * number + turn).all():
+                barrier.abort()
                 return False
             del array
         return True
@@ -235,6 +237,13 @@ def test_later_answers_are_equal_and_written_by_the_device(
     assert set(in_pieces[-half:]) == {"copying"}
 
 
+def test_words_of_a_method_are_decoded_on_the_host(device, in_pieces):
+    graph = _graph()
+    for distances, _ in _solved(5, graph, "fw-packed16", dtype="float64", device=device):
+        np.testing.assert_array_equal(distances, pyapsp.solve(graph, "dijkstra-cpu").distances)
+    assert set(in_pieces) == {"fetching"}
+
+
 @pytest.mark.parametrize(("missing", "way"), [(0, "copying"), (1, "fetching")])
 def test_the_device_converts_only_in_memory_that_the_run_may_use(missing, way, device, in_pieces):
     graph, given = _graph(), {"dtype": "float64", "device": device}
@@ -303,14 +312,43 @@ def test_rows_that_stay_on_the_device_come_into_pinned_memory(device, in_pieces)
         assert in_pieces.pop() == way
 
 
-def test_rows_are_written_before_an_error_leaves_the_block(device, in_pieces):
-    values = np.arange(200_000, dtype=np.int32).reshape(400, 500)
+class _Told(cl.CommandQueue):
+    """A queue that tells when the host waits for it."""
+
+    waits: list[str]
+
+    def finish(self):
+        self.waits.append("finish")
+        super().finish()
+
+
+def test_the_host_waits_for_rows_of_the_device_before_they_come(device, in_pieces, monkeypatch):
+    rows = DeviceRows(device, (40, 50), np.dtype(np.float32))
+    values = np.random.default_rng(1).random((40, 50), np.float32)
+    rows.put(values)
+    for _ in range(2):
+        rows.get()
+    queue = _Told(device.context)
+    queue.waits = in_pieces
+    monkeypatch.setattr(type(device), "queue", lambda _: queue)
+    np.testing.assert_array_equal(rows.get(), values)
+    assert in_pieces[-2:] == ["finish", "copying"]
+
+
+@pytest.mark.parametrize("error", [False, True])
+def test_the_host_waits_for_rows_at_the_end_of_the_block(error, device, in_pieces, monkeypatch):
+    values = np.arange(2000, dtype=np.int32).reshape(40, 50)
     queue = device.queue()
     buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, values.nbytes)
     cl.enqueue_copy(queue, buffer, values)
-    rows = np.zeros_like(values)
-    with pytest.raises(KeyboardInterrupt), staging.stage(queue.context).copying(buffer, rows):
-        raise KeyboardInterrupt
+    stage, rows, told = staging.stage(queue.context), np.zeros_like(values), _Told(queue.context)
+    told.waits = []
+    monkeypatch.setattr(stage, "_queue", told)
+    with suppress(KeyboardInterrupt), stage.copying(buffer, rows):
+        assert not told.waits
+        if error:
+            raise KeyboardInterrupt
+    assert told.waits == ["finish"]
     np.testing.assert_array_equal(rows, values)
 
 
