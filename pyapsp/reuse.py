@@ -143,8 +143,8 @@ def pinned(
 
 
 def _unused_of(size: int) -> _Memory | None:
-    """Take unused memory for an answer of this size."""
-    for key, memory in list(_unused.items()):
+    """Take unused memory for an answer of this size, that which was used last."""
+    for key, memory in reversed(list(_unused.items())):
         if size <= memory.bytes.size <= _SLACK * size and _unused.pop(key, None) is not None:
             return memory
     return None

@@ -170,6 +170,14 @@ def test_memory_is_pinned_at_its_third_use_and_once():
     assert not pinned(np.empty(9), "one", pin)
 
 
+def test_the_memory_that_was_used_last_is_used_first():
+    first, second = empty((50,), np.int64), empty((50,), np.int64)
+    address = _address(first)
+    del second
+    del first
+    assert _address(empty((50,), np.int64)) == address
+
+
 def test_a_driver_that_does_not_pin_is_asked_once(device, monkeypatch):
     calls = []
 
