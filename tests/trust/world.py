@@ -364,6 +364,7 @@ class World:
         if random.random() < 0.5 or 0 in shape:
             return np.full(shape, 77, kind)
         path = self.folder / f"out{random.randrange(4)}.bin"
+        path.unlink(missing_ok=True)  # a shorter file would end a process that has mapped it
         return np.memmap(path, kind, "w+", shape=shape)
 
 
