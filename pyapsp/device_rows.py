@@ -11,7 +11,6 @@ import pyopencl as cl
 from pyapsp.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.device import Device
 from pyapsp.kernels import staging
-from pyapsp.kernels.mapped import is_pinned
 from pyapsp.kernels.program import Program, build
 from pyapsp.precision import infinity
 from pyapsp.reuse import empty
@@ -66,9 +65,13 @@ class DeviceRows:
         return view
 
     @cached_property
-    def buffer(self) -> cl.Buffer:
-        """The memory of the rows; a view has the memory of the whole."""
+    def _memory(self) -> cl.Buffer:
         return self.device.buffer(max(self.nbytes, 4))
+
+    @property
+    def buffer(self) -> cl.Buffer:
+        """The memory of the whole, in which the rows of a view are."""
+        return self._whole._memory
 
     @cached_property
     def array(self) -> cl_array.Array:
@@ -76,7 +79,7 @@ class DeviceRows:
         from pyopencl.array import Array  # its import takes as long as a small solve
 
         whole = self._whole
-        return Array(self.device.queue(), whole.shape, self.dtype, data=whole.buffer)
+        return Array(self.device.queue(), whole.shape, self.dtype, data=self.buffer)
 
     def take(self, queue: cl.CommandQueue, found: cl.Buffer, dtype: np.dtype, columns: int) -> None:
         """Copy rows of a buffer of the device, converted to the type of the answer.
@@ -97,7 +100,7 @@ class DeviceRows:
         items = self._items
         sizes = np.int64(self._first), np.int32(n)
         kernel = self._program(dtype).kernel("device_rows_copy")
-        arrays = found, np.int64(columns), self._whole.buffer, self._infinity(dtype)
+        arrays = found, np.int64(columns), self.buffer, self._infinity(dtype)
         kernel(queue, (items, rows), (items, 1), *arrays, *sizes)
         queue.finish()
 
@@ -106,7 +109,7 @@ class DeviceRows:
         if rows.size:
             start = self.dtype.itemsize * self._first * self.shape[1]
             rows = np.ascontiguousarray(rows)
-            cl.enqueue_copy(self.device.queue(), self._whole.buffer, rows, dst_offset=start)
+            cl.enqueue_copy(self.device.queue(), self.buffer, rows, dst_offset=start)
 
     def get(self) -> np.ndarray:
         """Return a copy of the rows on the host."""
@@ -118,18 +121,11 @@ class DeviceRows:
         """Copy the rows to an array of the host, of the same type and shape."""
         queue = self.device.queue()
         if self._whole is self and staging.suits(queue.device, rows.nbytes):
-            stage = staging.stage(queue.context)
-            queue.finish()
-            if is_pinned(queue.context, rows):
-                coming = stage.copying(self.buffer, rows)
-            else:
-                given = [(self.buffer, 0, rows)], self.dtype, self.shape[1], _place
-                coming = stage.fetching(queue, *given)
-            with coming:
+            with staging.stage(queue.context).bringing(queue, self.buffer, rows):
                 pass
         elif rows.size:
             start = self.dtype.itemsize * self._first * self.shape[1]
-            cl.enqueue_copy(queue, rows, self._whole.buffer, src_offset=start)
+            cl.enqueue_copy(queue, rows, self.buffer, src_offset=start)
 
     def diagonal(self) -> np.ndarray:
         """Return a copy of the values of each row's own vertex, for all rows of a square."""
@@ -164,7 +160,7 @@ class DeviceRows:
         items = self._items
         kernel = self._program(self.dtype, whole=False).kernel("device_rows_largest")
         sizes = np.int64(self._first), np.int32(n)
-        kernel(queue, (items, rows), (items, 1), self._whole.buffer, buffer, *sizes)
+        kernel(queue, (items, rows), (items, 1), self.buffer, buffer, *sizes)
         cl.enqueue_copy(queue, found, buffer)
         most: int | float = found.max(initial=0).item()
         return most
@@ -198,7 +194,3 @@ class DeviceRows:
             }
         defines["PYAPSP_GROUP"] = self._items
         return build(self.device, "common/device_rows.cl", defines)
-
-
-def _place(piece: np.ndarray, target: np.ndarray) -> None:
-    target[...] = piece[:, : target.shape[1]]

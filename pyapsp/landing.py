@@ -94,7 +94,7 @@ def expected(device: Device, *rows: np.ndarray | DeviceRows | None) -> Iterator[
 
 
 def converter(device: Device, rows: np.ndarray | DeviceRows, spare: int) -> DeviceRows | None:
-    """Return rows of the device, of the type of rows of the host; None if they are of no use.
+    """Return rows on the device in which an answer is converted; None if the host converts it.
 
     If the device can write the rows of the host itself, it converts values of another type, or
     those of a wider matrix, in less time than the host.
@@ -196,14 +196,12 @@ def arriving(
 
         with watch.by_the_host("transfer"):
             _end(rows)
-            stage, found = staging.stage(queue.context), None
+            stage = staging.stage(queue.context)
             if wide is not None:
                 wide.take(queue, matrix, dtype, columns)
-                found = wide.buffer
+                stack.enter_context(stage.bringing(queue, wide.buffer, rows))
             elif decode is None and (dtype, columns) == (rows.dtype, rows.shape[1]):
-                found = matrix if is_pinned(queue.context, rows) else None
-            if found is not None:
-                stack.enter_context(stage.copying(found, rows))
+                stack.enter_context(stage.bringing(queue, matrix, rows))
             else:
                 given = queue, [(matrix, 0, rows)], dtype, columns, decode or convert
                 stack.enter_context(stage.fetching(*given, whole=decode is not None))

@@ -12,6 +12,8 @@ the device then writes the rows itself. To pin memory takes as long as a copy th
 (`pyapsp.kernels.staging`), so that it does not pay for a single answer. Measured on a host with a
 link of 55 GB/s, for 64 MiB: pages cleared and written by 16 threads 2.4 ms, written again 1.5 ms,
 pinned 2.1 ms, written by the device 1.2 ms.
+
+An array beside a mapped file is mapped from a file, too (`empty_beside`).
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ __all__ = ["empty", "empty_beside", "is_new", "pinned"]
 
 # The C library uses the memory of smaller arrays again.
 _LARGE = 2**24
-# Bytes of memory that is kept, and the part of the free memory of the host that it is at most; what
-# has been unused longest is released first.
+# At most this many bytes are kept, and at most the available memory of the host divided by _PART.
+# The memory that has been unused for the longest time is released first.
 _KEPT, _PART = 2**30, 16
 # Kept memory is at most this many times as large as an answer that gets it.
 _SLACK = 1.25

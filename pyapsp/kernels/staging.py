@@ -33,7 +33,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.host import cores, threads
-from pyapsp.kernels.mapped import pinned
+from pyapsp.kernels.mapped import is_pinned, pinned
 
 __all__ = ["Place", "Stage", "stage", "suits"]
 
@@ -170,6 +170,31 @@ class Stage:
                 start(slot)
             with _together(min(workers, len(slots)), bring):
                 yield
+
+    @contextmanager
+    def bringing(
+        self, queue: cl.CommandQueue, matrix: cl.Buffer, rows: np.ndarray
+    ) -> Iterator[None]:
+        """Copy rows from the begin of a matrix of their type and width, during the block.
+
+        The device writes them if they are pinned; otherwise they come in pieces.
+
+        Parameters
+        ----------
+        queue : pyopencl.CommandQueue
+            Its earlier commands end first.
+        matrix : pyopencl.Buffer
+        rows : (k, n) ndarray
+            C-contiguous.
+        """
+        queue.finish()
+        if is_pinned(queue.context, rows):
+            coming = self.copying(matrix, rows)
+        else:
+            given = queue, [(matrix, 0, rows)], rows.dtype, rows.shape[1]
+            coming = self.fetching(*given, lambda piece, target: np.copyto(target, piece))
+        with coming:
+            yield
 
     @contextmanager
     def copying(self, matrix: cl.Buffer, rows: np.ndarray) -> Iterator[None]:

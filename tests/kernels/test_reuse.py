@@ -320,6 +320,15 @@ def test_rows_that_stay_on_the_device_come_into_pinned_memory(device, in_pieces)
         assert in_pieces.pop() == way
 
 
+def test_a_view_is_in_the_memory_of_the_whole(device):
+    rows = DeviceRows(device, (40, 50), np.dtype(np.int32))
+    values = np.arange(2000, dtype=np.int32).reshape(40, 50)
+    rows.put(values)
+    view = rows[10:20][3:5]
+    assert view.buffer is rows.buffer
+    np.testing.assert_array_equal(view.get(), values[13:15])
+
+
 class _Told(cl.CommandQueue):
     """A queue that tells when the host waits for it."""
 

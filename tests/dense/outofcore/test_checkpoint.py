@@ -614,6 +614,8 @@ def test_a_refused_snapshot_lets_go(folder):
 
 def test_any_thread_lets_go(folder):
     checkpoint = Checkpoint(folder, SUBJECT)
+    with pytest.raises(CheckpointError):
+        Checkpoint(folder, SUBJECT)
     thread = threading.Thread(target=checkpoint.close)
     thread.start()
     thread.join()
