@@ -38,7 +38,7 @@ def bytes_of(product: Product, rows: int, n: int, block: int) -> int:
     unit = product.unit(product.p)
     size, depth = up_to(n, unit) + unit, up_to(block, unit)
     values = up_to(rows, block) * size + depth * size
-    values += 2 * (sum(panel_values(product, size, depth)) + 2 * depth * depth)
+    values += 2 * (sum(panel_values(product, size, depth)) + depth * depth)
     return values * product.dtype.itemsize
 
 
@@ -155,7 +155,7 @@ class ResidentWorker:
         self._queue = residence.device.queue()
         depth = residence.depth
         self._panel = RowPanel(residence.product, residence.size, depth, residence.buffer)
-        self._lane = Lane(self._queue, *(residence.buffer(depth * depth) for _ in range(2)))
+        self._lane = Lane(self._queue, residence.buffer(depth * depth))
 
     def close(self, first: int, depth: int) -> None:
         """Run Floyd-Warshall inside a pivot block."""

@@ -79,8 +79,8 @@ def swept(seconds: float = 5.0) -> Iterator[None]:
     try:
         yield
     finally:
-        wait_for(lambda: not (named() - before) & _mapped(), seconds)
-        for path in named() - before - _mapped():
+        wait_for(lambda: not (named() - before) & mapped(), seconds)
+        for path in named() - before - mapped():
             path.unlink(missing_ok=True)
 
 
@@ -94,7 +94,7 @@ def named() -> set[Path]:
     return found
 
 
-def _mapped() -> set[Path]:
+def mapped() -> set[Path]:
     """Return the files that processes of this user map."""
     found = set()
     for maps in Path("/proc").glob("[0-9]*/maps"):

@@ -14,7 +14,7 @@ import pyapsp
 from pyapsp import errors, verify
 from pyapsp.dense import fw_multidevice
 from pyapsp.dense.fw_minplus import FwMinplus
-from pyapsp.dense.multidevice import division, exchange
+from pyapsp.dense.multidevice import division, exchange, share
 from pyapsp.dense.multidevice.division import Rate, divided
 from pyapsp.dense.multidevice.panel import RowPanel
 from pyapsp.dense.multidevice.share import Share
@@ -152,6 +152,20 @@ def test_a_narrow_type_and_predecessors(device, monkeypatch):
     assert result.distances.dtype == np.float64
     assert verify.certificate(graph, result).ok
     assert verify.against_scipy(graph, result).ok
+
+
+def test_a_share_allocates_what_was_planned(device, monkeypatch):
+    graph = fractions(600, 4000)
+    plan = multidevice(block=32).plan(graph, _options(device))
+    cut, product = plan.state.division, plan.state.products[1]
+    planned, sizes, buffer = share.buffers(product, cut, device, 1, graph), [], type(device).buffer
+    monkeypatch.setattr(
+        type(device), "buffer", lambda self, size: sizes.append(size) or buffer(self, size)
+    )
+    with Share(device, product, cut, 1, plan.device_bytes):
+        arcs = len(planned) - len(sizes)
+    assert sorted(sizes) == sorted(planned[: len(sizes)])
+    assert arcs in (0, len(cut.blocks(1)) + 2)
 
 
 def test_memory_that_does_not_hold_the_rows(device):

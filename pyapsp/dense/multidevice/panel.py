@@ -14,11 +14,10 @@ __all__ = ["Lane", "RowPanel", "panel_values"]
 
 @dataclass(frozen=True)
 class Lane:
-    """A queue for updates, and their scratch memory: a left factor and old pivot columns."""
+    """A queue for updates, and the memory of their left factor."""
 
     queue: cl.CommandQueue
     left: cl.Buffer
-    old: cl.Buffer
 
 
 def panel_values(product: Product, size: int, depth: int) -> list[int]:
@@ -79,12 +78,9 @@ class RowPanel:
         """Update other rows."""
         product, queue, factor = self._product, lane.queue, self._factor
         columns = rows.part(self._first, self._depth)
-        old = Rectangle(lane.old, self._depth, columns.rows, self._depth)
         product.pack_left(queue, columns, lane.left)
-        product.copy(queue, columns, old)
-        product.multiply(queue, old, lane.left, factor.at(0, self._first))
-        events = product.copy(queue, old, columns)
-        product.pack_left(queue, old, lane.left)
+        product.multiply(queue, columns, lane.left, factor.at(0, self._first))
+        events = product.pack_left(queue, columns, lane.left)
         for low, width in self._beside():
             part = rows.part(low, width)
             events = product.multiply(queue, part, lane.left, factor.at(0, low))

@@ -49,7 +49,7 @@ def buffers(
     slabs = _slabs(division, device, member, item)
     values = [len(blocks) * depth * size for blocks in slabs]
     values += [depth * size] * (len(division.members) > 1)
-    values += [max(map(len, slabs)) * depth * depth] * (2 * _LANES)
+    values += [max(map(len, slabs)) * depth * depth] * _LANES
     values += 2 * panel_values(product, size, depth)
     found = [item * count for count in values]
     if ArcWriter.suits(graph, product.dtype, item * graph.n**2):
@@ -107,10 +107,7 @@ class Share:
             self._incoming = self._buffer(depth * size) if len(self._division.members) > 1 else None
             self._panels = [RowPanel(self._product, size, depth, self._buffer) for _ in range(2)]
             scratch = max(map(len, self._slabs)) * depth * depth
-            self._lanes = [
-                Lane(self.device.queue(), self._buffer(scratch), self._buffer(scratch))
-                for _ in range(_LANES)
-            ]
+            self._lanes = [Lane(self.device.queue(), self._buffer(scratch)) for _ in range(_LANES)]
             self._pivot, self._link = self.device.queue(), self.device.queue()
             # the last commands of the lanes in a pass, and those that end the making of a panel
             self._ended: dict[int, list[cl.Event]] = {}

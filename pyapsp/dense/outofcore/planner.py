@@ -35,8 +35,9 @@ __all__ = [
 
 # Turns of rows that are worth trying; more than this only need memory.
 _ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-# Seconds that a part, and a pass, cost beside: the ways between threads, queues and devices.
-_PART, _PASS = 1.5e-3, 1e-2
+# Seconds that a part, and a pass, cost beside: the ways between threads, queues and devices. A part
+# on a CPU device has one thread and one queue.
+_PART, _PART_SHARED, _PASS = 1.5e-3, 5e-4, 1e-2
 # Floyd-Warshall inside a block runs at this part of the speed of the product.
 _CLOSING = 0.8
 
@@ -215,7 +216,8 @@ def _pass_seconds(
     after = _opened(shape, machine, following, gain)
     both = update.plus(after) if ahead else update
     kernels, transfers = both.kernels / (1 + gain), both.transfers / (1 + gain)
-    parts = -(-others // shape.rows) * -(-shape.size // shape.columns) * _PART / (1 + gain)
+    parts = -(-others // shape.rows) * -(-shape.size // shape.columns) / (1 + gain)
+    parts *= _PART_SHARED if speeds.shared else _PART
     if speeds.shared:
         taken = kernels + transfers + both.host + parts
     else:

@@ -50,22 +50,27 @@ class Shape:
         """Queues for kernels: with two the next part fills the groups that end early in a part."""
         return min(self.slots, 2)
 
+    @property
+    def block_fits_slot(self) -> bool:
+        """Whether a pivot block fits in a slot."""
+        return self.block**2 <= self.slot
+
     def panel_columns(self, unit: int) -> int:
         """Return how many columns of the pivot rows are multiplied at a time."""
         return min(max(self.slot // (4 * self.block) // unit, 1) * unit, self.size)
 
     def buffers(self, product: Product) -> dict[str, int]:
         """Return the values in each device buffer of a worker, by what it is for."""
+        # a pivot block is closed, and then its rows are multiplied by it
+        closing = self.block**2 + sum(product.scratch(self.block))
+        multiplying = self.block * (self.block + self.panel_columns(product.unit(product.p)))
+        if not self.block_fits_slot:
+            multiplying += self.block**2
         return {
             "right": self.block * self.size,
             "slots": self.slots * self.slot,
-            "lefts": 2 * self.queues * self.rows * self.block,
-            # while a pivot block is closed, and while its rows are
-            "pivot": self.block * self.block
-            + max(
-                sum(product.scratch(self.block)),
-                self.block * (self.block + self.panel_columns(product.unit(product.p))),
-            ),
+            "lefts": self.queues * self.rows * self.block,
+            "pivot": max(closing, multiplying),
         }
 
 

@@ -1,11 +1,13 @@
-"""Measured speeds of devices and of the host; the measurement takes less than a second."""
+"""Measured speeds of devices and of the host; the measurement takes less than a second.
+
+Each speed is the best of a few turns, because other work only makes a turn slower.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 import numpy as np
 import pyopencl as cl
@@ -66,12 +68,14 @@ def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Sp
     rates, (up, down) = measure_device(device, product, matrix.n, memory)
     rows = min(matrix.last - matrix.first, max(1, _SAMPLE // (matrix.n * item)))
     sample = np.zeros((rows, matrix.n), product.dtype)
-    seconds = []
-    for move in (matrix.read, matrix.write, matrix.read, matrix.write):
+
+    def speed(move: Callable[..., None]) -> float:
         started = time.perf_counter()
         move(matrix.first, matrix.first + rows, sample)
-        seconds.append(time.perf_counter() - started)
-    read, write = (sample.nbytes / max(each, 1e-9) for each in seconds[2:])
+        return sample.nbytes / max(time.perf_counter() - started, 1e-9)
+
+    moves = [(speed(matrix.read), speed(matrix.write)) for _ in range(_TURNS)]
+    read, write = map(max, zip(*moves, strict=True))
     return Speeds(rates, up, down, read, write, shared=device.kind == "cpu")
 
 
@@ -142,7 +146,7 @@ def _product_rates(
             events = product.multiply(queue, target, left, RightFactor(right, depth, columns))
             queue.finish()
             seconds.append((events[-1].profile.end - events[0].profile.start) * 1e-9)
-        rates.append((some, some * columns * depth / max(median(seconds), 1e-9)))
+        rates.append((some, some * columns * depth / max(min(seconds), 1e-9)))
         if sum(seconds) > _LONG_ENOUGH and len(rates) > 2:
             break
     for buffer in buffers:

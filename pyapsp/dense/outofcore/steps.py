@@ -113,6 +113,11 @@ class Steps:
             for each in (*slots, *(self.staging or ())):
                 stack.callback(each.release)
 
+    @property
+    def slot(self) -> cl.Buffer:
+        """A slot, for use while no steps run."""
+        return self._slots[0].buffer
+
     def run(self, steps: Iterable[Step]) -> None:
         """Run steps: each is brought while the one before is computed and those before go out."""
         if len(self._slots) == 1:

@@ -64,8 +64,7 @@ class Worker:
             self._buffers = {
                 "right": self._allocate(values["right"]),
                 **{
-                    f"{name} {turn}": self._allocate(values["lefts"] // (2 * self.shape.queues))
-                    for name in ("old", "left")
+                    f"left {turn}": self._allocate(values["lefts"] // self.shape.queues)
                     for turn in range(self.shape.queues)
                 },
             }
@@ -119,14 +118,18 @@ class Worker:
         product, queue, right = self.product, self._queue, self._right
         wide = self.shape.panel_columns(self.unit)
         with device_errors(self.device, self.bytes):
-            counts = (depth * depth, depth * depth, depth * wide)
+            counts = [depth * depth, depth * wide]
+            if not self.shape.block_fits_slot:
+                counts.append(depth * depth)
             buffers = [self._allocate(count) for count in counts]
             try:
-                pivot, left = Rectangle(buffers[0], depth, depth, depth), buffers[1]
+                # no step uses the slots meanwhile
+                block = self._steps.slot if self.shape.block_fits_slot else buffers[2]
+                pivot, left = Rectangle(block, depth, depth, depth), buffers[0]
                 product.unpack_right(queue, right.at(0, first), pivot)
                 product.pack_left(queue, pivot, left)
                 for low, width in self._beside(wide):
-                    here, columns = right.at(0, low), Rectangle(buffers[2], width, depth, width)
+                    here, columns = right.at(0, low), Rectangle(buffers[1], width, depth, width)
                     product.unpack_right(queue, here, columns)
                     product.multiply(queue, columns, left, here)
                     product.pack_right(queue, columns, here)
@@ -221,13 +224,10 @@ class Worker:
     def _left(self, columns: Rectangle, turn: int = 0) -> list[cl.Event]:
         """Multiply the pivot columns of some rows by the closed pivot, and pack them."""
         left, product = self._buffers[f"left {turn}"], self.product
-        queue = self._steps.queues[turn]
-        old = Rectangle(self._buffers[f"old {turn}"], self._depth, columns.rows, self._depth)
+        queue, pivot = self._steps.queues[turn], self._right.at(0, self._first)
         events = product.pack_left(queue, columns, left)
-        events += product.copy(queue, columns, old)
-        events += product.multiply(queue, old, left, self._right.at(0, self._first))
-        events += product.copy(queue, old, columns)
-        events += product.pack_left(queue, old, left)
+        events += product.multiply(queue, columns, left, pivot)
+        events += product.pack_left(queue, columns, left)
         return events
 
     def _multiply(self, columns: Rectangle, low: int, turn: int = 0) -> list[cl.Event]:

@@ -300,8 +300,16 @@ def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_
     assert tuned.value.needed == least
 
 
-@pytest.mark.parametrize("lookahead", ["on", "off"])
-def test_no_more_device_memory_than_planned(lookahead, device, monkeypatch):
+@pytest.mark.parametrize(
+    "cut",
+    [
+        {"block": 128, "rows": 64, "lookahead": "on"},
+        {"block": 128, "rows": 64, "lookahead": "off"},
+        {"block": 256, "rows": 32, "columns": 128, "lookahead": "off"},  # blocks fit in no slot
+    ],
+    ids=str,
+)
+def test_no_more_device_memory_than_planned(cut, device, monkeypatch):
     live = {"now": 0, "most": 0}
 
     class Counted(cl.Buffer):
@@ -317,7 +325,7 @@ def test_no_more_device_memory_than_planned(lookahead, device, monkeypatch):
             super().release()
 
     graph = generators.random_graph(400, 2000, seed=5)
-    method = outofcore(block=128, rows=64, lookahead=lookahead)
+    method = outofcore(**cut)
     plan = method.plan(graph, AllPairsOptions(device, np.dtype("float32")))
     monkeypatch.setattr("pyapsp.dense.outofcore.worker.cl.Buffer", Counted)
     method.run(plan)

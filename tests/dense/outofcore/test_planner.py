@@ -43,7 +43,7 @@ def test_all_updates_and_all_bytes_are_counted(last, product):
     cut = cut_of(product, slow, n=n, size=n, block=512, rows=64, columns=n)
     closing = sum(depth**3 for depth in depths) * (1 / planner._CLOSING - 1)
     parts = sum((n - depth) // 64 for depth in depths)
-    beside = 8 * planner._PASS + parts * planner._PART
+    beside = 8 * planner._PASS + parts * planner._PART_SHARED
     assert cut.seconds == pytest.approx((n**3 + closing) / 1e9 + beside)
     assert cut.bound == "kernels"
     rows = sum((n - depth) * n for depth in depths)  # they come and go
