@@ -27,7 +27,9 @@ from pyapsp.dense.outofcore import steps, storage, team
 from pyapsp.dense.outofcore.engine import Engine
 from pyapsp.dense.outofcore.pinning import PinnedRows
 from pyapsp.dense.outofcore.schedule import Schedule
+from pyapsp.dense.outofcore.shape import Shape, up_to
 from pyapsp.dense.outofcore.steps import Steps
+from pyapsp.dense.outofcore.storage import Matrix
 from pyapsp.dense.outofcore.worker import Worker
 from pyapsp.device import devices, model
 from pyapsp.graph import Graph, generators
@@ -300,37 +302,59 @@ def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_
     assert tuned.value.needed == least
 
 
-@pytest.mark.parametrize(
-    "cut",
-    [
-        {"block": 128, "rows": 64, "lookahead": "on"},
-        {"block": 128, "rows": 64, "lookahead": "off"},
-        {"block": 256, "rows": 32, "columns": 128, "lookahead": "off"},  # blocks fit in no slot
-    ],
-    ids=str,
-)
-def test_no_more_device_memory_than_planned(cut, device, monkeypatch):
-    live = {"now": 0, "most": 0}
+class Counted(cl.Buffer):
+    """Counts the bytes of buffers that are not memory of the host."""
 
-    class Counted(cl.Buffer):
-        def __init__(self, context, flags, size=0, hostbuf=None):
-            super().__init__(context, flags, size, hostbuf)
-            pins = cl.mem_flags.ALLOC_HOST_PTR | cl.mem_flags.USE_HOST_PTR
-            self.counted = 0 if flags & pins else size
-            live["now"] += self.counted
-            live["most"] = max(live["most"], live["now"])
+    now = most = 0
 
-        def release(self):
-            live["now"] -= self.counted
-            super().release()
+    def __init__(self, context, flags, size=0, hostbuf=None):
+        super().__init__(context, flags, size, hostbuf)
+        pins = cl.mem_flags.ALLOC_HOST_PTR | cl.mem_flags.USE_HOST_PTR
+        self.counted = 0 if flags & pins else size
+        Counted.now += self.counted
+        Counted.most = max(Counted.most, Counted.now)
 
-    graph = generators.random_graph(400, 2000, seed=5)
-    method = outofcore(**cut)
-    plan = method.plan(graph, AllPairsOptions(device, np.dtype("float32")))
+    def release(self):
+        Counted.now -= self.counted
+        super().release()
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    monkeypatch.setattr(Counted, "now", 0)
+    monkeypatch.setattr(Counted, "most", 0)
     monkeypatch.setattr("pyapsp.dense.outofcore.worker.cl.Buffer", Counted)
+    return Counted
+
+
+@pytest.mark.parametrize("lookahead", ["on", "off"])
+def test_no_more_device_memory_than_planned(lookahead, device, counted):
+    graph = generators.random_graph(400, 2000, seed=5)
+    method = outofcore(block=128, rows=64, lookahead=lookahead)
+    plan = method.plan(graph, AllPairsOptions(device, np.dtype("float32")))
+    counted.now = counted.most = 0
     method.run(plan)
-    assert 0.6 * plan.device_bytes < live["most"] <= plan.device_bytes
-    assert live["now"] == 0
+    assert 0.6 * plan.device_bytes < counted.most <= plan.device_bytes
+    assert counted.now == 0
+
+
+@pytest.mark.parametrize("rows", [32, 2048], ids=["no block fits in a slot", "a block fits"])
+def test_the_memory_of_a_worker(rows, device, counted):
+    """The pivot rows are multiplied, which takes more memory than to close a large block."""
+    options = AllPairsOptions(device, np.dtype("float32"))
+    parameters = next(FwMinplus().candidates(options))
+    product = FORMS[parameters["form"]](options, parameters, negative=False)
+    unit, block, n = product.unit(parameters), 2048, 2304
+    shape = Shape(n, n, block, up_to(rows, unit), up_to(64, unit), slots=1)
+    assert shape.block_fits_slot == (rows == block)
+    with (
+        Matrix(np.ones((n, n), np.float32)) as matrix,
+        Worker(device, product, shape, matrix) as worker,
+    ):
+        worker.close(0, block)
+        worker.panel(0, block)
+        assert counted.most == worker.bytes
+    assert counted.now == 0
 
 
 def test_a_mapped_file(device, tmp_path):
