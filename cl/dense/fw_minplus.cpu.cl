@@ -43,7 +43,7 @@
  *             PYAPSP_UNROLL      4  steps of k written out: 1, 2 or 4; a divisor of every depth
  *             PYAPSP_STEP        4  pivots of a round inside a tile: a multiple of ROWS and of UNROLL
  *             PYAPSP_BLOCK     256  the largest depth
- *             PYAPSP_GROUP_ROWS  96  rows of the matrix that a group of the remainder treats, a
+ *             PYAPSP_GROUP_ROWS  96  rows of the matrix in a part of the remainder, a
  *                                    multiple of ROWS: GROUP_ROWS x depth left values should fit in
  *                                    the second-level cache
  *             PYAPSP_GROUP_COLUMNS 64  columns, a multiple of SPAN
@@ -378,13 +378,16 @@ __kernel ALONE void fw_minplus_pass(__global value_t *distances, const int colum
               left, right);
 }
 
-/* The closed pivot as left slabs and as right slabs. depth / ROWS + depth / SPAN groups. */
+/* The closed pivot as left slabs and as right slabs. depth / ROWS + depth / SPAN groups. The
+ * numbers of parts that the next two launches have begun become 0. */
 __kernel ALONE void fw_minplus_pack(__global const value_t *distances, const int columns,
                                     const int k0, const int depth, __global value_t *pivot_left,
-                                    __global value_t *pivot_right)
+                                    __global value_t *pivot_right, __global int *begun)
 {
     const int slabs = depth / ROWS;
     const int group = get_group_id(0);
+    if (group == 0)
+        begun[0] = begun[1] = 0;
     __global const value_t *corner = distances + (size_t)k0 * columns + k0;
     if (group < slabs) {
         const size_t row = (size_t)group * ROWS;
@@ -399,57 +402,83 @@ __kernel ALONE void fw_minplus_pack(__global const value_t *distances, const int
     }
 }
 
-/* The panels of the pivot, in the matrix and packed. There is a group for each right slab of the
- * columns and one for each left slab of the rows; groups of the pivot's own slabs do nothing. A
- * right slab is several times as much work. These groups are spread evenly among the others, because
- * a runtime may give a core many successive groups: PoCL begins with a part of 1 / cores, so that on
- * 16 cores the first would get 40 right slabs in a row, 2.5 times its share (n = 4,096). */
+/* The next two launches have a group for each core. A group that is ready takes some of the parts
+ * that no group has begun: a quarter of its share, because neighbours have cache lines in common,
+ * so fewer and fewer. If every part had a group, a runtime would give a core too many at once: PoCL
+ * begins with a whole share, with which a core that other work slows down is late. */
+static inline int take(__global int *begun, const int count, int *part, int *end)
+{
+    const int some = max((count - atomic_or(begun, 0)) / (4 * (int)get_num_groups(0)), 1);
+    *part = atomic_add(begun, some);
+    *end = min(*part + some, count);
+    return *part < count;
+}
+#define FOR_PARTS(part, begun, count)                                                              \
+    for (int part = 0, end = 0; part < end || take(begun, count, &part, &end); part++)
+
+/* A right slab of the panels of the pivot, in the matrix and packed. */
+static inline void right_panel(__global value_t *distances, const int columns, const int k0,
+                               const int depth, const int column,
+                               __global const value_t *pivot_left, __local value_t *old,
+                               __global value_t *packed)
+{
+    __global value_t *panel = distances + (size_t)k0 * columns + column;
+    for (int k = 0; k < depth; k++)
+        for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
+            STRIP(__local, old + k * SPAN + s) =
+                STRIP(__global const, panel + (size_t)k * columns + s);
+    for (int i = 0; i < depth; i += ROWS)
+        multiply_row(panel + (size_t)i * columns, columns, pivot_left + (size_t)i * depth, old,
+                     depth, packed + i * SPAN);
+}
+
+/* A left slab of them. */
+static inline void left_panel(__global value_t *distances, const int columns, const int k0,
+                              const int depth, const int row,
+                              __global const value_t *pivot_right, __global value_t *packed)
+{
+    __global value_t *panel = distances + (size_t)row * columns + k0;
+    /* A value that is read may be new already. Then it has a path through the closed pivot,
+     * so the minimum is the same. */
+    for (int j = 0; j < depth; j += SPAN)
+        multiply_column(panel + j, panel + (size_t)ROWS * columns + j, columns, panel, columns,
+                        pivot_right + (size_t)j * depth, depth);
+    pack_rows(packed, panel, columns, depth);
+}
+
+/* The panels of the pivot. A part is a right slab of the columns or a left slab of the rows. Right
+ * slabs come first, because they are several times as much work. */
 __kernel ALONE void fw_minplus_panels(__global value_t *distances, const int columns, const int k0,
                                       const int depth, const int size,
                                       __global const value_t *pivot_left,
                                       __global const value_t *pivot_right, __global value_t *left,
-                                      __global value_t *right)
+                                      __global value_t *right, __global int *begun)
 {
     __local STRIP_ALIGNED value_t old[PYAPSP_BLOCK * SPAN];
-    const long slabs = size / SPAN, groups = slabs + size / ROWS;
-    const int group = get_group_id(0);
-    const int before = group * slabs / groups; /* right slabs among the groups before */
-    if ((group + 1) * slabs / groups > before) {
-        const int column = before * SPAN;
-        if (column >= k0 && column < k0 + depth)
-            return;
-        __global value_t *panel = distances + (size_t)k0 * columns + column;
-        for (int k = 0; k < depth; k++)
-            for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
-                STRIP(__local, old + k * SPAN + s) =
-                    STRIP(__global const, panel + (size_t)k * columns + s);
-        __global value_t *packed = right + (size_t)column * depth;
-        for (int i = 0; i < depth; i += ROWS)
-            multiply_row(panel + (size_t)i * columns, columns, pivot_left + (size_t)i * depth, old,
-                         depth, packed + i * SPAN);
-    } else {
-        const int row = (group - before) * ROWS;
-        if (row >= k0 && row < k0 + depth)
-            return;
-        __global value_t *panel = distances + (size_t)row * columns + k0;
-        /* A value that is read may be new already. Then it has a path through the closed pivot,
-         * so the minimum is the same. */
-        for (int j = 0; j < depth; j += SPAN)
-            multiply_column(panel + j, panel + (size_t)ROWS * columns + j, columns, panel, columns,
-                            pivot_right + (size_t)j * depth, depth);
-        pack_rows(left + (size_t)row * depth, panel, columns, depth);
+    const int slabs = size / SPAN;
+    FOR_PARTS(part, begun, slabs + size / ROWS)
+    {
+        const int at = part < slabs ? part * SPAN : (part - slabs) * ROWS;
+        if (at >= k0 && at < k0 + depth)
+            continue;
+        if (part < slabs)
+            right_panel(distances, columns, k0, depth, at, pivot_left, old,
+                        right + (size_t)at * depth);
+        else
+            left_panel(distances, columns, k0, depth, at, pivot_right, left + (size_t)at * depth);
     }
 }
 
-/* All values outside the panels, GROUP_COLUMNS x GROUP_ROWS for each group. A right slab stays in
- * the first-level cache while it is combined with each left slab. */
-__kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int columns,
-                                         const int k0, const int depth, const int size,
-                                         __global const value_t *left,
-                                         __global const value_t *right)
+/* A part of the remainder: GROUP_COLUMNS x GROUP_ROWS values. A right slab stays in the first-level
+ * cache while it is combined with each left slab. It is not inlined, because one compiler makes
+ * slower code of the micro-kernel inside the loop over parts. */
+static __attribute__((noinline)) void remainder_part(__global value_t *distances,
+                                                     const int columns, const int k0,
+                                                     const int depth, const int size,
+                                                     const int column, const int row,
+                                                     __global const value_t *left,
+                                                     __global const value_t *right)
 {
-    const int column = (int)get_group_id(0) * PYAPSP_GROUP_COLUMNS;
-    const int row = (int)get_group_id(1) * PYAPSP_GROUP_ROWS;
     const int bottom = min(row + PYAPSP_GROUP_ROWS, size);
     for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, size); j += SPAN) {
         if (j >= k0 && j < k0 + depth)
@@ -461,6 +490,19 @@ __kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int 
                      left + (size_t)i * depth, right + (size_t)j * depth, depth);
         }
     }
+}
+
+/* All values outside the panels. */
+__kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int columns,
+                                         const int k0, const int depth, const int size,
+                                         __global const value_t *left,
+                                         __global const value_t *right, __global int *begun)
+{
+    const int across = (size + PYAPSP_GROUP_COLUMNS - 1) / PYAPSP_GROUP_COLUMNS;
+    const int down = (size + PYAPSP_GROUP_ROWS - 1) / PYAPSP_GROUP_ROWS;
+    FOR_PARTS(part, begun + 1, across * down)
+        remainder_part(distances, columns, k0, depth, size, part % across * PYAPSP_GROUP_COLUMNS,
+                       part / across * PYAPSP_GROUP_ROWS, left, right);
 }
 
 /* Rectangles: rows of a block from `top` on. Their factors are packed in chunks of BLOCK steps of k,

@@ -128,11 +128,12 @@ class Panels(Product):
         return size + _LINE // self.dtype.itemsize
 
     def scratch(self, size: int) -> tuple[int, ...]:
-        """Count the pivot and the panels, each as a left and as a right factor, and tiles."""
+        """Count the pivot and the panels, each as left and right factor, tiles, two numbers."""
         p, block = self.p, min(self.p["block"], size)
         tile = min(p["tile"], block)
         tiles = self._closing(block) * (tile * tile + _step(p) * p["strips"] * p["width"])
-        return (block * block, block * block, block * size, block * size, tiles)
+        numbers = max(8 // self.dtype.itemsize, 1)
+        return (block * block, block * block, block * size, block * size, tiles, numbers)
 
     def _closing(self, extent: int) -> int:
         """Return the number of groups that compute the tile and the slabs of `extent` columns."""
@@ -143,7 +144,7 @@ class Panels(Product):
         self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
     ) -> list[cl.Event]:
         """Enqueue Floyd-Warshall on the pivot block alone, in rounds over its tiles."""
-        distances, _, pivot_right, left, right, tiles = buffers
+        distances, _, pivot_right, left, right, tiles, _ = buffers
         low, high, tile = region.first, region.end, self.p["tile"]
         if region.size <= tile:
             close = self.program.kernel("fw_minplus_close")
@@ -176,16 +177,16 @@ class Panels(Product):
         self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
     ) -> list[cl.Event]:
         """Enqueue the panels of a closed pivot."""
-        distances, *pivot, left, right, _ = buffers
+        distances, *pivot, left, right, _, begun = buffers
         rows, span, size = self.p["rows"], self.p["strips"] * self.p["width"], region.size
         place = ints(region.pitch, region.first, region.depth)
         pack = self.program.kernel("fw_minplus_pack")
         panels = self.program.kernel("fw_minplus_panels")
         pivots = (region.depth // rows + region.depth // span,)
-        groups = (size // rows + size // span,)
+        groups, factors = (min(self._units, size // rows + size // span),), (*pivot, left, right)
         return [
-            pack(queue, pivots, (1,), distances, *place, *pivot),
-            panels(queue, groups, (1,), distances, *place, *ints(size), *pivot, left, right),
+            pack(queue, pivots, (1,), distances, *place, *pivot, begun),
+            panels(queue, groups, (1,), distances, *place, *ints(size), *factors, begun),
         ]
 
     def remainder(
@@ -194,8 +195,9 @@ class Panels(Product):
         """Enqueue the product of the panels into everything else."""
         kernel = self.program.kernel("fw_minplus_remainder")
         place = ints(region.pitch, region.first, region.depth, region.size)
-        groups = self._groups(region.size, region.size)
-        return [kernel(queue, groups, (1, 1), buffers[0], *place, *buffers[3:5])]
+        groups = (min(self._units, math.prod(self._groups(region.size, region.size))),)
+        distances, _, _, left, right, _, begun = buffers
+        return [kernel(queue, groups, (1,), distances, *place, left, right, begun)]
 
     def _groups(self, rows: int, columns: int) -> tuple[int, int]:
         return (-(-columns // self.p["group_columns"]), -(-rows // self.p["group_rows"]))
