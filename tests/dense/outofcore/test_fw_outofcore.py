@@ -235,7 +235,7 @@ def test_narrow_distances_and_an_array_of_another_type(device):
     found = method.run(method.plan(graph, options)).distances
     assert found.dtype == np.uint16
     np.testing.assert_array_equal(found, expected)
-    result = pyapsp.solve(graph, device=device, memory_limit=2_000_000, out=out)
+    result = pyapsp.solve(graph, device=device, memory_limit=3_500_000, out=out)
     assert result.stats["method"] == "fw-outofcore"
     assert result.distances is out
     np.testing.assert_array_equal(out, expected)
