@@ -43,9 +43,9 @@
  *             PYAPSP_UNROLL      4  steps of k written out: 1, 2 or 4; a divisor of every depth
  *             PYAPSP_STEP        4  pivots of a round inside a tile: a multiple of ROWS and of UNROLL
  *             PYAPSP_BLOCK     256  the largest depth
- *             PYAPSP_GROUP_ROWS  96  rows of the matrix in a part of the remainder, a
- *                                    multiple of ROWS: GROUP_ROWS x depth left values should fit in
- *                                    the second-level cache
+ *             PYAPSP_GROUP_ROWS  96  rows of the matrix in a part of the remainder, a multiple of
+ *                                    ROWS: GROUP_ROWS x depth left values should fit in the
+ *                                    second-level cache
  *             PYAPSP_GROUP_COLUMNS 64  columns, a multiple of SPAN
  *             PYAPSP_PREFETCH    0  1 where the compiler has Clang's builtin for prefetching; some
  *                                    compilers ignore prefetch() of OpenCL C
@@ -402,10 +402,10 @@ __kernel ALONE void fw_minplus_pack(__global const value_t *distances, const int
     }
 }
 
-/* The next two launches have a group for each core. A group that is ready takes some of the parts
- * that no group has begun: a quarter of its share, because neighbours have cache lines in common,
- * so fewer and fewer. If every part had a group, a runtime would give a core too many at once: PoCL
- * begins with a whole share, with which a core that other work slows down is late. */
+/* The next two launches have a group for each core, and many parts. A group that is ready takes
+ * several neighbouring parts, because neighbours have cache lines in common: a quarter of its share
+ * of the parts that no group has begun. With a group for each part, the runtime would share them
+ * out. PoCL gives a core its whole share at once, so that a slow core would be late. */
 static inline int take(__global int *begun, const int count, int *part, int *end)
 {
     const int some = max((count - atomic_or(begun, 0)) / (4 * (int)get_num_groups(0)), 1);
